@@ -104,7 +104,9 @@ def _queries_only(moved: _Moved, *args: Any) -> Iterator[Marks]:
     asked, labels = start[: moved.queries, 0], start[moved.queries :, 2]
     for marks in _LABELS(moved, *args):
         yield Marks(
-            np.tile(asked, (len(marks.asked), 1)), marks.group, np.tile(labels, (len(marks.asked), 1))
+            np.tile(asked, (len(marks.query_labels), 1)),
+            marks.group,
+            np.tile(labels, (len(marks.query_labels), 1)),
         )
 
 

@@ -26,17 +26,17 @@ def rows(seed=0, n=12, m=15, k=3, *, groups=2, unit=None, item_unit=None):
 def drawn_alone(found, replicates):
     """The marks of each draw."""
     draws = _Moved.of(found).draws(np.random.default_rng(0), replicates)
-    return [one_draw(some, number) for some in draws for number in range(len(some.asked))]
+    return [one_draw(some, number) for some in draws for number in range(len(some.query_labels))]
 
 
 def one_draw(marks, number):
-    return Marks(marks.asked[number], marks.group[number], marks.labels[number])
+    return Marks(marks.query_labels[number], marks.group[number], marks.labels[number])
 
 
 def test_precision_is_the_mean_of_queries():
     found = rows()
     precision = found.precision(found.marks)
-    each = (found.marks.labels[found.items] == found.marks.asked[:, None]).mean(axis=1)
+    each = (found.marks.labels[found.items] == found.marks.query_labels[:, None]).mean(axis=1)
     assert precision.total == pytest.approx(each.mean())
     share = np.bincount(found.marks.labels) / 15
     for group in (0, 1):
@@ -52,7 +52,7 @@ def test_the_covariance_is_that_of_pairs_that_share_a_unit(clusters):
     marks, k = found.marks, found.k
     n = np.bincount(marks.group)
     value = found.precision(marks).value
-    away = (marks.labels[found.items] == marks.asked[:, None]) - value[marks.group][:, None]
+    away = (marks.labels[found.items] == marks.query_labels[:, None]) - value[marks.group][:, None]
     away = away / (n[marks.group][:, None] * k)
     total = np.zeros((40, 2))
     item = np.zeros((15, 2))
@@ -97,7 +97,7 @@ def test_draws_are_those_of_all_orders():
     marks = Marks(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1, 1]))
     found = NeighbourRows(items, np.ones((4, 2)), 2, marks, 2, np.arange(4), 10 + np.arange(5))
     totals = []
-    for asked in permutations(marks.asked):
+    for asked in permutations(marks.query_labels):
         for labels in permutations(marks.labels):
             same = np.array(labels)[items] == np.array(asked)[:, None]
             totals.append(same.mean())
@@ -115,11 +115,11 @@ def test_units_keep_their_labels_together_on_both_sides():
     found = NeighbourRows(start.items, start.weight, 3, Marks(asked, asked, labels), 2, unit, item_unit)
     seen = set()
     for marks in drawn_alone(found, 40):
-        assert marks.asked.tolist() == marks.group.tolist() == marks.labels[:12].tolist()
-        assert np.ptp(marks.asked.reshape(4, 3), axis=1).max() == 0
-        assert np.bincount(marks.asked).tolist() == [6, 6]
+        assert marks.query_labels.tolist() == marks.group.tolist() == marks.labels[:12].tolist()
+        assert np.ptp(marks.query_labels.reshape(4, 3), axis=1).max() == 0
+        assert np.bincount(marks.query_labels).tolist() == [6, 6]
         assert marks.labels[12:].tolist() == [1] * 3  # alone on its side
-        seen.add(tuple(marks.asked))
+        seen.add(tuple(marks.query_labels))
     assert len(seen) == 6
 
 
@@ -129,7 +129,7 @@ def test_labels_of_a_unit_that_has_several_change_places_inside():
     start = rows(n=6)
     marks = Marks(asked, asked, start.marks.labels)
     found = NeighbourRows(start.items, start.weight, 3, marks, 2, unit, start.item_unit)
-    drawn = [marks.asked for marks in drawn_alone(found, 40)]
+    drawn = [marks.query_labels for marks in drawn_alone(found, 40)]
     assert {one[:3].sum() for one in drawn} == {2}
     assert len({tuple(one[:3]) for one in drawn}) == 3
     assert all(one[3:].sum() == 0 for one in drawn)

@@ -73,15 +73,18 @@ def as_finding(
     is one.
     """
     facts = card or MetricCard.plain(name)
-    kept = {key: param for key, param in params.items() if param is not None}
-    printed = kept
+    chosen = {key: param for key, param in params.items() if param is not None}
+    printed = chosen
     if lists is not None:
-        printed = {k: lists.join(map(str, one)) if isinstance(one, list) else one for k, one in kept.items()}
-    found = Finding(
-        metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=kept, by=list(by),
+        printed = {
+            k: lists.join(map(str, value)) if isinstance(value, list) else value
+            for k, value in chosen.items()
+        }
+    finding = Finding(
+        metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=chosen, by=list(by),
         direction=facts.direction, fair_at=facts.fair_at, source=facts.source, **fields,
     ).with_card(card)  # fmt: skip
-    return found if limits is None or found.interval is None else found.with_levels(limits)
+    return finding if limits is None or finding.interval is None else finding.with_levels(limits)
 
 
 def build(

@@ -33,17 +33,19 @@ def adjust_run(
     Primaries are names of metrics; ``name[key=value]`` for one choice of parameters; None: every finding that
     has a test and a reference. Methods are those of ``adjust``.
     """
-    chosen = [index for index, one in enumerate(findings) if one.role is None and _named(one, primaries)]
+    chosen = [
+        index for index, finding in enumerate(findings) if finding.role is None and _named(finding, primaries)
+    ]
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])
     adjusted, places = adjust(p, method), _places(p)
     exploratory = {"role": "exploratory"}
     result = [
         finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
     ]
-    for index, corrected, place in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
-        result[index] = _primary(findings[index], corrected, place if method == "holm" else 1, alpha, method)
+    for index, corrected, rank in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
+        result[index] = _primary(findings[index], corrected, rank if method == "holm" else 1, alpha, method)
     passed = {_grouping(result[index]) for index in chosen if significance_of(result[index], alpha).beyond}
-    return [one if _grouping(one) in passed else _without_verdicts(one) for one in result]
+    return [finding if _grouping(finding) in passed else _without_verdicts(finding) for finding in result]
 
 
 def _grouping(finding: Finding) -> tuple[object, ...]:

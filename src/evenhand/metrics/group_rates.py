@@ -147,7 +147,7 @@ class GroupQuestion(ABC):
     def few(self, numbers: Floats) -> list[str]:
         """A note where the highest or the lowest of the known groups is small."""
         known = np.flatnonzero(self.bound.known)
-        ends = dict.fromkeys(int(known[place]) for place in (numbers.argmax(), numbers.argmin()))
+        ends = dict.fromkeys(int(known[index]) for index in (numbers.argmax(), numbers.argmin()))
         named = (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends)
         return few_decide(named, self.units)
 

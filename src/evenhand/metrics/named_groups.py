@@ -80,8 +80,8 @@ def kept(memo: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
     """What evidence remembers under a key; it is made once."""
     if key not in memo:
         memo[key] = make()
-    found: T = memo[key]
-    return found
+    remembered: T = memo[key]
+    return remembered
 
 
 def check_kind(evidence: Any, kind: type, how: str) -> None:
@@ -91,8 +91,8 @@ def check_kind(evidence: Any, kind: type, how: str) -> None:
         InputError: It is something else.
     """
     if not isinstance(evidence, kind):
-        given = type(evidence).__name__
-        raise InputError(f"this metric takes {kind.__name__}, not {given}; make them with {how}")
+        class_name = type(evidence).__name__
+        raise InputError(f"this metric takes {kind.__name__}, not {class_name}; make them with {how}")
 
 
 def left_out(chosen: Mask, reasons: Mapping[str, pl.Series], counts: dict[str, int]) -> Mask:

@@ -120,7 +120,7 @@ class BoundCounts:
         if self.grouped.n_rows > _MOST_ROWS or occupied >= _MOST_CELLS:
             return False
         # a null table can fill every cell of its class's groups x labels
-        dense = sum(np.unique(one.prediction).size for one in self.classes) * groups
+        dense = sum(np.unique(cells.prediction).size for cells in self.classes) * groups
         return bool(max(occupied, dense) * replicates <= CELL_BUDGET)
 
     def expected_wrong(self) -> Floats:
@@ -133,7 +133,9 @@ class BoundCounts:
         errors = sum_by(where, g.n[wrong].astype(np.float64))
         truth, label = keys // len(g.labels), keys % len(g.labels)
         share = support / np.maximum(support.sum(axis=0), 1)
-        return np.stack([sum_by(label, errors * one[truth], support.shape[1]) for one in share])
+        return np.stack(
+            [sum_by(label, errors * group_share[truth], support.shape[1]) for group_share in share]
+        )
 
 
 def check_common(mode: str, inference: str, seed: int = 0) -> None:
@@ -160,8 +162,8 @@ def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
         return evidence.count(names)
     if isinstance(evidence, Counts):
         return evidence
-    given = type(evidence).__name__
+    class_name = type(evidence).__name__
     raise InputError(
-        f"a metric takes Predictions or Counts, not {given}; make one with Predictions.read, or give labels: "
-        "metric(y_true, y_pred, groups=...)"
+        f"a metric takes Predictions or Counts, not {class_name}; make one with Predictions.read, or give "
+        "labels: metric(y_true, y_pred, groups=...)"
     )

@@ -69,15 +69,15 @@ def correlation(
     """
     from scipy import stats
 
-    kept = ~(np.isnan(x) | np.isnan(y))
-    first, second = np.asarray(x[kept], dtype=np.float64), np.asarray(y[kept], dtype=np.float64)
+    is_complete = ~(np.isnan(x) | np.isnan(y))
+    first, second = np.asarray(x[is_complete], dtype=np.float64), np.asarray(y[is_complete], dtype=np.float64)
     if ranks:
         first, second = (np.asarray(stats.rankdata(each), dtype=np.float64) for each in (first, second))
-    found = pearson(first, second)
-    if found.reason:
-        return found, first, second
-    value = found.value if abs(found.value) < 1 - _PERFECT else float(np.sign(found.value))
-    return Correlation(value, _studentised_p(first, second, rng), found.n), first, second
+    estimate = pearson(first, second)
+    if estimate.reason:
+        return estimate, first, second
+    value = estimate.value if abs(estimate.value) < 1 - _PERFECT else float(np.sign(estimate.value))
+    return Correlation(value, _studentised_p(first, second, rng), estimate.n), first, second
 
 
 def _studentised_p(x: Floats, y: Floats, rng: np.random.Generator) -> float:
@@ -116,10 +116,10 @@ def jackknife_interval(x: Floats, y: Floats, level: float = 0.95) -> tuple[float
 
 def _orders(n: int) -> npt.NDArray[np.int8]:
     """All orders of n things, shape (n!, n)."""
-    found = np.zeros((1, 0), dtype=np.int8)
+    orders = np.zeros((1, 0), dtype=np.int8)
     for code in range(n):
-        found = np.concatenate([np.insert(found, place, code, axis=1) for place in range(code + 1)])
-    return found
+        orders = np.concatenate([np.insert(orders, position, code, axis=1) for position in range(code + 1)])
+    return orders
 
 
 def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
@@ -132,8 +132,8 @@ def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
 
 def _coefficient(x: Floats, y: Floats, test: Callable[[Floats, Floats], tuple[float, float]]) -> Correlation:
     """A coefficient of the pairs with both numbers, or why there is none."""
-    kept = ~(np.isnan(x) | np.isnan(y))
-    first, second = x[kept], y[kept]
+    is_complete = ~(np.isnan(x) | np.isnan(y))
+    first, second = x[is_complete], y[is_complete]
     if first.size < FEWEST:
         return Correlation(np.nan, np.nan, first.size, f"fewer than {FEWEST} pairs")
     if _constant(first) or _constant(second):

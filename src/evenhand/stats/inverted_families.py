@@ -42,7 +42,7 @@ class Inverted:
     def along(cls, observed: float, families: Sequence[Member]) -> Inverted:
         """From families: functions from lambda to the summary of the population and those of samples."""
         noise = float(np.nanstd(families[0](0.0)[1]))
-        found = []
+        grids = []
         for member in families:
             whole = member(1.0)[0]
             most = (observed + noise) / whole if whole > 0 else 0.0
@@ -50,9 +50,9 @@ class Inverted:
                 if not np.nanmin(member(most)[1]) < observed:
                     break
                 most *= 1.5
-            found.append([member(scale) for scale in np.linspace(0, most, _STEPS).tolist()])
-        population = np.array([[one for one, _ in family] for family in found])
-        return cls(observed, population, np.array([[drawn for _, drawn in family] for family in found]))
+            grids.append([member(scale) for scale in np.linspace(0, most, _STEPS).tolist()])
+        population = np.array([[summary for summary, _ in family] for family in grids])
+        return cls(observed, population, np.array([[drawn for _, drawn in family] for family in grids]))
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
         """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0."""
@@ -78,10 +78,10 @@ class Inverted:
     def _where(self, quantile: float) -> list[float]:
         """The populations of which the observed summary is this quantile; 0 where noise alone gives more."""
         last = np.maximum((~np.isnan(self._ordered)).sum(axis=2) - 1, 0)
-        place = quantile * last
-        ends = np.floor(place), np.ceil(place)
+        position = quantile * last
+        ends = np.floor(position), np.ceil(position)
         low, high = (np.take_along_axis(self._ordered, end[..., None].astype(int), 2)[..., 0] for end in ends)
-        middle = np.maximum.accumulate(low + (high - low) * (place - ends[0]), axis=1)
+        middle = np.maximum.accumulate(low + (high - low) * (position - ends[0]), axis=1)
         return [
             float(np.interp(self.observed, drawn, means)) if drawn[-1] > drawn[0] else 0.0
             for drawn, means in zip(middle, self.population, strict=True)

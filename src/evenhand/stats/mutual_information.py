@@ -26,7 +26,7 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
     n, dimensions = values.shape
     if n == 0:
         return np.full(dimensions, np.nan)
-    found = []
+    information = []
     for start in range(0, dimensions, max(1, _BLOCK // n)):
         part = values[:, start : start + max(1, _BLOCK // n)]
         binned = np.zeros(part.shape, dtype=np.int64)
@@ -34,8 +34,8 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
             binned += part > edge
         counts = _joint(binned, codes, bins, kinds)
         joint, cut, label = _over(counts, lambda cells: cells > 0)
-        found.append(_information(counts, n) + (cut + label - joint - 1) / (2 * n))
-    return np.concatenate(found)
+        information.append(_information(counts, n) + (cut + label - joint - 1) / (2 * n))
+    return np.concatenate(information)
 
 
 def smoothed_information(

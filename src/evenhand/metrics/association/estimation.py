@@ -132,19 +132,19 @@ class SetComparison(BoundSets):
         if key not in self.evidence.memo:
             many, rng = self.phi.size > _SAMPLED, self.stream("partitions")
             drawn = {"draws": 9, "exact_up_to": 0} if many else {}
-            found = permutation_test(self.x, self.y, rng=rng, **drawn)
+            test = permutation_test(self.x, self.y, rng=rng, **drawn)
             if many:
-                right, left, both = found.normal_right, found.normal_left, found.normal_two_sided
-                found = replace(found, right=right, left=left, two_sided=both, method="normal", partitions=0)
-            self.evidence.memo[key] = found
+                right, left, both = test.normal_right, test.normal_left, test.normal_two_sided
+                test = replace(test, right=right, left=left, two_sided=both, method="normal", partitions=0)
+            self.evidence.memo[key] = test
         permutations: Permutations = self.evidence.memo[key]
         return permutations
 
     @property
     def p_items(self) -> float | None:
         """The p of the alternative over targets alone, attributes as they are: exact, or from draws."""
-        found = self.permutations
-        sides = {"two_sided": found.two_sided, "greater": found.right, "less": found.left}
+        test = self.permutations
+        sides = {"two_sided": test.two_sided, "greater": test.right, "less": test.left}
         return number(sides[self.alternative])
 
     def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
@@ -154,13 +154,13 @@ class SetComparison(BoundSets):
         """
         n, m, na, nb = self.sizes
         sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)
-        found = two_way(self.cells, sizes, statistic, ddof)
-        if found is None:
+        estimate = two_way(self.cells, sizes, statistic, ddof)
+        if estimate is None:
             why = "X and Y need three items each" if min(n, m) < 3 else "neither X nor Y varies within itself"
             fields: dict[str, Any] = {"notes": [f"no interval, and no p over targets and attributes: {why}"]}
         else:
             what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
-            fields = crossed_fields(found, f"t over {what}", "no difference", self.alternative)
+            fields = crossed_fields(estimate, f"t over {what}", "no difference", self.alternative)
         if self.mode == "paper":
             scale = 1 / float(self.phi.std(ddof=ddof)) if statistic == "d" else 1.0
             bound = effect_bound(n, m, ddof) if statistic == "d" else np.inf
@@ -172,27 +172,27 @@ class SetComparison(BoundSets):
         """All p-values of the permutation test and how they came about; nothing where none is wanted."""
         if not self.infers:
             return {}
-        found = self.permutations
+        test = self.permutations
         return {
             "p_items": self.p_items,
-            "p_right": number(found.right),
-            "p_left": number(found.left),
-            "p_two_sided": number(found.two_sided),
-            "p_right_normal": number(found.normal_right),
-            "p_left_normal": number(found.normal_left),
-            "p_two_sided_normal": number(found.normal_two_sided),
-            "z": number(found.z),
-            "partitions": float(found.partitions),
-            "method": found.method,
+            "p_right": number(test.right),
+            "p_left": number(test.left),
+            "p_two_sided": number(test.two_sided),
+            "p_right_normal": number(test.normal_right),
+            "p_left_normal": number(test.normal_left),
+            "p_two_sided_normal": number(test.normal_two_sided),
+            "z": number(test.z),
+            "partitions": float(test.partitions),
+            "method": test.method,
         }
 
     def scale_details(self, ddof: int) -> Details:
         """The same difference on other scales; what has no spread to be measured in is None."""
         n, m, na, nb = self.sizes
-        found: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
+        details: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
         if self.empty:
-            return found
-        return found | {
+            return details
+        return details | {
             "difference": number(self.difference),
             "bound": number(effect_bound(n, m, ddof)),
             "effect_size": number(effect_size(self.x, self.y, ddof)),

@@ -16,25 +16,25 @@ MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out i
 MOST_PARTS = 2_000
 
 
-def effects_without(asked: SetComparison, ddof: int) -> tuple[Floats, Floats]:
+def effects_without(comparison: SetComparison, ddof: int) -> tuple[Floats, Floats]:
     """The effect size without each target, and without each attribute; NaN where it is undefined.
 
     Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
     """
-    n, m, na, nb = asked.sizes
-    targets = leave_one_out(asked.x, asked.y, ddof)
-    if asked.block.size > MOST_CELLS:
+    n, m, na, nb = comparison.sizes
+    targets = leave_one_out(comparison.x, comparison.y, ddof)
+    if comparison.block.size > MOST_CELLS:
         return targets, np.full(na + nb, np.nan)
     rows, columns = np.arange(n + m), np.arange(na + nb)
-    words = leave_one_attribute_out(asked.block, rows[:n], rows[n:], columns[:na], columns[na:], ddof)
+    words = leave_one_attribute_out(comparison.block, rows[:n], rows[n:], columns[:na], columns[na:], ddof)
     return targets, words
 
 
-def differences_without(asked: SetComparison) -> tuple[Floats, Floats]:
+def differences_without(comparison: SetComparison) -> tuple[Floats, Floats]:
     """The mean difference without each target, and without each attribute."""
-    n, na = asked.sizes[0], asked.sizes[2]
-    nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
-    return _means_without(asked.x, asked.y), _means_without(nearer[:na], nearer[na:])
+    n, na = comparison.sizes[0], comparison.sizes[2]
+    nearer = comparison.block[:n].mean(axis=0) - comparison.block[n:].mean(axis=0)
+    return _means_without(comparison.x, comparison.y), _means_without(nearer[:na], nearer[na:])
 
 
 def _means_without(first: Floats, second: Floats) -> Floats:
@@ -46,9 +46,9 @@ def _means_without(first: Floats, second: Floats) -> Floats:
     return np.concatenate([near - second.mean(), first.mean() - far])
 
 
-def left_out(asked: SetComparison, targets: Floats, words: Floats) -> Details:
+def left_out(comparison: SetComparison, targets: Floats, words: Floats) -> Details:
     """The range of a value without one target or attribute, and which one gives each end."""
-    values, ids = np.concatenate([targets, words]), (*asked.items, *asked.words)
+    values, ids = np.concatenate([targets, words]), (*comparison.items, *comparison.words)
     if np.isnan(values).all():
         return {}
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))

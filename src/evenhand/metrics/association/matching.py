@@ -86,11 +86,11 @@ def match_association(
 
     Source: Janghorbani and de Melo 2023, section 5.2.
     """
-    asked = _asked(
+    comparison = _asked(
         evidence, targets, attributes, k, reading, alternative=alternative, mode=mode, inference=inference,
         seed=seed,
     )  # fmt: skip
-    return _finding(asked, k, reading, standardised)
+    return _finding(comparison, k, reading, standardised)
 
 
 def match_items(
@@ -101,8 +101,8 @@ def match_items(
     Returns:
         Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
     """
-    asked = _asked(evidence, targets, attributes, k, reading)
-    return asked.items, asked.phi, asked.sizes[0]
+    comparison = _asked(evidence, targets, attributes, k, reading)
+    return comparison.items, comparison.phi, comparison.sizes[0]
 
 
 def top_weights(values: Floats, k: int) -> Floats:
@@ -142,30 +142,30 @@ def _asked(
     )  # fmt: skip
 
 
-def _finding(asked: SetComparison, k: int, reading: str, standardised: bool) -> Finding:
+def _finding(comparison: SetComparison, k: int, reading: str, standardised: bool) -> Finding:
     params = {"k": k, "reading": reading, "standardised": True if standardised else None}
-    na, nb = asked.sizes[2:]
+    na, nb = comparison.sizes[2:]
     words = min(na, nb) if reading == "per_image_per_set" else na + nb
-    if not asked.empty and k > words:
+    if not comparison.empty and k > words:
         notes = [f"{words} words are fewer than k = {k}"]
-        return asked.finding(params, None, "k_exceeds_pool", notes=notes)
-    reason = undefined(asked, 1) if standardised else ("empty_set" if asked.empty else None)
+        return comparison.finding(params, None, "k_exceeds_pool", notes=notes)
+    reason = undefined(comparison, 1) if standardised else ("empty_set" if comparison.empty else None)
     if reason is not None:
-        return asked.finding(params, None, reason)
-    scale = 1 / float(asked.phi.std(ddof=1)) if standardised else 1.0
-    value = asked.difference * scale
-    details: Details = asked.scale_details(1)
+        return comparison.finding(params, None, reason)
+    scale = 1 / float(comparison.phi.std(ddof=1)) if standardised else 1.0
+    value = comparison.difference * scale
+    details: Details = comparison.scale_details(1)
     fields: dict[str, Any] = {}
-    if asked.infers:
-        fields = asked.inferred("d" if standardised else "difference", 1)
+    if comparison.infers:
+        fields = comparison.inferred("d" if standardised else "difference", 1)
         if reading == "per_group":
-            bound = effect_bound(*asked.sizes[:2]) if standardised else 2.0
-            details["p_items"], null = _group_test(asked, k, scale, bound)
-            if asked.mode == "paper":
+            bound = effect_bound(*comparison.sizes[:2]) if standardised else 2.0
+            details["p_items"], null = _group_test(comparison, k, scale, bound)
+            if comparison.mode == "paper":
                 fields |= {"p_value": details["p_items"], "null": null}
         else:
-            details |= asked.p_details()
-    return asked.finding(params, number(value), None, details=details, **fields)
+            details |= comparison.p_details()
+    return comparison.finding(params, number(value), None, details=details, **fields)
 
 
 def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
@@ -194,27 +194,29 @@ def _best(block: Floats, k: int) -> Floats:
     return np.asarray(last + weights * (block - last) * block.shape[1] / k)
 
 
-def _group_test(asked: SetComparison, k: int, scale: float, bound: float) -> tuple[float | None, Null | None]:
+def _group_test(
+    comparison: SetComparison, k: int, scale: float, bound: float
+) -> tuple[float | None, Null | None]:
     """Images exchanged between the sets: their words change with them, so they are found anew each time.
 
     What is drawn is the difference; standardised, it is multiplied by the scale of the value itself, and
     cut to what an effect size can be.
     """
-    n, m, na, _ = asked.sizes
-    rng = asked.stream("groups")
-    total, found = n + m, []
-    signs = np.where(np.arange(asked.block.shape[1]) < na, 1.0, -1.0)
-    rows = max(1, _CELLS // max(total, asked.block.shape[1]))
+    n, m, na, _ = comparison.sizes
+    rng = comparison.stream("groups")
+    total, differences = n + m, []
+    signs = np.where(np.arange(comparison.block.shape[1]) < na, 1.0, -1.0)
+    rows = max(1, _CELLS // max(total, comparison.block.shape[1]))
     for start in range(0, BAND_DRAWS, rows):
         count = min(rows, BAND_DRAWS - start)
         chosen = np.zeros((count, total))
         picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
         np.put_along_axis(chosen, picked, 1.0, axis=1)
-        means = [weights @ asked.block for weights in (chosen / n, (1 - chosen) / m)]
+        means = [weights @ comparison.block for weights in (chosen / n, (1 - chosen) / m)]
         first, second = ((top_weights(each, k) * each) @ signs / k for each in means)
-        found.append(first - second)
-    draws = np.concatenate(found)
-    side = {"two_sided": "both", "greater": "high", "less": "low"}[asked.alternative]
+        differences.append(first - second)
+    draws = np.concatenate(differences)
+    side = {"two_sided": "both", "greater": "high", "less": "low"}[comparison.alternative]
     band = np.clip(draws * scale, -bound, bound)
-    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=asked.seed)
-    return resampled_p(draws, asked.difference, side), null
+    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=comparison.seed)
+    return resampled_p(draws, comparison.difference, side), null

@@ -117,7 +117,7 @@ def attribution_table(
     for group in targets:
         for reading in readings:
             words = _Words.make(evidence, group, attributes, reading, scale)
-            if not words.asked.empty:
+            if not words.bound_set.empty:
                 every = np.ones(words.columns.size, dtype=bool)
                 rows += [(group, reading, *row) for row in words.ranked(every)]
     return pl.DataFrame(rows, schema=ATTRIBUTION, orient="row")
@@ -127,7 +127,7 @@ def attribution_table(
 class _Words:
     """Words that belong to one set only, and how they are ranked for the images of a set."""
 
-    asked: SingleSet
+    bound_set: SingleSet
     columns: Integers
     reading: str
     scale: float
@@ -141,29 +141,29 @@ class _Words:
         check_choice("reading", reading, READINGS)
         if not (np.isfinite(scale) and scale > 0):
             raise ParameterError(f"scale={scale!r} is not possible; give the model's logit scale, above 0")
-        asked = SingleSet.make("pleasant_at_k", evidence, target, attributes, **options)
-        return cls(asked, np.flatnonzero(~asked.in_both), reading, scale)
+        bound_set = SingleSet.make("pleasant_at_k", evidence, target, attributes, **options)
+        return cls(bound_set, np.flatnonzero(~bound_set.in_both), reading, scale)
 
     def reason(self, k: int) -> str | None:
         """Why there is no share; None if there is one."""
-        if self.asked.empty or not (self.pleasant.any() and not self.pleasant.all()):
+        if self.bound_set.empty or not (self.pleasant.any() and not self.pleasant.all()):
             return "empty_set"
         return "k_exceeds_pool" if k > self.columns.size else None
 
     @property
     def pleasant(self) -> Mask:
         """Which words are of the second set."""
-        return np.asarray(self.columns >= self.asked.na)
+        return np.asarray(self.columns >= self.bound_set.na)
 
     @property
     def left_out(self) -> int:
         """How many words belong to both sets."""
-        return int(self.asked.in_both[: self.asked.na].sum())
+        return int(self.bound_set.in_both[: self.bound_set.na].sum())
 
     @cached_property
     def of_each(self) -> Floats:
         """What each image says of each word, shape (n, W)."""
-        block = self.asked.block[:, self.columns]
+        block = self.bound_set.block[:, self.columns]
         if self.reading == "cosine":
             return block
         if self.reading == "argmax":
@@ -178,12 +178,12 @@ class _Words:
 
     def ranked(self, chosen: Mask) -> list[tuple[int, str, str, float]]:
         """Rank, word, its set and value of some words, the first first."""
-        asked, columns, values = self.asked, self.columns[chosen], self.values[chosen]
-        names = [asked.words[column] for column in columns.tolist()]
+        bound_set, columns, values = self.bound_set, self.columns[chosen], self.values[chosen]
+        names = [bound_set.words[column] for column in columns.tolist()]
         rank = _ranks(values)
-        order = sorted(range(len(names)), key=lambda place: (rank[place], names[place]))
-        sets = [asked.attributes[int(column >= asked.na)] for column in columns.tolist()]
-        return [(int(rank[place]), names[place], sets[place], float(values[place])) for place in order]
+        order = sorted(range(len(names)), key=lambda index: (rank[index], names[index]))
+        sets = [bound_set.attributes[int(column >= bound_set.na)] for column in columns.tolist()]
+        return [(int(rank[index]), names[index], sets[index], float(values[index])) for index in order]
 
     def finding(self, k: int, value: float | None, reason: str | None = None, **fields: Any) -> Finding:
         """A Finding with what the words and the set say filled in."""
@@ -196,13 +196,13 @@ class _Words:
             fields["dropped"] = [both] if value is not None else []
             fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
         params = {"k": k, "reading": self.reading, "scale": scale}
-        return self.asked.finding(params, value, reason, **fields)
+        return self.bound_set.finding(params, value, reason, **fields)
 
 
 def _drawn_words(words: _Words, k: int, value: float) -> tuple[Null, float]:
     """K words drawn from all: the share of pleasant ones is hypergeometric."""
     pleasant, total = int(words.pleasant.sum()), words.columns.size
-    counts, chance = top_outcomes((pleasant, total - pleasant), k, words.asked.stream("words"))
+    counts, chance = top_outcomes((pleasant, total - pleasant), k, words.bound_set.stream("words"))
     below, share = np.cumsum(chance), counts[:, 0] / k
     low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
     high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
@@ -217,22 +217,26 @@ def _over_images(words: _Words, k: int) -> Interval | None:
     n = len(images)
     if n < 2:
         return None
-    rng, shares = words.asked.stream("images"), []
+    rng, shares = words.bound_set.stream("images"), []
     rows = max(1, _CELLS // max(n, images.shape[1]))
     for start in range(0, REPLICATES, rows):
         times = rng.multinomial(n, np.full(n, 1 / n), size=min(rows, REPLICATES - start))
         weights = top_weights(times @ images / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)
-    found = percentile_interval(draws, level=LEVEL, method="bootstrap over images", seed=words.asked.seed)
-    if found is None or found.low < found.high:
-        return found
+    interval = percentile_interval(
+        draws, level=LEVEL, method="bootstrap over images", seed=words.bound_set.seed
+    )
+    if interval is None or interval.low < interval.high:
+        return interval
     # no resample changed it, so that a change is rare, not impossible: one word more or less
-    return found.model_copy(update={"low": max(found.low - 1 / k, 0.0), "high": min(found.high + 1 / k, 1.0)})
+    return interval.model_copy(
+        update={"low": max(interval.low - 1 / k, 0.0), "high": min(interval.high + 1 / k, 1.0)}
+    )
 
 
 def _parts(words: _Words, weights: Floats) -> list[Part]:
-    n = len(words.asked.items)
+    n = len(words.bound_set.items)
     return [
         Part(kind="word", key=word, value=number(value), n=n, details={"set": name, "rank": float(rank)})
         for rank, word, name, value in words.ranked(weights > 0)

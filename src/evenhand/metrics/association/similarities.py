@@ -55,8 +55,8 @@ class BoundSets:
     def params(self) -> dict[str, Any]:
         """What tells this finding from others of its name."""
         sets = {"targets": list(self.targets)} if len(self.targets) > 1 else {"target": self.targets[0]}
-        given = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
-        return {**given, "mode": "paper"} if self.mode == "paper" else given
+        options = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
+        return {**options, "mode": "paper"} if self.mode == "paper" else options
 
     def finding(
         self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
@@ -195,16 +195,16 @@ def partition_null(
 
 
 def crossed_fields(
-    found: TwoWayEstimate, how: str, nothing: str, alternative: str = "two_sided"
+    estimate: TwoWayEstimate, how: str, nothing: str, alternative: str = "two_sided"
 ) -> dict[str, Any]:
     """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
-    low, high = found.band(LEVEL)
+    low, high = estimate.band(LEVEL)
     null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"{nothing}: {how}")
 
     def limits(level: float) -> Interval | None:
-        return plain_interval(*found.limits(level), how, level)
+        return plain_interval(*estimate.limits(level), how, level)
 
-    p_value = found.p_value(alternative)
+    p_value = estimate.p_value(alternative)
     return {"p_value": p_value, "null": null, "interval": limits(LEVEL), "limits": limits}
 
 

@@ -69,47 +69,49 @@ def association_tables(
 
 def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFrame:
     x, y, a, b = test
-    asked = SetComparison.make("association_effect_size", evidence, (x, y), (a, b))
-    if asked.empty:
+    comparison = SetComparison.make("association_effect_size", evidence, (x, y), (a, b))
+    if comparison.empty:
         return pl.DataFrame(schema=CONTRIBUTIONS)
-    n, m, na, nb = asked.sizes
+    n, m, na, nb = comparison.sizes
     rows, columns = np.arange(n + m), np.arange(na + nb)
-    nearer = asked.block[:n].mean(axis=0) - asked.block[n:].mean(axis=0)
-    added = attribute_contributions(asked.block, rows[:n], rows[n:], columns[:na], columns[na:])
+    nearer = comparison.block[:n].mean(axis=0) - comparison.block[n:].mean(axis=0)
+    added = attribute_contributions(comparison.block, rows[:n], rows[n:], columns[:na], columns[na:])
     return _frame(
         {
             **dict(zip(_TEST, (evidence.form, *test), strict=True)),
             "role": ["x"] * n + ["y"] * m + ["a"] * na + ["b"] * nb,
-            "item": [*asked.items, *asked.words],
-            "association": np.concatenate([asked.phi, nearer]),
-            "contribution": np.concatenate([target_contributions(asked.x, asked.y), added]),
-            "without": np.concatenate(effects_without(asked, ddof)),
+            "item": [*comparison.items, *comparison.words],
+            "association": np.concatenate([comparison.phi, nearer]),
+            "contribution": np.concatenate([target_contributions(comparison.x, comparison.y), added]),
+            "without": np.concatenate(effects_without(comparison, ddof)),
         },
         CONTRIBUTIONS,
     )
 
 
 def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int) -> pl.DataFrame:
-    asked = SingleSet.make("single_category_association", evidence, name, pair, seed=seed)
-    if asked.empty:
+    bound_set = SingleSet.make("single_category_association", evidence, name, pair, seed=seed)
+    if bound_set.empty:
         return pl.DataFrame(schema=SINGLE_CATEGORY)
-    near, far = asked.block[:, : asked.na], asked.block[:, asked.na :]
-    whole = asked.block.mean(axis=0)
-    effects = single_category(asked.block, np.arange(asked.na), np.arange(asked.na, len(asked.words)))
-    few = max(asked.sizes[1:]) <= _LISTED
-    tests = permutation_tests(
-        near, far, rng=asked.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
+    near, far = bound_set.block[:, : bound_set.na], bound_set.block[:, bound_set.na :]
+    whole = bound_set.block.mean(axis=0)
+    effects = single_category(
+        bound_set.block, np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
     )
-    test = permutation_test(whole[: asked.na], whole[asked.na :], rng=asked.stream("words"))
-    n = len(asked.items)
-    d = effect_size(whole[: asked.na], whole[asked.na :])
+    few = max(bound_set.sizes[1:]) <= _LISTED
+    tests = permutation_tests(
+        near, far, rng=bound_set.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
+    )
+    test = permutation_test(whole[: bound_set.na], whole[bound_set.na :], rng=bound_set.stream("words"))
+    n = len(bound_set.items)
+    d = effect_size(whole[: bound_set.na], whole[bound_set.na :])
     return _frame(
         {
             "form": evidence.form,
             "set": name,
             "a": pair[0],
             "b": pair[1],
-            "item": [None, *asked.items],
+            "item": [None, *bound_set.items],
             "effect_size": np.array([d, *effects]),
             "p_value": np.array([test.two_sided, *(each.two_sided for each in tests)]),
             "n": [n] + [1] * n,

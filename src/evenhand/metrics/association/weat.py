@@ -81,20 +81,20 @@ def association_effect_size(
 
     Source: Janghorbani and de Melo 2023, equation 1; Caliskan et al. 2017.
     """
-    asked = SetComparison.make(
+    comparison = SetComparison.make(
         "association_effect_size", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
         alternative=alternative,
     )  # fmt: skip
     check_ddof(ddof)
-    reason = undefined(asked, ddof)
-    value = number(effect_size(asked.x, asked.y, ddof)) if reason is None else None
-    details = asked.scale_details(ddof)
+    reason = undefined(comparison, ddof)
+    value = number(effect_size(comparison.x, comparison.y, ddof)) if reason is None else None
+    details = comparison.scale_details(ddof)
     fields: dict[str, Any] = {}
     if value is not None:
-        details |= asked.p_details() | left_out(asked, *effects_without(asked, ddof))
-        if asked.infers:
-            fields = asked.inferred("d", ddof)
-    return asked.finding({"ddof": ddof}, value, reason, details=details, **fields)
+        details |= comparison.p_details() | left_out(comparison, *effects_without(comparison, ddof))
+        if comparison.infers:
+            fields = comparison.inferred("d", ddof)
+    return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
 @metric(
@@ -123,18 +123,18 @@ def association_difference(
 
     Source: Janghorbani and de Melo 2023, equation 1 without its denominator.
     """
-    asked = SetComparison.make(
+    comparison = SetComparison.make(
         "association_difference", evidence, targets, attributes, mode=mode, inference=inference, seed=seed,
         alternative=alternative,
     )  # fmt: skip
-    value = None if asked.empty else number(asked.difference)
-    details = asked.scale_details(1)
+    value = None if comparison.empty else number(comparison.difference)
+    details = comparison.scale_details(1)
     fields: dict[str, Any] = {}
     if value is not None:
-        details |= asked.p_details() | left_out(asked, *differences_without(asked))
-        if asked.infers:
-            fields = asked.inferred("difference", 1)
-    return asked.finding({}, value, "empty_set", details=details, **fields)
+        details |= comparison.p_details() | left_out(comparison, *differences_without(comparison))
+        if comparison.infers:
+            fields = comparison.inferred("difference", 1)
+    return comparison.finding({}, value, "empty_set", details=details, **fields)
 
 
 @metric(
@@ -178,13 +178,13 @@ def single_category_association(
 
     Source: Caliskan et al. 2017 (WEFAT); SC-WEAT.
     """
-    asked = SingleSet.make(
+    bound_set = SingleSet.make(
         "single_category_association", evidence, target, attributes, mode=mode, inference=inference, seed=seed
     )
-    if asked.empty:
-        return asked.finding({}, None, "empty_set")
-    a, b = np.arange(asked.na), np.arange(asked.na, len(asked.words))
-    phi, by_word = associations(asked.block, a, b), asked.block.mean(axis=0)
+    if bound_set.empty:
+        return bound_set.finding({}, None, "empty_set")
+    a, b = np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
+    phi, by_word = associations(bound_set.block, a, b), bound_set.block.mean(axis=0)
     sides = by_word[a], by_word[b]
     details: Details = {
         "effect_size": number(effect_size(*sides)),
@@ -195,11 +195,13 @@ def single_category_association(
     }
     fields: dict[str, Any] = {}
     if inference == "auto":
-        more, fields = _single_inference(asked, phi, by_word)
+        more, fields = _single_inference(bound_set, phi, by_word)
         details |= more
-    parts = _item_parts(asked, phi, single_category(asked.block[:MOST_PARTS], a, b))
+    parts = _item_parts(bound_set, phi, single_category(bound_set.block[:MOST_PARTS], a, b))
     notes = [f"parts are the first {MOST_PARTS} of {phi.size} items"] if phi.size > MOST_PARTS else []
-    return asked.finding({}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields)
+    return bound_set.finding(
+        {}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields
+    )
 
 
 @metric(
@@ -277,9 +279,9 @@ def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
             "association_reduction compares the same items before and after; give two Similarities of equal "
             "targets and attributes"
         )
-    place = {name: row for row, name in enumerate(after.targets)}
+    row_of = {name: row for row, name in enumerate(after.targets)}
     column = {name: at for at, name in enumerate(after.attributes)}
-    rows = [place[name] for name in comparison.items]
+    rows = [row_of[name] for name in comparison.items]
     return after.values[np.ix_(rows, [column[name] for name in comparison.words])]
 
 
@@ -289,40 +291,42 @@ def check_ddof(ddof: int) -> None:
         raise ParameterError(f"ddof={ddof!r} is not possible; choose 1 (SEAT, iEAT) or 0 (WEFE)")
 
 
-def undefined(asked: SetComparison, ddof: int) -> str | None:
+def undefined(comparison: SetComparison, ddof: int) -> str | None:
     """Why a comparison has no effect size; None if it has one."""
-    if asked.empty:
+    if comparison.empty:
         return "empty_set"
-    n, m, *_ = asked.sizes
-    if n + m <= ddof or (min(n, m) == 1 and asked.mode != "paper"):
+    n, m, *_ = comparison.sizes
+    if n + m <= ddof or (min(n, m) == 1 and comparison.mode != "paper"):
         return "one_member"
-    return None if asked.spread else "equal_associations"
+    return None if comparison.spread else "equal_associations"
 
 
-def _single_inference(asked: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
+def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
     """The test over items and attributes, and beside it those over either alone."""
-    near, far = by_word[: asked.na], by_word[asked.na :]
-    words = permutation_test(near, far, rng=asked.stream("words"))
-    items = sign_flip_test(phi, rng=asked.stream("items"))
+    near, far = by_word[: bound_set.na], by_word[bound_set.na :]
+    words = permutation_test(near, far, rng=bound_set.stream("words"))
+    items = sign_flip_test(phi, rng=bound_set.stream("items"))
     details: Details = {
         "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
         "p_items": number(items.two_sided),
     }  # fmt: skip
-    found = single_set(asked.block, asked.na)
+    estimate = single_set(bound_set.block, bound_set.na)
     fields = {}
-    if found is not None:
-        fields = crossed_fields(found, "t over items and attributes", "no association")
-    if asked.mode == "paper":
-        null = partition_null(by_word, asked.na, 1, np.inf, asked.stream("band"), asked.seed, "attributes")
+    if estimate is not None:
+        fields = crossed_fields(estimate, "t over items and attributes", "no association")
+    if bound_set.mode == "paper":
+        null = partition_null(
+            by_word, bound_set.na, 1, np.inf, bound_set.stream("band"), bound_set.seed, "attributes"
+        )
         fields |= {"p_value": number(words.two_sided), "null": null}
     return details, fields
 
 
-def _item_parts(asked: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
+def _item_parts(bound_set: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
     return [
         Part(
-            kind="item", key=item, value=number(own), n=len(asked.words),
+            kind="item", key=item, value=number(own), n=len(bound_set.words),
             details={"association": association}, reason=None if np.isfinite(own) else "equal_associations",
         )
-        for item, own, association in zip(asked.items, effects.tolist(), phi.tolist(), strict=False)
+        for item, own, association in zip(bound_set.items, effects.tolist(), phi.tolist(), strict=False)
     ]  # fmt: skip

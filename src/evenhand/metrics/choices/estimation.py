@@ -99,16 +99,16 @@ class Piece:
         """Interval, null band, p and, for gaps, the minimum detectable one."""
         if self.rows.alone:
             return {"interval": None, "chance_at": None, "p_value": None, "reason": "one_cluster"}
-        found = self.exchanged(self.weight)
-        if found is None:
+        exchange = self.exchanged(self.weight)
+        if exchange is None:
             return {"interval": self.interval(LEVEL, None, None), "chance_at": None, "p_value": None}
         # of a gap, chance stands at 0 where genders are balanced
-        at = None if self.weight == GAP and abs(found.expected) < _ROUNDING else found.expected
-        p_value = joint_p(found.p_value, at or 0.0, self._limits)
+        at = None if self.weight == GAP and abs(exchange.expected) < _ROUNDING else exchange.expected
+        p_value = joint_p(exchange.p_value, at or 0.0, self._limits)
         interval = self.interval(LEVEL, p_value, at)
-        fields = {"interval": interval, "chance_at": at, "p_value": p_value, "null": self.null(found)}
+        fields = {"interval": interval, "chance_at": at, "p_value": p_value, "null": self.null(exchange)}
         if self.weight == GAP:
-            sd, error = float(found.values.std()), (interval.high - interval.low) / (2 * _Z)
+            sd, error = float(exchange.values.std()), (interval.high - interval.low) / (2 * _Z)
             fields["mde"] = number(_Z * sd + _Z_POWER * max(sd, error))
         return fields
 
@@ -120,16 +120,16 @@ class Piece:
                      self.outcome, str(weight))  # fmt: skip
         return self.rows.exchanged(weight, rng)
 
-    def null(self, found: Exchanged) -> Null:
+    def null(self, exchange: Exchanged) -> Null:
         """The central part of what the exchange gives."""
-        low, high = np.quantile(found.values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = np.quantile(exchange.values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         strata = self.bound.choices.strata
         method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
         method += f" within {'+'.join(strata)}" if strata else ""
-        middle = found.expected
+        middle = exchange.expected
         return Null(
             mean=middle, low=min(float(low), middle), high=max(float(high), middle), level=LEVEL,
-            method=method, replicates=found.drawn.replicates, seed=self.seed,
+            method=method, replicates=exchange.drawn.replicates, seed=self.seed,
         )  # fmt: skip
 
     def interval(self, level: float, p_value: float | None, chance_at: float | None) -> Interval:
@@ -178,8 +178,8 @@ def _gender_parts(piece: Piece, full: bool) -> list[Part]:
         if n and full:
             interval = piece.gender_interval(which)
             more = {"interval": interval} if interval else {"reason": "one_cluster"}
-            found = None if piece.group or not all(rows.sizes) else piece.exchanged(_GENDERS[which])
-            more |= {} if found is None else {"null": piece.null(found), "chance_at": found.expected}
+            exchange = None if piece.group or not all(rows.sizes) else piece.exchanged(_GENDERS[which])
+            more |= {} if exchange is None else {"null": piece.null(exchange), "chance_at": exchange.expected}
         if bound.mode == "paper" and value is not None:
             value = _rounded(value)
         parts.append(Part(kind=kind, key=key_of((*piece.group, gender)), value=value, n=n, **more))

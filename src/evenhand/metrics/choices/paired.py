@@ -76,16 +76,16 @@ def resolution_difference(
     chosen = np.zeros_like(bound.chosen)
     chosen[np.flatnonzero(bound.chosen)[mine]] = True
     bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
-    asked = _Asked(bound, weight, inference, seed, metric)
-    fields = asked.compared(rows, moved)
+    comparison = _Asked(bound, weight, inference, seed, metric)
+    fields = comparison.compared(rows, moved)
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
 
     def part(code: int) -> dict[str, Any]:
-        return asked.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
+        return comparison.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
 
-    fields["limits"] = lambda level: asked.interval(rows, moved, level, fields.get("p_value"))
+    fields["limits"] = lambda level: comparison.interval(rows, moved, level, fields.get("p_value"))
     card = resolution_difference.card.comparing(card_of(metric))
     return bound.finding("resolution_difference", params=params, parts=bound.parts(part), card=card, **fields)
 
@@ -96,8 +96,8 @@ def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, 
     theirs = other.choices.table.select("sample", "truth").with_row_index("row")
     joined = mine.join(theirs, on="sample", how="left", maintain_order="left")
     both = joined["row"].is_not_null().to_numpy()
-    found = joined.filter(both)
-    unlike = found.filter(found["truth"] != found["truth_right"])
+    matched = joined.filter(both)
+    unlike = matched.filter(matched["truth"] != matched["truth_right"])
     if unlike.height:
         sample, truth, _, second = unlike.row(0)
         raise InputError(
@@ -106,7 +106,7 @@ def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, 
         )
     gone = int((~both).sum())
     lost = [Dropped(reason="not answered by the reference", count=gone)] if gone else []
-    return both, found["row"].to_numpy().astype(np.int64), lost
+    return both, matched["row"].to_numpy().astype(np.int64), lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,16 +131,16 @@ class _Asked:
             return {"value": value, "reason": "one_cluster"}
         purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
         rng = stream(self.seed, "resolution_difference", *purpose)
-        found = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
-        low, high = found.band(LEVEL)
+        difference = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
+        low, high = difference.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
-        p_value = joint_p(found.p_value, 0.0, deviations.limits)
-        drawn = {"replicates": found.replicates, "seed": self.seed} if found.replicates else {}
+        p_value = joint_p(difference.p_value, 0.0, deviations.limits)
+        drawn = {"replicates": difference.replicates, "seed": self.seed} if difference.replicates else {}
         method = f"models exchanged by {self._unit(rows)}"
         return {
             "value": value,
             "interval": self.interval(rows, moved, LEVEL, p_value),
-            "null": Null(mean=found.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
+            "null": Null(mean=difference.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
             "p_value": p_value,
         }
 

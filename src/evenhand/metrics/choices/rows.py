@@ -216,7 +216,7 @@ class BoundChoices(named.NamedGroups):
         def make() -> OutcomeRates:
             values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
-            own, other = (values[self.chosen, OUTCOMES.index(one)] for one in (outcome, turned))
+            own, other = (values[self.chosen, OUTCOMES.index(name)] for name in (outcome, turned))
             second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
             stratum = _codes(choices, choices.strata)[self.chosen]
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None

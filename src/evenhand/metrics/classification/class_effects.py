@@ -204,14 +204,14 @@ def _unit_tables(
         "independence": (np.zeros_like(cells.truth), cells.prediction),
     }[form]
     where = table if form == "independence" else np.searchsorted(labels, table)
-    place = batch.places(where, cells.group, column)
+    cell = batch.places(where, cells.group, column)
     if pooled is not None:
-        place = np.where(place < 0, batch.places(where, cells.group, np.full(column.shape, pooled)), place)
-    kept = np.flatnonzero(place >= 0)
-    n = cells.n.astype(np.float64)[kept]
+        cell = np.where(cell < 0, batch.places(where, cells.group, np.full(column.shape, pooled)), cell)
+    selected = np.flatnonzero(cell >= 0)
+    n = cells.n.astype(np.float64)[selected]
     if grouped.units is not None:
-        return UnitTables.of_clusters(batch, place[kept], grouped.units.unit[kept], n)
-    return UnitTables(batch, place[kept], kept, n, np.asarray(grouped.moments)[1][kept])
+        return UnitTables.of_clusters(batch, cell[selected], grouped.units.unit[selected], n)
+    return UnitTables(batch, cell[selected], selected, n, np.asarray(grouped.moments)[1][selected])
 
 
 def _with_inference(plain: ClassEffects) -> ClassEffects:
@@ -232,14 +232,14 @@ def pooled_squares(effects: ClassEffects) -> Squares:
 
     Chi-squared of independent classes adds up: so do its means and variances.
     """
-    found, some = effects.squares, effects.tables.dof > 0
+    squared, some = effects.squares, effects.tables.dof > 0
     weight = np.where(some, effects.tables.n * effects.tables.dof, 0.0)
     weight /= weight.sum()
-    known = np.maximum(found.centre, 1e-300)
+    known = np.maximum(squared.centre, 1e-300)
     draws = effects.null.draws[:, some] ** 2 @ weight[some] if effects.null is not None else np.zeros(1)
-    sums = {name: np.array([weight @ getattr(found, name)]) for name in ("centre", "floor", "plain")}
-    noise = weight**2 @ found.noise if effects.shared.units is None else draws.var()
-    slope = weight**2 @ (found.slope * known) / (weight @ known)
+    sums = {name: np.array([weight @ getattr(squared, name)]) for name in ("centre", "floor", "plain")}
+    noise = weight**2 @ squared.noise if effects.shared.units is None else draws.var()
+    slope = weight**2 @ (squared.slope * known) / (weight @ known)
     return Squares(noise=np.array([noise]), slope=np.array([slope]), top=np.ones(1), **sums)
 
 
@@ -288,20 +288,20 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
         end, the high end and how they were made.
     """
     used = np.flatnonzero(~np.isnan(effects.values))
-    found = effects.squares.each(lambda array: array[used])
+    squared = effects.squares.each(lambda array: array[used])
     classes_p = np.full(used.size, np.nan) if effects.null is None else effects.null.p[used]
     if used.size == 1:
 
         def of_one(level: float, _: float) -> tuple[float, float, str]:
-            low, high = class_ends(found, classes_p, level)
+            low, high = class_ends(squared, classes_p, level)
             return float(low[0]), float(high[0]), "interval of the one class"
 
-        return float(found.corrected[0]), of_one
+        return float(squared.corrected[0]), of_one
     options, memo = effects.options, effects.prepared.memo
     shared = replace(options, statistic="phi" if options.statistic == "phi" else "cramers_v")
     key = ("summary", shared, effects.null is None, summary)
     if key not in memo:
-        memo[key] = summary_family(found, summary, _scores(effects, found, used), classes_p)
+        memo[key] = summary_family(squared, summary, _scores(effects, squared, used), classes_p)
     family: Inverted = memo[key]
     corrected = family.corrected
 
@@ -313,12 +313,12 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
     return corrected, ends
 
 
-def _scores(effects: ClassEffects, found: Squares, used: Codes) -> Floats:
+def _scores(effects: ClassEffects, squared: Squares, used: Codes) -> Floats:
     """Normal scores of draws without effects, shape (R, classes); of normal numbers where none are drawn."""
     size = int(np.clip(_SCORES // used.size, *_SCORED))
     if effects.null is None or np.isnan(effects.null.p[used]).all():
         rng = effects.prepared.stream("effect scores", effects.options.form)
         return rng.standard_normal((size, used.size))
     chi2, observed = effects.shared.null.draws[:size, used], effects.tables.chi2[used]
-    scale = np.divide(found.plain, observed, out=np.zeros(observed.shape), where=observed > 0)
-    return found.scores(chi2 * scale)
+    scale = np.divide(squared.plain, observed, out=np.zeros(observed.shape), where=observed > 0)
+    return squared.scores(chi2 * scale)

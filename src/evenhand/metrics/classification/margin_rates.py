@@ -84,14 +84,14 @@ class Margins:
     @cached_property
     def tables(self) -> UnitRates | None:
         """Rows by cluster; None where rows are their own units."""
-        found = self.prepared.grouped.units
-        if found is None:
+        unit_rows = self.prepared.grouped.units
+        if unit_rows is None:
             return None
-        rows = found.rows.astype(np.int64)
-        unit = np.unique(found.unit, return_inverse=True)[1]
-        codes = np.stack([found.truth, found.group, found.prediction, unit]).astype(np.int64)
+        rows = unit_rows.rows.astype(np.int64)
+        unit = np.unique(unit_rows.unit, return_inverse=True)[1]
+        codes = np.stack([unit_rows.truth, unit_rows.group, unit_rows.prediction, unit]).astype(np.int64)
         truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
-        weight = np.repeat(found.n / rows, rows)
+        weight = np.repeat(unit_rows.n / rows, rows)
         groups, labels = self.confusion.support.shape
         return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
 
@@ -152,9 +152,9 @@ class Margins:
         moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
 
         def by(label: Codes, some: Mask) -> Floats:
-            place = g.group[some].astype(np.int64) * labels + label[some]
-            where = (np.flatnonzero(some), place)
-            add = sparse.csr_array((np.ones(place.size), where), shape=(squares.size, groups * labels))
+            cell = g.group[some].astype(np.int64) * labels + label[some]
+            where = (np.flatnonzero(some), cell)
+            add = sparse.csr_array((np.ones(cell.size), where), shape=(squares.size, groups * labels))
             return np.asarray(moved @ add).reshape(draws, groups, labels)
 
         every = np.ones(squares.size, dtype=bool)
@@ -220,8 +220,10 @@ class Margins:
                 largest[kind].append(tallies[kind].largest())
                 noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
         joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
-        most, kept = ({kind: np.concatenate(one) for kind, one in each.items()} for each in (largest, noise))
-        return ExchangedMargins(joined, most, kept, method)
+        most, joined_noise = (
+            {kind: np.concatenate(chunks) for kind, chunks in each.items()} for each in (largest, noise)
+        )
+        return ExchangedMargins(joined, most, joined_noise, method)
 
     def _predicted(self) -> Iterator[Tally]:
         groups, labels = self.confusion.support.shape
@@ -280,7 +282,7 @@ class Margins:
 
     def _some(self, kind: str, drawn: Tally, before: list[Floats]) -> Floats:
         """As many of the draws as are still kept."""
-        most = int(np.clip(_KEPT // drawn.away[0].size, 60, _USUAL)) - sum(len(one) for one in before)
+        most = int(np.clip(_KEPT // drawn.away[0].size, 60, _USUAL)) - sum(len(chunk) for chunk in before)
         away = drawn.away if self.tables is None else drawn.scaled_to(self.tally(kind))
         return away[: max(most, 0)]
 

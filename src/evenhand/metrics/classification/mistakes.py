@@ -67,10 +67,12 @@ def prediction_differences(
     prepared = BoundCounts.of(evidence, by, seed)
     effects = class_effects(prepared, EffectOptions(inference="none"))
     value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
-    ranked = sorted(prepared.classes, key=lambda one: -np.nan_to_num(_accuracy(one) * value_of[one.label]))
-    some = [(one, value_of[one.label]) for one in ranked[:_CANDIDATES]]
+    ranked = sorted(
+        prepared.classes, key=lambda cells: -np.nan_to_num(_accuracy(cells) * value_of[cells.label])
+    )
+    some = [(cells, value_of[cells.label]) for cells in ranked[:_CANDIDATES]]
     contrasts = [_contrast(cells, effect) for cells, effect in some if not np.isnan(effect)]
-    best = sorted(contrasts, key=lambda one: (one.rank, -one.score))[:classes]
+    best = sorted(contrasts, key=lambda contrast: (contrast.rank, -contrast.score))[:classes]
     rows = [row for order, contrast in enumerate(best) for row in _rows(prepared, contrast, order, top)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 

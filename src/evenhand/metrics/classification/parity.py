@@ -145,10 +145,10 @@ def _full_odds(prepared: BoundCounts, aggregate: str, mode: str, inference: str)
     fewest = 1 if mode == "paper" else 2
     comparable = batch.n_rows >= fewest
     ranges, truths, labels = range_by_column(batch)
-    kept = comparable[truths]
+    is_comparable = comparable[truths]
     # a label that is never predicted given a truth has a range of 0 there
     values = np.full(prepared.grouped.n_used, 0.0 if comparable.any() else np.nan)
-    np.maximum.at(values, labels[kept], ranges[kept])
+    np.maximum.at(values, labels[is_comparable], ranges[is_comparable])
     value = number(float(over_classes(values, aggregate)))
     params = {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})}
     reason = "single_group" if value is None else None
@@ -217,7 +217,7 @@ def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
         highs = question.of_labels([high for _, high in limits])
         if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
             ranges = [_ranges(rate) for rate in rates]
-            arms = [np.nan_to_num(high - one) for (_, high), one in zip(limits, ranges, strict=True)]
+            arms = [np.nan_to_num(high - value) for (_, high), value in zip(limits, ranges, strict=True)]
             both = ~np.isnan(ranges[0]) & ~np.isnan(ranges[1])
             highs = np.where(both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
         return float(np.nanmax(lows)), float(np.nanmax(highs))
@@ -238,20 +238,20 @@ def _mean(margins: Margins, value: float, question: RangeSummary) -> MarginInfer
         noise, draws = [chance.noise[kind] for kind in question.kinds], chance.values[question.key]
         exchanged = chance.method
         if margins.tables is not None:  # units that came may be of other sizes: their spread is put right
-            draws = question.combined(*(range_over_groups(one, 2) for one in noise))
+            draws = question.combined(*(range_over_groups(rates, 2) for rates in noise))
     elif margins.tables is not None:
         return explain("one_cluster")
     else:
         noise = [margins.weight_noise(kind) for kind in question.kinds]
-        draws = question.combined(*(range_over_groups(one, 2) for one in noise))
+        draws = question.combined(*(range_over_groups(rates, 2) for rates in noise))
         exchanged, notes = "normal noise of weighted rows", [_NORMAL]
     away, variance = [tally.away[0] for tally in tallies], [tally.variance[0] for tally in tallies]
     wider = [tally.wider[0] for tally in tallies]
-    found = mean_range(value, away, variance, noise, wider, question.combined)
+    inverted = mean_range(value, away, variance, noise, wider, question.combined)
     return MarginInference(
-        found.limits, "inverted test of the mean range, noise by " + exchanged,
+        inverted.limits, "inverted test of the mean range, noise by " + exchanged,
         p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,
-        corrected=found.corrected, notes=notes, details=_explained(margins, question),
+        corrected=inverted.corrected, notes=notes, details=_explained(margins, question),
     )  # fmt: skip
 
 
@@ -286,6 +286,6 @@ def _extremes(margins: Margins, rates: Sequence[Rates], question: RangeSummary) 
     """The groups between which the label that decides has its range."""
     ranges = [_ranges(rate) for rate in rates]
     label = int(np.nanargmax(question.of_labels(ranges)))
-    kind = int(np.nanargmax([one[label] for one in ranges]))
+    kind = int(np.nanargmax([by_label[label] for by_label in ranges]))
     value = rates[kind].value[label]
     return deciding(margins, [int(np.nanargmin(value)), int(np.nanargmax(value))])

@@ -84,10 +84,10 @@ def _spread(draws: Floats, value: float, method: str, seed: int) -> Interval | N
     Resamples contain the noise of the sample once more: this says how much the value moves, not where that of
     the population lies.
     """
-    found = percentile_interval(draws, level=LEVEL, method=_SPREAD.format(method), seed=seed)
-    if found is None or max(found.high, value) - min(found.low, value) <= 1e-12:
+    interval = percentile_interval(draws, level=LEVEL, method=_SPREAD.format(method), seed=seed)
+    if interval is None or max(interval.high, value) - min(interval.low, value) <= 1e-12:
         return None
-    return found.model_copy(update={"low": min(found.low, value), "high": max(found.high, value)})
+    return interval.model_copy(update={"low": min(interval.low, value), "high": max(interval.high, value)})
 
 
 def summary_finding(effects: ClassEffects, name: str) -> Finding:
@@ -169,20 +169,20 @@ def pooled_finding(effects: ClassEffects, name: str) -> Finding:
 def _pooled_inference(
     effects: ClassEffects, draws: Floats, value: float, p: float, notes: list[str]
 ) -> dict[str, Any]:
-    found = pooled_squares(effects)
-    fields: dict[str, Any] = {"corrected": float(found.corrected[0])}
+    squared = pooled_squares(effects)
+    fields: dict[str, Any] = {"corrected": float(squared.corrected[0])}
     if np.isnan(p):
         return {**fields, "notes": [explain("one_cluster"), *notes]}
-    limits = _limits_of_one(found, p)
+    limits = _limits_of_one(squared, p)
     fields |= _against_null(effects.prepared, draws, value)
     return {**fields, "p_value": p, "interval": limits(LEVEL), "limits": limits, "notes": notes}
 
 
-def _limits_of_one(found: Squares, p: float) -> Callable[[float], Interval]:
+def _limits_of_one(squared: Squares, p: float) -> Callable[[float], Interval]:
     """From a level to the score interval of a single effect size."""
 
     def limits(level: float) -> Interval:
-        low, high = class_ends(found, np.array([p]), level)
+        low, high = class_ends(squared, np.array([p]), level)
         return Interval(low=float(low[0]), high=float(high[0]), level=level, method=_INTERVALS["score"])
 
     return limits
@@ -191,7 +191,7 @@ def _limits_of_one(found: Squares, p: float) -> Callable[[float], Interval]:
 def single_table(effects: ClassEffects, name: str) -> Finding:
     """The effect size of one table."""
     part = class_parts(effects)[0]
-    kept = ("corrected", "reason", "interval", "null", "p_value", "mde", "band")
+    fields = ("corrected", "reason", "interval", "null", "p_value", "mde", "band")
     p = part.p_value if effects.options.interval == "score" else None
     return build(
         effects.prepared.grouped,
@@ -200,7 +200,7 @@ def single_table(effects: ClassEffects, name: str) -> Finding:
         part.value,
         limits=None if p is None else _limits_of_one(effects.squares, p),
         notes=[explain("one_cluster")] if part.corrected is not None and part.p_value is None else [],
-        **{field: getattr(part, field) for field in kept},
+        **{field: getattr(part, field) for field in fields},
     )
 
 

@@ -98,15 +98,15 @@ def answer_difference(
 
 def _stream(both: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
     of = both.of
-    told = sorted(f"{key}={one}" for key, one in of.params.items())
-    return stream(seed, "answers", of.name, "+".join(of.by), told, *purpose)
+    texts = sorted(f"{key}={value}" for key, value in of.params.items())
+    return stream(seed, "answers", of.name, "+".join(of.by), texts, *purpose)
 
 
 def _parts(both: AnsweredBoth, seed: int) -> list[Part]:
     """The difference in each part."""
     if both.inner is None or not both.parts:
         return []
-    values, made = both.inner.observed(), []
+    values, differences = both.inner.observed(), []
     method = f"limits of both models by {both.inner_unit}, on the same ones (MOVER, Zou and Donner)"
     for at, part in enumerate(both.parts):
         value = number(float(values[0, at] - values[1, at]))
@@ -116,9 +116,9 @@ def _parts(both: AnsweredBoth, seed: int) -> list[Part]:
             fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
             fields.pop("limits", None)
         details = both_values(values[:, at])
-        made.append(
+        differences.append(
             Part(
                 kind=part.kind, key=part.key, value=value, n=part.n, chance_at=0.0, details=details, **fields
             )
         )
-    return corrected(made)
+    return corrected(differences)

@@ -54,32 +54,32 @@ class Changes:
     _answers: list[pl.DataFrame] = field(default_factory=list)
 
     def kept(
-        self, found: Sequence[Finding], both: Both, grouping: Sequence[str], names: tuple[str, str]
+        self, findings: Sequence[Finding], both: Both, grouping: Sequence[str], names: tuple[str, str]
     ) -> list[Finding]:
         """The findings of a pair with the parts that findings.json has room for; all go into the tables.
 
         Args:
-            found: What ``model_differences`` found.
+            findings: What ``model_differences`` gave.
             both: The evidence that it was given.
             grouping: The attributes.
             names: The two models.
         """
         pair = ("+".join(grouping), *names)
-        for one in found:
-            if one.parts:
-                self._changes.append(_change_rows(one, pair))
+        for finding in findings:
+            if finding.parts:
+                self._changes.append(_change_rows(finding, pair))
         if isinstance(both, Counts):
             aligned = ComparedCounts.of(both, list(grouping), names).aligned
             self._flips.append(_flip_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST)))
             self._answers.append(
                 _answer_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST))
             )
-        return [_bounded(one, max(MOST_PARTS // (2 * self.comparisons), _LEAST)) for one in found]
+        return [_bounded(finding, max(MOST_PARTS // (2 * self.comparisons), _LEAST)) for finding in findings]
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """``changes``, ``flips`` and ``answer_changes``; those that have a row."""
-        made = {"changes": self._changes, "flips": self._flips, "answer_changes": self._answers}
-        joined = {name: pl.concat(frames) for name, frames in made.items() if frames}
+        chunks = {"changes": self._changes, "flips": self._flips, "answer_changes": self._answers}
+        joined = {name: pl.concat(frames) for name, frames in chunks.items() if frames}
         return {name: table for name, table in joined.items() if table.height}
 
 
@@ -104,8 +104,8 @@ def _bounded(finding: Finding, most: int) -> Finding:
     """A finding with at most so many parts: groups, then those surest to have changed, in their order."""
     if len(finding.parts) <= most:
         return finding
-    ahead = sorted(finding.parts, key=lambda one: (one.kind != "group", *_sureness(one)))[:most]
-    chosen = {id(one) for one in ahead}
+    ahead = sorted(finding.parts, key=lambda part: (part.kind != "group", *_sureness(part)))[:most]
+    chosen = {id(part) for part in ahead}
     left = float(len(finding.parts) - most)
     update = {
         "parts": [part for part in finding.parts if id(part) in chosen],
@@ -132,8 +132,8 @@ def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFra
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
     groups = [_text(key_of(key)) for key in aligned.groups]
     whole = flips_of(aligned, aligned.group, len(groups))
-    cells, place = np.unique(aligned.truth * len(groups) + aligned.group, return_inverse=True)
-    each = flips_of(aligned, place, cells.size)
+    cells, cell = np.unique(aligned.truth * len(groups) + aligned.group, return_inverse=True)
+    each = flips_of(aligned, cell, cells.size)
     adjusted = adjust(each.p, "holm")
     some = np.flatnonzero(each.gained + each.lost)
     # sorted by the last first: p, then how many flip, then label and group
@@ -178,12 +178,12 @@ def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataF
     changed = codes.filter(pl.col("first") != pl.col("second"))
     order = changed.sort("n", "group", "truth", "first", "second", descending=[True] + [False] * 4)
     each = max(most // len(groups), _LEAST_OF_GROUP)
-    kept = (
+    rows = (
         order.group_by("group", maintain_order=True)
         .head(each)
         .sort("n", descending=True, maintain_order=True)
     )
     said = [pl.lit(text).alias(name) for name, text in zip(_PAIR, pair, strict=True)]
-    named = [labels.gather(kept[name]).alias(name) for name in ("truth", "first", "second")]
-    group = pl.Series("group", groups, dtype=pl.String).gather(kept["group"])
-    return kept.select(*said, group, *named, pl.col("n").cast(pl.Float64))
+    named = [labels.gather(rows[name]).alias(name) for name in ("truth", "first", "second")]
+    group = pl.Series("group", groups, dtype=pl.String).gather(rows["group"])
+    return rows.select(*said, group, *named, pl.col("n").cast(pl.Float64))

@@ -48,13 +48,13 @@ class ComparedCounts:
                 raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
             table = evidence.unclustered().project(groups).table()
             return cls.over(Aligned.of_joined(table, groups, PREDICTIONS), names, seed)
-        tables = [one.unclustered().project(groups).table() for one in evidence]
+        tables = [counts.unclustered().project(groups).table() for counts in evidence]
         return cls.over(Aligned.of_separate(tables, groups, names), names, seed)
 
     @classmethod
     def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> ComparedCounts:
         """Models over rows that are aligned."""
-        singles = tuple(aligned.counts_of(place) for place in range(len(names)))
+        singles = tuple(aligned.counts_of(model) for model in range(len(names)))
         return cls(aligned, singles, tuple(names), seed)
 
     @property
@@ -66,9 +66,9 @@ class ComparedCounts:
     def _mix(self) -> Ends:
         """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
         a = self.aligned
-        cell, place = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
-        rows = np.stack([np.bincount(place, n, cell.size) for n in np.atleast_2d(a.n)]).astype(np.float64)
-        return rows, (len(rows) / (1 / rows).sum(axis=0))[place]
+        cell, index = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
+        rows = np.stack([np.bincount(index, n, cell.size) for n in np.atleast_2d(a.n)]).astype(np.float64)
+        return rows, (len(rows) / (1 / rows).sum(axis=0))[index]
 
     @cached_property
     def unlike(self) -> float:
@@ -95,7 +95,7 @@ class ComparedCounts:
     @property
     def labels(self) -> list[str]:
         """The true classes that have rows."""
-        return [str(self.aligned.labels[one.cells.label]) for one in self.classes]
+        return [str(self.aligned.labels[compared.cells.label]) for compared in self.classes]
 
     @cached_property
     def classes(self) -> list[ComparedClass]:
@@ -135,12 +135,12 @@ class ComparedCounts:
         """The replicates, and those of each class's effect size where two models are compared."""
         labels, by = self.labels, "+".join(self.aligned.by)
 
-        def streams(place: int, start: int) -> np.random.Generator:
-            return stream(self.seed, "models", "resampled", by, labels[place], start)
+        def streams(index: int, start: int) -> np.random.Generator:
+            return stream(self.seed, "models", "resampled", by, labels[index], start)
 
         shape = (len(self.names), len(labels), REPLICATES)
-        kept = np.empty(shape) if len(self.names) == 2 and math.prod(shape) <= MOST_KEPT else None
-        return model_summaries.replicated(self.classes, self.sizes, REPLICATES, streams, kept), kept
+        effects = np.empty(shape) if len(self.names) == 2 and math.prod(shape) <= MOST_KEPT else None
+        return model_summaries.replicated(self.classes, self.sizes, REPLICATES, streams, effects), effects
 
     def correlation(self, metric: str) -> float:
         """Of the two models' summaries in resamples of the same samples; 0 for samples of their own."""
@@ -151,15 +151,17 @@ class ComparedCounts:
 
     def class_correlation(self) -> Floats:
         """The same of each class's effect size, shape (classes,); 0, which is wider, for too many classes."""
-        kept = self._redrawn[1] if self.joined else None
-        if kept is None:
+        effects = self._redrawn[1] if self.joined else None
+        if effects is None:
             return np.zeros(len(self.classes))
-        return paired_correlation(kept[0], kept[1], np.array([one.n.sum() for one in self.classes]))
+        return paired_correlation(
+            effects[0], effects[1], np.array([compared.n.sum() for compared in self.classes])
+        )
 
-    def factor(self, metric: str, place: int) -> float:
+    def factor(self, metric: str, model: int) -> float:
         """An effect size in the common mix over that in a model's own mix."""
-        own = float(self.own[metric][place, 0]) if self.standardised else 0.0
-        return float(self.observed[metric][place, 0]) / own if own > 0 else 1.0
+        own = float(self.own[metric][model, 0]) if self.standardised else 0.0
+        return float(self.observed[metric][model, 0]) / own if own > 0 else 1.0
 
 
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:

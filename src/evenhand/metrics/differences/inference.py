@@ -27,7 +27,7 @@ def difference_of(values: Floats, names: Sequence[str]) -> tuple[float | None, d
     value = number(float(values[0] - values[1]))
     if value is not None:
         return value, {}
-    lacking = [name for name, one in zip(names, values, strict=True) if not np.isfinite(one)]
+    lacking = [name for name, figure in zip(names, values, strict=True) if not np.isfinite(figure)]
     return None, {"reason": f"no value for {' and '.join(lacking)}"}
 
 

@@ -100,7 +100,7 @@ def model_differences(
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
     both = (evidence,) if isinstance(evidence, Counts) else evidence
-    clusters = ", ".join(dict.fromkeys(one.cluster for one in both if one.cluster is not None))
+    clusters = ", ".join(dict.fromkeys(counts.cluster for counts in both if counts.cluster is not None))
     work = _Differences(ComparedCounts.of(evidence, by, names, seed), clusters)
     return [work.finding(metric, alpha / family) for metric in metrics]
 
@@ -161,20 +161,20 @@ class _Differences:
 
     def _accuracy(self, value: float, alpha: float) -> dict[str, Any]:
         aligned = self.compared.aligned
-        found = changed(aligned, np.zeros_like(aligned.truth), 1)
-        p = float(found.p[0])
+        changes = changed(aligned, np.zeros_like(aligned.truth), 1)
+        p = float(changes.p[0])
 
         def limits(level: float) -> Pair:
-            low, high = (float(end[0]) for end in found.interval(level))
+            low, high = (float(end[0]) for end in changes.interval(level))
             low, high = agreeing((low, high), p, 0.0, level)
             return min(low, value), max(high, value)
 
         return inferred(limits, value, value, PAIRED if aligned.joined else APART, alpha, p)
 
-    def _effects(self, metric: str, place: int) -> Callable[[float], Figure]:
+    def _effects(self, metric: str, model: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
-        _, effects, _ = effects_of(self.compared, place)
-        summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, place)
+        _, effects, _ = effects_of(self.compared, model)
+        summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, model)
         corrected, ends = summary_limits(effects, summary)
 
         def limits(level: float) -> Figure:
@@ -184,12 +184,12 @@ class _Differences:
 
         return limits
 
-    def _groups(self, metric: str, place: int) -> Callable[[float], Figure]:
+    def _groups(self, metric: str, model: int) -> Callable[[float], Figure]:
         """Limits of a model's worst group, or of how far it is below the whole."""
         aligned = self.compared.aligned
         shares = shares_of(aligned, aligned.group, len(aligned.groups))
-        rates, share = shares.rates()[place], shares.share
-        value = self.compared.observed[metric][place, 0]
+        rates, share = shares.rates()[model], shares.share
+        value = self.compared.observed[metric][model, 0]
 
         def limits(level: float) -> Figure:
             if metric == "accuracy_gap":
@@ -209,9 +209,9 @@ class _Differences:
         return []
 
 
-def effects_of(pair: ComparedCounts, place: int) -> tuple[BoundCounts, ClassEffects, Squares]:
+def effects_of(pair: ComparedCounts, model: int) -> tuple[BoundCounts, ClassEffects, Squares]:
     """A model's effect sizes by class, and what is known about their squares."""
-    prepared = BoundCounts.of(pair.singles[place], pair.aligned.by, pair.seed)
+    prepared = BoundCounts.of(pair.singles[model], pair.aligned.by, pair.seed)
     options = EffectOptions.make("separation", {"inference": "none"})
     effects = class_effects(prepared, options)
     return prepared, effects, effects.squares
@@ -229,10 +229,10 @@ def accuracy_changes(pair: ComparedCounts) -> list[Part]:
     Source: McNemar 1947; Mantel and Haenszel 1959; Bonett and Price 2012 and Newcombe 1998 for intervals.
     """
     a = pair.aligned
-    labels = [one.cells.label for one in pair.classes]
-    place = np.full(len(a.labels), -1)
-    place[labels] = np.arange(len(labels))
-    by_class = _accuracies(pair, "class", pair.labels, place[a.truth])
+    labels = [compared.cells.label for compared in pair.classes]
+    class_index = np.full(len(a.labels), -1)
+    class_index[labels] = np.arange(len(labels))
+    by_class = _accuracies(pair, "class", pair.labels, class_index[a.truth])
     return by_class + _accuracies(pair, "group", [key_of(key) for key in a.groups], a.group)
 
 
@@ -250,14 +250,14 @@ def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:
 
 def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
     """Right answers of two models in each class and group, as strata of the units."""
-    cell, first, place = np.unique(
+    cell, first, index = np.unique(
         aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
     )
     right = aligned.answers == aligned.truth
     rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
 
     def summed(weights: Floats) -> Floats:
-        return np.stack([np.bincount(place, weight, cell.size) for weight in weights])
+        return np.stack([np.bincount(index, weight, cell.size) for weight in weights])
 
     return Shares(unit[first], summed(rows * right), summed(rows), units)
 
@@ -286,9 +286,9 @@ def effect_size_changes(pair: ComparedCounts, correlation: Floats) -> list[Part]
 
     def limits(level: Floats | float) -> Ends:
         ends = []
-        for factor, (effects, found) in zip(factors, own, strict=True):
-            low, high = class_ends(found, np.full(effects.size, np.nan), level)
-            ends.append((factor * low, factor * found.corrected, factor * high))
+        for factor, (effects, squared) in zip(factors, own, strict=True):
+            low, high = class_ends(squared, np.full(effects.size, np.nan), level)
+            ends.append((factor * low, factor * squared.corrected, factor * high))
         low, high = mover(ends[0], ends[1], correlation)
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
@@ -297,7 +297,7 @@ def effect_size_changes(pair: ComparedCounts, correlation: Floats) -> list[Part]
     p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
     a = pair.aligned
     rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
-    rows = rows[[one.cells.label for one in pair.classes]]
+    rows = rows[[compared.cells.label for compared in pair.classes]]
     more = [
         {"details": both_values(both)} | ({"reason": reason} if reason else {"corrected": float(shown)})
         for both, reason, shown in zip(values.T, reasons, middle, strict=True)
@@ -309,32 +309,32 @@ def _classes_of(
     pair: ComparedCounts,
 ) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
     """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
-    shown = [one.observed() for one in pair.classes]
+    shown = [compared.observed() for compared in pair.classes]
     reasons: list[str | None] = [None] * len(pair.labels)
     values, own = [], []
     for model in (0, 1):
         each = zip(pair.classes, shown, strict=True)
-        values.append(np.array([one.cells.effect(tables[model], model)[0] for one, tables in each]))
-        prepared, effects, found = effects_of(pair, model)
-        codes = {prepared.grouped.label_key(int(code)): place for place, code in enumerate(effects.labels)}
+        values.append(np.array([compared.cells.effect(tables[model], model)[0] for compared, tables in each]))
+        prepared, effects, squared = effects_of(pair, model)
+        codes = {prepared.grouped.label_key(int(code)): index for index, code in enumerate(effects.labels)}
         chosen = np.array([codes[label] for label in pair.labels])
-        own.append((effects.values[chosen], found.each(partial(np.take, indices=chosen))))
-        reasons = [said or effects.reasons[place] for said, place in zip(reasons, chosen, strict=True)]
+        own.append((effects.values[chosen], squared.each(partial(np.take, indices=chosen))))
+        reasons = [said or effects.reasons[index] for said, index in zip(reasons, chosen, strict=True)]
     return np.stack(values), own, reasons
 
 
 def _accuracies(pair: ComparedCounts, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
-    a, found = pair.aligned, changed(pair.aligned, unit, len(keys))
+    a, changes = pair.aligned, changed(pair.aligned, unit, len(keys))
     values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
     rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
-    p, value = found.p, values[0] - values[1]
-    low, high = found.interval(LEVEL)
-    kept = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
-    ends = np.where(kept, np.minimum(low, 0), low), np.where(kept, np.maximum(high, 0), high)
-    details = [both_values(one) for one in values.T]
-    if isinstance(found, Flips):
-        for one, gained, lost in zip(details, found.gained.tolist(), found.lost.tolist(), strict=True):
-            one |= {"n_gained": gained, "n_lost": lost}
+    p, value = changes.p, values[0] - values[1]
+    low, high = changes.interval(LEVEL)
+    holds_zero = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
+    ends = np.where(holds_zero, np.minimum(low, 0), low), np.where(holds_zero, np.maximum(high, 0), high)
+    details = [both_values(column) for column in values.T]
+    if isinstance(changes, Flips):
+        for detail, gained, lost in zip(details, changes.gained.tolist(), changes.lost.tolist(), strict=True):
+            detail |= {"n_gained": gained, "n_lost": lost}
     more = [{"details": detail} for detail in details]
     return _parts(kind, keys, rows, value, value, ends, p, method=PAIRED if a.joined else APART, more=more)
 
@@ -345,7 +345,7 @@ def _parts(
 ) -> list[Part]:  # fmt: skip
     """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
     adjusted, rates = adjust(p, "holm"), adjust(p, "bh")
-    made = []
+    parts = []
     for i, key in enumerate(keys):
         fields: dict[str, Any] = {}
         if not np.isnan(value[i]):
@@ -357,7 +357,7 @@ def _parts(
                 "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
             }  # fmt: skip
         shown = number(value[i])
-        made.append(
+        parts.append(
             Part(kind=kind, key=key, value=shown, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
         )
-    return made
+    return parts

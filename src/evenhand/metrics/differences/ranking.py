@@ -67,10 +67,10 @@ def measured(compared: ComparedCounts, metric: str) -> list[RankingNotes]:
 
     Where models have other mixes of classes and groups, values and intervals are those in the common mix.
     """
-    found = [
+    findings = [
         MEASURES[metric](single, by=compared.aligned.by, seed=compared.seed) for single in compared.singles
     ]
-    return [_told(compared, metric, place, one) for place, one in enumerate(found)]
+    return [_told(compared, metric, model, finding) for model, finding in enumerate(findings)]
 
 
 def ranking(
@@ -87,9 +87,11 @@ def ranking(
     by = "+".join(compared.compared.aligned.by)
     for metric, every in runs.items():
         own = [_of_group(compared, metric, group, every) for group in groups]
-        ranks = _ranks([one.value for one in own], metric)
-        for group, one, rank in zip(groups, own, ranks, strict=True):
-            rows.append((by, group.name, metric, one.value, one.low, one.high, one.reason, one.n, rank))
+        ranks = _ranks([notes.value for notes in own], metric)
+        for group, notes, rank in zip(groups, own, ranks, strict=True):
+            rows.append(
+                (by, group.name, metric, notes.value, notes.low, notes.high, notes.reason, notes.n, rank)
+            )
     return pl.DataFrame(rows, schema=_VALUES, orient="row")
 
 
@@ -97,32 +99,32 @@ def _of_group(
     compared: OverSeeds, metric: str, group: SeedGroup, runs: Sequence[RankingNotes]
 ) -> RankingNotes:
     """A run as it is; several seeds by their mean."""
-    own = [runs[place] for place in group.places]
+    own = [runs[run] for run in group.places]
     if not group.several:
         return own[0]
-    lacking = [seed for seed, one in zip(group.seeds, own, strict=True) if one.value is None]
+    lacking = [seed for seed, notes in zip(group.seeds, own, strict=True) if notes.value is None]
     if lacking:
         return RankingNotes(None, None, None, f"no value for seed {', '.join(lacking)}", own[0].n)
-    found = compared.mean(metric, group)
-    low, high = (found.low, found.high) if found.error > 0 else (None, None)
-    return RankingNotes(found.value, low, high, None, own[0].n)
+    estimate = compared.mean(metric, group)
+    low, high = (estimate.low, estimate.high) if estimate.error > 0 else (None, None)
+    return RankingNotes(estimate.value, low, high, None, own[0].n)
 
 
-def _told(compared: ComparedCounts, metric: str, place: int, found: Finding) -> RankingNotes:
+def _told(compared: ComparedCounts, metric: str, model: int, finding: Finding) -> RankingNotes:
     """Value and ends of a model's interval, in the common mix where mixes differ."""
-    low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
-    if not compared.standardised or found.value is None:
-        return RankingNotes(found.value, low, high, found.reason, found.n)
-    value = float(compared.observed[metric][place, 0])
+    low, high = (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
+    if not compared.standardised or finding.value is None:
+        return RankingNotes(finding.value, low, high, finding.reason, finding.n)
+    value = float(compared.observed[metric][model, 0])
     if metric.startswith("cramers_v"):
-        factor = compared.factor(metric, place)
+        factor = compared.factor(metric, model)
         low, high = (None if end is None else min(1.0, factor * end) for end in (low, high))
-        return RankingNotes(value, low, high, found.reason, found.n)
-    draws = compared.resampled[metric][place]
+        return RankingNotes(value, low, high, finding.reason, finding.n)
+    draws = compared.resampled[metric][model]
     method = "bootstrap within class and group"
     interval = percentile_interval(draws, level=LEVEL, method=method, seed=compared.seed)
     low, high = (interval.low, interval.high) if interval else (None, None)
-    return RankingNotes(value, low, high, found.reason, found.n)
+    return RankingNotes(value, low, high, finding.reason, finding.n)
 
 
 def ranks_over_mev(compared: ComparedCounts, groups: Sequence[SeedGroup]) -> pl.DataFrame:
@@ -133,11 +135,11 @@ def ranks_over_mev(compared: ComparedCounts, groups: Sequence[SeedGroup]) -> pl.
     rows = []
     by = compared.aligned.by
     for mev in MEVS:
-        found = [
+        skewsizes = [
             effect_size.skewsize(single, by=by, mev=mev, inference="none").value
             for single in compared.singles
         ]
-        values = [_mean([found[place] for place in group.places]) for group in groups]
+        values = [_mean([skewsizes[run] for run in group.places]) for group in groups]
         ranks = _ranks(values, "skewsize")
         for group, value, rank in zip(groups, values, ranks, strict=True):
             rows.append(("+".join(by), mev, group.name, value, rank))
@@ -177,15 +179,15 @@ def ranks_over_replicates(
 def _drawn(compared: ComparedCounts, metric: str, groups: Sequence[SeedGroup]) -> Floats:
     """Replicates of each model: a run's own, or the mean of seeds drawn again."""
     draws = compared.resampled[metric]
-    made = []
+    means = []
     for group in groups:
         own = draws[list(group.places)]
         if group.several:
             rng = stream(compared.seed, "seeds", "+".join(compared.aligned.by), metric, group.name)
             chosen = rng.integers(0, len(own), own.shape)
             own = np.take_along_axis(own, chosen, axis=0)
-        made.append(own.mean(axis=0))
-    return np.stack(made)
+        means.append(own.mean(axis=0))
+    return np.stack(means)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

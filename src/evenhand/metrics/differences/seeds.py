@@ -39,9 +39,9 @@ class SeedGroup:
     places: tuple[int, ...]  # their places among the runs compared
     seeds: tuple[str, ...]  # what the seed of each is
     # whether the runs say their seeds; if not, seeds are numbers of runs, and not paired by them
-    told: bool = True
+    seeds_known: bool = True
     own_samples: bool = False  # whether each seed was asked about samples of its own
-    asked: bool = False  # whether the user made the group
+    by_user: bool = False  # whether the user made the group
 
     @property
     def several(self) -> bool:
@@ -78,12 +78,13 @@ class OverSeeds:
         name, params = f"{metric}{SPREAD}", dict[str, Param](model=group.name)
         if lacking:
             return self._finding(name, group, params, reason=lacking, parts=parts)
-        found = between_seeds.spread(values, LEVEL)
+        estimate = between_seeds.spread(values, LEVEL)
         middle = self.mean(metric, group)
-        high = found.high if metric in _UNBOUNDED else max(found.sd, min(found.high, _MOST_SPREAD))
-        interval = Interval(low=found.low, high=high, level=LEVEL, method="chi-square over seeds")
+        high = estimate.high if metric in _UNBOUNDED else max(estimate.sd, min(estimate.high, _MOST_SPREAD))
+        interval = Interval(low=estimate.low, high=high, level=LEVEL, method="chi-square over seeds")
         return self._finding(
-            name, group, params, value=found.sd, interval=interval if found.sd > 0 else None, parts=parts,
+            name, group, params, value=estimate.sd, interval=interval if estimate.sd > 0 else None,
+            parts=parts,
             details={
                 "seeds": float(len(group.places)), "mean": middle.value, "mean_low": middle.low,
                 "mean_high": middle.high, "sampling_error": self._sampling_error(metric, group),
@@ -112,34 +113,40 @@ class OverSeeds:
         """
         name = f"{metric}_difference"
         params: dict[str, Param] = {"model": first.name, "reference": second.name, **UNIT}
-        here, there = (self.values[metric][list(one.places)] for one in (first, second))
+        here, there = (self.values[metric][list(group.places)] for group in (first, second))
         lacking = "; ".join(filter(None, (lacking_in(first, here), lacking_in(second, there))))
         if lacking:
             return self._finding(name, first, params, reason=lacking, second=second)
         by_seed = self.paired_by_seed(first, second)
         weights = np.r_[np.full(here.size, 1 / here.size), np.full(there.size, -1 / there.size)]
         shared = self._shared(metric, weights, [first, second], by_seed=by_seed)
-        made, how = estimated(first, second, here, there, shared or 0.0, by_seed=by_seed)
-        made = _within(made, metric, -1.0)
+        estimate, how = estimated(first, second, here, there, shared or 0.0, by_seed=by_seed)
+        estimate = _within(estimate, metric, -1.0)
         counted = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
-        fields = uncertain(made, f"{how}, {counted}", alpha)
+        fields = uncertain(estimate, f"{how}, {counted}", alpha)
         if metric == "skewsize":  # no direction of it is better, so that nothing is tested
             fields |= {"p_value": None, "mde": None}
         return self._finding(
-            name, first, params, second=second, value=made.value, **fields,
+            name, first, params, second=second, value=estimate.value, **fields,
             details={
                 "compared": "same samples" if self.compared.joined else "not paired",
                 **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
                 "first": float(here.mean()), "second": float(there.mean()),
                 "first_seeds": float(here.size), "second_seeds": float(there.size),
-                "seed_error": made.seed_error, "sample_error": None if shared is None else math.sqrt(shared),
-                "paired_by": "seed" if by_seed else None, "degrees_of_freedom": number(made.df),
+                "seed_error": estimate.seed_error,
+                "sample_error": None if shared is None else math.sqrt(shared),
+                "paired_by": "seed" if by_seed else None, "degrees_of_freedom": number(estimate.df),
             },
         )  # fmt: skip
 
     def paired_by_seed(self, first: SeedGroup, second: SeedGroup) -> bool:
         """Whether both have the same seeds, and runs of one seed the same samples."""
-        alike = first.several and first.told and second.told and set(first.seeds) == set(second.seeds)
+        alike = (
+            first.several
+            and first.seeds_known
+            and second.seeds_known
+            and set(first.seeds) == set(second.seeds)
+        )
         own = first.own_samples and second.own_samples
         return alike and (own or self.compared.joined)
 
@@ -148,7 +155,7 @@ class OverSeeds:
     ) -> float | None:
         if all(group.own_samples for group in groups if group.several):
             return 0.0
-        draws = self.draws[metric][[place for group in groups for place in group.places]]
+        draws = self.draws[metric][[run for group in groups for run in group.places]]
         sizes = [len(group.places) for group in groups]
         if by_seed:
             order = [groups[1].seeds.index(seed) for seed in groups[0].seeds]
@@ -161,10 +168,10 @@ class OverSeeds:
     def _sampling_error(self, metric: str, group: SeedGroup) -> float | None:
         """Standard error of one run by its samples: the root of the mean variance of its replicates."""
         draws = self.draws[metric][list(group.places)]
-        kept = draws[:, np.isfinite(draws).all(axis=0)]
-        if kept.shape[1] < max(2, between_seeds.USABLE * draws.shape[1]):
+        defined = draws[:, np.isfinite(draws).all(axis=0)]
+        if defined.shape[1] < max(2, between_seeds.USABLE * draws.shape[1]):
             return None
-        return float(np.sqrt(np.var(kept, axis=1, ddof=1).mean()))
+        return float(np.sqrt(np.var(defined, axis=1, ddof=1).mean()))
 
     def _parts(self, metric: str, group: SeedGroup, ends: Sequence[Ends]) -> list[Part]:
         rows, names = self.compared.aligned.sizes.sum(axis=1), self.compared.names
@@ -196,11 +203,11 @@ class OverSeeds:
         )
 
 
-def _within(found: SeedEstimate, metric: str, lowest: float) -> SeedEstimate:
+def _within(estimate: SeedEstimate, metric: str, lowest: float) -> SeedEstimate:
     """An estimate whose interval does not leave the measure's range, ``lowest`` to 1."""
     if metric in _UNBOUNDED:
-        return found
-    return replace(found, low=max(found.low, lowest), high=min(found.high, 1.0))
+        return estimate
+    return replace(estimate, low=max(estimate.low, lowest), high=min(estimate.high, 1.0))
 
 
 def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) -> Part:
@@ -240,17 +247,17 @@ def estimated(
     return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low), how
 
 
-def uncertain(made: SeedEstimate, how: str, alpha: float) -> dict[str, Any]:
+def uncertain(estimate: SeedEstimate, how: str, alpha: float) -> dict[str, Any]:
     """Interval, null band, p and smallest detectable difference; a note where nothing varies.
 
     ``alpha`` is the level of the test over the number of tests.
     """
-    if made.error == 0:
+    if estimate.error == 0:
         return {"notes": [NO_SPREAD]}
-    reach = made.quantile((1 + LEVEL) / 2) * made.error
+    reach = estimate.quantile((1 + LEVEL) / 2) * estimate.error
     return {
-        "interval": Interval(low=made.low, high=made.high, level=LEVEL, method=how),
+        "interval": Interval(low=estimate.low, high=estimate.high, level=LEVEL, method=how),
         "null": Null(mean=0.0, low=-reach, high=reach, level=LEVEL, method=how),
-        "p_value": made.p_value,
-        "mde": number((made.quantile(1 - alpha / 2) + made.quantile(POWER)) * made.error),
+        "p_value": estimate.p_value,
+        "mde": number((estimate.quantile(1 - alpha / 2) + estimate.quantile(POWER)) * estimate.error),
     }

@@ -39,10 +39,10 @@ def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits,
     check_hits(second)
 
     def make() -> tuple[HouseholdHits, HouseholdHits, HouseholdHits]:
-        found = _common(first, second), _common(second, first)
-        if first.table.height and not found[0].table.height:
+        common = _common(first, second), _common(second, first)
+        if first.table.height and not common[0].table.height:
             raise InputError("the two models have no image in common; give answers to the same images")
-        return *found, second  # the other one lives as long as its id is a key
+        return *common, second  # the other one lives as long as its id is a key
 
     return kept(first.memo, ("matched", id(second)), make)[:2]
 
@@ -66,8 +66,8 @@ def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
         return _ratio(question, bound.cells, there.cells, code, means, f"group {code}")
 
     whole = bound.whole.means()[0], there.whole.means()[0]
-    found = _ratio(question, bound.whole, there.whole, 0, whole, "whole")
-    return question.finding(parts=bound.parts(fields), **found)
+    ratio = _ratio(question, bound.whole, there.whole, 0, whole, "whole")
+    return question.finding(parts=bound.parts(fields), **ratio)
 
 
 def _ratio(
@@ -124,27 +124,27 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
     params = {"method": method, **({"scale": scale} if scale != "log" else {})}
     points = country_points(question.bound).drop_nulls("income")
     income, rate = points["income"].to_numpy(), points["hit_rate"].to_numpy()
-    given = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
+    scaled_income = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
     rng = question.stream("orders", method, scale)
-    found, x, y = correlation(given, rate, rng, ranks=method == "spearman")
-    fields: dict[str, Any] = {"params": params, "details": {"countries": float(found.n)}}
+    estimate, x, y = correlation(scaled_income, rate, rng, ranks=method == "spearman")
+    fields: dict[str, Any] = {"params": params, "details": {"countries": float(estimate.n)}}
     if question.reason is None:
         fields["parts"] = _countries(question, points)
-    if question.reason is not None or found.reason:
-        fields["notes"] = [found.reason] if found.reason else []
+    if question.reason is not None or estimate.reason:
+        fields["notes"] = [estimate.reason] if estimate.reason else []
         return question.finding(None, reason=question.reason or "undefined", **fields)
     if not question.infers:
-        return question.finding(found.value, **fields)
+        return question.finding(estimate.value, **fields)
 
     def make(level: float) -> Interval | None:
         ends = jackknife_interval(x, y, level)
         if ends is None:
             return None
-        low, high = agreeing(ends, found.p_value, 0.0, level)
+        low, high = agreeing(ends, estimate.p_value, 0.0, level)
         return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
 
-    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(found.p_value)}
-    return question.finding(found.value, **fields)
+    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(estimate.p_value)}
+    return question.finding(estimate.value, **fields)
 
 
 def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:

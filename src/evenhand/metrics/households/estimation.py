@@ -117,13 +117,13 @@ class HitQuestion(GroupQuestion):
         def fields(code: int) -> dict[str, Any]:
             mean = bound.means[code]
             details: Details = {"households": float(mean.clusters), "coverage": bound.covered[code]}
-            found: dict[str, Any] = {"value": mean.value, "details": details}
+            part_fields: dict[str, Any] = {"value": mean.value, "details": details}
             if self.infers:
-                found |= self.interval_of(code, mean.value)
+                part_fields |= self.interval_of(code, mean.value)
             if p_values is not None:
                 null = self.band(self.comparison.nulls[:, code])
-                found |= {"null": null, "p_value": float(p_values[code])}
-            return found
+                part_fields |= {"null": null, "p_value": float(p_values[code])}
+            return part_fields
 
         return bound.parts(fields)
 
@@ -168,8 +168,8 @@ def gap_finding(question: HitQuestion, groups: Sequence[str | Sequence[str]] | s
         return _extremes(question)
     keys = [] if isinstance(groups, str) else [(k,) if isinstance(k, str) else tuple(k) for k in groups]
     if len(keys) != 2 or keys[0] == keys[1]:
-        given = groups if isinstance(groups, str) else list(groups)
-        raise ParameterError(f"groups={given!r} is not possible; give two groups, or 'extremes'")
+        listed = groups if isinstance(groups, str) else list(groups)
+        raise ParameterError(f"groups={listed!r} is not possible; give two groups, or 'extremes'")
     names = ["*".join(key) for key in keys]
     params, reason = {"groups": names}, question.no_gap()
     if reason is not None:

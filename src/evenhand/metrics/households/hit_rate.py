@@ -211,8 +211,8 @@ def household_hit_improvement(
     """
     first, second = matched(evidence, reference)
     options = (by, weighting, mode, inference, seed)
-    asked = [HitQuestion.make("household_hit_improvement", hits, *options) for hits in (first, second)]
-    return relative_finding(*asked)
+    questions = [HitQuestion.make("household_hit_improvement", hits, *options) for hits in (first, second)]
+    return relative_finding(*questions)
 
 
 @metric(

@@ -197,11 +197,11 @@ class BoundHits(NamedGroups):
             images = rows.group_by("_household", "image").agg(pl.col("hit", "covered").max())
             pooled = images.sort("_household", "image")
         texts = {name: pl.Series(list(map(str, rows[name])), dtype=pl.String) for name in names}
-        found, code = coded(texts, np.ones(rows.height, dtype=bool))
-        groups = sorted(found, key=lambda key: _order(key, names))
-        place = np.array([groups.index(key) for key in found], dtype=np.int64)
+        keys, code = coded(texts, np.ones(rows.height, dtype=bool))
+        groups = sorted(keys, key=lambda key: _order(key, names))
+        order = np.array([groups.index(key) for key in keys], dtype=np.int64)
         dropped = dropped_of({reason: count for reason, count in counts.items() if count})
-        return cls(evidence, names, weighting, rows, pooled, groups, place[code], dropped)
+        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped)
 
     @property
     def n(self) -> int:
@@ -230,16 +230,16 @@ class BoundHits(NamedGroups):
 
     def _cells(self, column: str = "hit", *, grouped: bool = False) -> GroupCells:
         rows = self.rows.with_columns(_group=self.group) if grouped else self.pooled.with_columns(_group=0)
-        found = (
+        totals = (
             rows.group_by("_household", "_group")
             .agg(pl.col(column).sum().alias("sum"), pl.len().alias("size"))
             .sort("_household", "_group")
         )
-        size = found["size"].to_numpy().astype(np.float64)
+        size = totals["size"].to_numpy().astype(np.float64)
         weight = np.ones(size.size) if self.weighting == "household" else size
-        codes = found["_household"].to_numpy(), found["_group"].to_numpy()
+        codes = totals["_household"].to_numpy(), totals["_group"].to_numpy()
         count = len(self.groups) if grouped else 1
-        return GroupCells(found["sum"].to_numpy() / size * weight, weight, size, *codes, count)
+        return GroupCells(totals["sum"].to_numpy() / size * weight, weight, size, *codes, count)
 
     @cached_property
     def means(self) -> list[ClusterMean]:
@@ -253,20 +253,20 @@ class BoundHits(NamedGroups):
 
     def units(self, codes: Integers, rng: np.random.Generator) -> HouseholdUnits:
         """Rows of some groups, numbered anew in the order of ``codes``, by household and what they show."""
-        place = np.full(len(self.groups), -1, dtype=np.int64)
-        place[codes] = np.arange(codes.size)
-        here = place[self.group] >= 0
-        rows, group = self.rows.filter(pl.Series(here, dtype=pl.Boolean)), place[self.group[here]]
+        code_of = np.full(len(self.groups), -1, dtype=np.int64)
+        code_of[codes] = np.arange(codes.size)
+        here = code_of[self.group] >= 0
+        rows, group = self.rows.filter(pl.Series(here, dtype=pl.Boolean)), code_of[self.group[here]]
         household, weight = rows["_household"].to_numpy(), np.ones(rows.height)
         if self.weighting == "household":
             size = rows.select("_household", _group=group).select(pl.len().over("_household", "_group"))
             weight = 1 / size.to_series().to_numpy()
-        found = UnitRows(rows["hit"].to_numpy(), group, codes.size, household, weight)
+        unit_rows = UnitRows(rows["hit"].to_numpy(), group, codes.size, household, weight)
         column = "_topic" if "_topic" in rows.columns else _CONCEPT
         topic = rows[column] if _CONCEPT not in self.by and column in rows.columns else None
         if topic is None or topic.n_unique() < 2:
-            return HouseholdUnits(found, None, rng)
-        return HouseholdUnits(found, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
+            return HouseholdUnits(unit_rows, None, rng)
+        return HouseholdUnits(unit_rows, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
 
 
 @dataclass(frozen=True, eq=False)

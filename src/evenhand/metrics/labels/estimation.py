@@ -84,7 +84,9 @@ class BoundAssociation(GroupQuestion):
     def rates(self) -> Floats:
         """Rate of each group as it is printed, shape (groups,)."""
         if self.mode == "paper":
-            return np.array([_percent(*one) / 100 for one in zip(self.hits, self.bound.sizes, strict=True)])
+            return np.array(
+                [_percent(*counts) / 100 for counts in zip(self.hits, self.bound.sizes, strict=True)]
+            )
         return np.asarray(self.hits / self.bound.sizes)
 
     @cached_property
@@ -156,7 +158,7 @@ class BoundAssociation(GroupQuestion):
         covered = np.bincount(bound.group, self.coverage, minlength=len(bound.groups))
         tested = self.infers and self.reason is None and bound.known.sum() > 1 and not self.compared.fixed
         p_values = self.exchanged.p_each() if tested else np.zeros(0)
-        place = np.cumsum(bound.known) - 1  # among the known groups
+        known_index = np.cumsum(bound.known) - 1  # among the known groups
 
         def fields(code: int) -> dict[str, Any]:
             details: Details = {"coverage": float(covered[code] / bound.sizes[code])}
@@ -167,44 +169,44 @@ class BoundAssociation(GroupQuestion):
                 details["percent"] = _percent(self.hits[code], int(bound.sizes[code]))
             more = self.interval_of(code, value) if self.infers else {}
             if tested and bound.known[code]:
-                draws = self.exchanged.rates[:, place[code]]
+                draws = self.exchanged.rates[:, known_index[code]]
                 more["null"] = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
-                more["p_value"] = float(p_values[place[code]])
+                more["p_value"] = float(p_values[known_index[code]])
             return {"value": value, "details": details, **more}
 
         return bound.parts(fields)
 
 
-def rate_finding(asked: BoundAssociation) -> Finding:
+def rate_finding(association: BoundAssociation) -> Finding:
     """The rate of one association, with a part for each group."""
-    if asked.reason is not None:
-        return asked.finding(None, reason=asked.reason, parts=asked.parts())
-    count, n = float(asked.hit.sum()), asked.bound.n
-    value, fields = count / n, dict[str, Any](parts=asked.parts())
-    if asked.mode == "paper":
+    if association.reason is not None:
+        return association.finding(None, reason=association.reason, parts=association.parts())
+    count, n = float(association.hit.sum()), association.bound.n
+    value, fields = count / n, dict[str, Any](parts=association.parts())
+    if association.mode == "paper":
         percent = _percent(count, n)
         value, fields["details"] = percent / 100, {"percent": percent}
-    if not asked.infers:
-        return asked.finding(value, **fields)
-    whole = group_rates(asked.hit, np.zeros_like(asked.bound.group), 1, asked.bound.cluster)
-    return asked.rate(value, whole, **fields)
+    if not association.infers:
+        return association.finding(value, **fields)
+    whole = group_rates(association.hit, np.zeros_like(association.bound.group), 1, association.bound.cluster)
+    return association.rate(value, whole, **fields)
 
 
-def gap_finding(asked: BoundAssociation) -> Finding:
+def gap_finding(association: BoundAssociation) -> Finding:
     """Largest minus smallest rate of the known groups."""
-    known = np.flatnonzero(asked.bound.known)
-    reason = asked.reason or ("single_group" if known.size < 2 else None)
+    known = np.flatnonzero(association.bound.known)
+    reason = association.reason or ("single_group" if known.size < 2 else None)
     if reason is not None:
-        return asked.finding(None, reason=reason)
-    rates = asked.rates[known]
+        return association.finding(None, reason=reason)
+    rates = association.rates[known]
     value = float(rates.max() - rates.min())
-    fields: dict[str, Any] = {"details": asked.extremes(rates, "rate")}
-    fields["notes"] = asked.not_compared() + asked.few(rates)
-    if not asked.infers:
-        return asked.finding(value, **fields)
-    if asked.compared.fixed:
-        return asked.finding(value, reason=ONE_CLUSTER, **fields)
-    compared, exchanged = asked.grouped.take(known), asked.exchanged
+    fields: dict[str, Any] = {"details": association.extremes(rates, "rate")}
+    fields["notes"] = association.not_compared() + association.few(rates)
+    if not association.infers:
+        return association.finding(value, **fields)
+    if association.compared.fixed:
+        return association.finding(value, reason=ONE_CLUSTER, **fields)
+    compared, exchanged = association.grouped.take(known), association.exchanged
 
     def limits(level: float) -> tuple[float, float]:
         low, high = range_limits(compared, level, quantile=exchanged.quantile_largest(level))
@@ -212,7 +214,7 @@ def gap_finding(asked: BoundAssociation) -> Finding:
 
     draws = np.ptp(exchanged.rates, axis=1)
     test = GapTest(exchanged.p_largest(), draws, limits, _GAP)
-    return asked.gap(value, test, mde=_detectable(draws, known.size), **fields)
+    return association.gap(value, test, mde=_detectable(draws, known.size), **fields)
 
 
 def _detectable(draws: Floats, groups: int) -> float | None:

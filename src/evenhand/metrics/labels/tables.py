@@ -197,10 +197,10 @@ def _predictions(bound: BoundMatches, counts: Mask) -> tuple[Integers, Floats]:
     """Labels that any group got, and how often each group got each, shape (groups, labels)."""
     matches, width = bound.matches, len(bound.matches.vocabulary)
     codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
-    found, where = np.unique(codes[counts], return_inverse=True)
-    labels, column = np.unique(found % width, return_inverse=True)
+    cells, where = np.unique(codes[counts], return_inverse=True)
+    labels, column = np.unique(cells % width, return_inverse=True)
     table = np.zeros((len(bound.groups), labels.size))
-    table[found // width, column] = np.bincount(where, minlength=found.size)
+    table[cells // width, column] = np.bincount(where, minlength=cells.size)
     return labels, table
 
 

@@ -188,7 +188,7 @@ class BoundNeighbours(GroupQuestion):
     def rows(self) -> NeighbourRows:
         """The neighbours with the labels of both sides."""
         bound, weight = self.bound, self.first.weight
-        marks = Marks(bound.asked, bound.group, bound.labels)
+        marks = Marks(bound.query_labels, bound.group, bound.labels)
         used = weight.any(axis=0)
         ids = bound.neighbours.ids[bound.rows]
         return NeighbourRows(ids[:, used], weight[:, used], self.k, marks, len(bound.groups), *bound.units)
@@ -256,18 +256,22 @@ class BoundNeighbours(GroupQuestion):
 
     def parts(self) -> list[Part]:
         """The precision of each group; of some only that the database has nothing like them."""
-        found = self.relabelled if self.bound.by and self.infers and self.reason is None else None
-        p_values = None if found is None else found.p_each()
+        exchange = self.relabelled if self.bound.by and self.infers and self.reason is None else None
+        p_values = None if exchange is None else exchange.p_each()
 
         def fields(code: int) -> dict[str, Any]:
             if self.reason is not None:
                 return {"value": None, "reason": self.reason}
             value = float(self.precision[code])
-            made = {"value": value, "details": _details(value, float(self.observed.chance[code]))}
-            if found is None or p_values is None:
-                return made
-            null = self.null(found.rates[:, code], float(found.expected[code]))
-            return made | {"null": null, "p_value": float(p_values[code]), **self.interval_of(code, value)}
+            part_fields = {"value": value, "details": _details(value, float(self.observed.chance[code]))}
+            if exchange is None or p_values is None:
+                return part_fields
+            null = self.null(exchange.rates[:, code], float(exchange.expected[code]))
+            return part_fields | {
+                "null": null,
+                "p_value": float(p_values[code]),
+                **self.interval_of(code, value),
+            }
 
         kind, here = "*".join(self.bound.by), set(self.bound.groups)
         return self.bound.parts(fields) + [
@@ -277,54 +281,57 @@ class BoundNeighbours(GroupQuestion):
         ]
 
 
-def precision_finding(asked: BoundNeighbours) -> Finding:
+def precision_finding(neighbours: BoundNeighbours) -> Finding:
     """The mean precision of all queries, with a part for each group."""
-    if asked.reason is not None:
-        return asked.finding(None, reason=asked.reason, parts=asked.parts())
-    value = min(float(asked.observed.total), 1.0)
-    fields: dict[str, Any] = {"details": _details(value, float(asked.observed.total_chance))}
-    fields["parts"] = asked.parts()
-    if not asked.infers:
-        return asked.finding(value, **fields)
-    found = asked.relabelled
-    fields |= {"null": asked.null(found.totals, found.expected_total), "p_value": found.p_total()}
-    return asked.rate(value, asked.rows.whole().rates, **fields)
+    if neighbours.reason is not None:
+        return neighbours.finding(None, reason=neighbours.reason, parts=neighbours.parts())
+    value = min(float(neighbours.observed.total), 1.0)
+    fields: dict[str, Any] = {"details": _details(value, float(neighbours.observed.total_chance))}
+    fields["parts"] = neighbours.parts()
+    if not neighbours.infers:
+        return neighbours.finding(value, **fields)
+    exchange = neighbours.relabelled
+    fields |= {
+        "null": neighbours.null(exchange.totals, exchange.expected_total),
+        "p_value": exchange.p_total(),
+    }
+    return neighbours.rate(value, neighbours.rows.whole().rates, **fields)
 
 
-def gap_finding(asked: BoundNeighbours) -> Finding:
+def gap_finding(neighbours: BoundNeighbours) -> Finding:
     """Largest minus smallest precision of the known groups."""
-    known = np.flatnonzero(asked.bound.known)
-    reason = asked.reason or ("single_group" if known.size < 2 else None)
+    known = np.flatnonzero(neighbours.bound.known)
+    reason = neighbours.reason or ("single_group" if known.size < 2 else None)
     if reason is not None:
-        return asked.finding(None, reason=reason)
-    precision, chance = asked.precision[known], asked.observed.chance[known]
+        return neighbours.finding(None, reason=reason)
+    precision, chance = neighbours.precision[known], neighbours.observed.chance[known]
     value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
     notes = [_UNEVEN.format(by_chance)] if by_chance > _LARGE else []
     fields: dict[str, Any] = {
         "details": {
-            **asked.extremes(precision, "precision"),
+            **neighbours.extremes(precision, "precision"),
             "gap_by_chance": by_chance,
             "gap_above_chance": float(np.ptp(precision - chance)),
         },
-        "notes": notes + asked.not_compared() + asked.few(precision),
+        "notes": notes + neighbours.not_compared() + neighbours.few(precision),
     }
-    if not asked.infers:
-        return asked.finding(value, **fields)
-    if asked.units_of[known].max() < 2:
-        return asked.finding(value, reason=ONE_CLUSTER, **fields)
-    return asked.gap(value, _test(asked, known), **fields)
+    if not neighbours.infers:
+        return neighbours.finding(value, **fields)
+    if neighbours.units_of[known].max() < 2:
+        return neighbours.finding(value, reason=ONE_CLUSTER, **fields)
+    return neighbours.gap(value, _test(neighbours, known), **fields)
 
 
-def _test(asked: BoundNeighbours, known: Integers) -> GapTest:
-    found, compared = asked.relabelled, asked.rows.rates.take(known)
-    chance, either = found.chance_at(known), found.p_gap(known, two_sided=True)
+def _test(neighbours: BoundNeighbours, known: Integers) -> GapTest:
+    exchange, compared = neighbours.relabelled, neighbours.rows.rates.take(known)
+    chance, either = exchange.chance_at(known), exchange.p_gap(known, two_sided=True)
 
     def limits(level: float) -> tuple[float, float]:
-        low, high = range_limits(compared, level, quantile=found.quantile(known, level))
+        low, high = range_limits(compared, level, quantile=exchange.quantile(known, level))
         return agreeing((float(low), float(high)), either, chance, level)
 
-    draws = np.ptp(found.rates[:, known], axis=1)
-    return GapTest(found.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
+    draws = np.ptp(exchange.rates[:, known], axis=1)
+    return GapTest(exchange.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 
 
 def _details(value: float, chance: float) -> Details:

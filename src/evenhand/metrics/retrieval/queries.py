@@ -31,7 +31,7 @@ class BoundQueries(NamedGroups):
     match: tuple[str, ...]  # attributes that have to match, crossed
     by: tuple[str, ...]
     rows: Integers  # of ``neighbours.queries`` that are in it
-    asked: Integers  # code of the value of each query in it
+    query_labels: Integers  # code of the value of each query in it
     labels: Integers  # code of the value of each database sample; -1: no query in it has this value
     groups: Groups
     group: Integers
@@ -83,24 +83,24 @@ class BoundQueries(NamedGroups):
             chosen = named.left_out(asking, named.unknown_in(wanted) | not_there, counts)
         elsewhere, places = named.coded(grouped, asking & ~chosen)
         apart = {each: n for each, n in zip(elsewhere, np.bincount(places).tolist(), strict=False) if n}
-        values, asked = named.coded(wanted, chosen)
+        values, query_labels = named.coded(wanted, chosen)
         code = {value: number for number, value in enumerate(values)}
         labels = np.array([code.get(key, -1) for key in _keys(theirs)], dtype=np.int64)
         dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
         return cls(
-            evidence, match, by, np.flatnonzero(chosen), asked, labels, *named.coded(grouped, chosen), apart,
-            named.dropped_of(dropped), _database_notes(theirs),
+            evidence, match, by, np.flatnonzero(chosen), query_labels, labels, *named.coded(grouped, chosen),
+            apart, named.dropped_of(dropped), _database_notes(theirs),
         )  # fmt: skip
 
     def without(self, gone: Mask, reason: str) -> BoundQueries:
         """The same with some queries left out, shape (n,), and counted."""
         if not gone.any():
             return self
-        kept = ~gone
-        occurs, group = np.unique(self.group[kept], return_inverse=True)
+        remaining = ~gone
+        occurs, group = np.unique(self.group[remaining], return_inverse=True)
         more = [*self.dropped, Dropped(reason=reason, count=int(gone.sum()))]
         return replace(
-            self, rows=self.rows[kept], asked=self.asked[kept], group=group, memo={},
+            self, rows=self.rows[remaining], query_labels=self.query_labels[remaining], group=group, memo={},
             groups=[self.groups[code] for code in occurs.tolist()] if self.by else self.groups,
             dropped=sorted(more, key=lambda each: each.reason),
         )  # fmt: skip
@@ -108,7 +108,7 @@ class BoundQueries(NamedGroups):
     @cached_property
     def known(self) -> Mask:
         """Groups that gaps compare: known ones, of which the database has what some queries ask for."""
-        held = np.isin(self.asked, self.labels)
+        held = np.isin(self.query_labels, self.labels)
         return np.asarray(super().known & (np.bincount(self.group, held, len(self.groups)) > 0))
 
     @cached_property
@@ -142,12 +142,12 @@ def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
     left, right = _levels(queries), _levels(database)
     if not left or not right:
         return
-    for one, other in product(sorted(left - right), sorted(right - left)):
-        (low, high), (below, above) = _edges(one), _edges(other)
+    for left_level, right_level in product(sorted(left - right), sorted(right - left)):
+        (low, high), (below, above) = _edges(left_level), _edges(right_level)
         if max(low, below) < min(high, above):
             raise InputError(
-                f"{name!r} is divided differently in queries and database ({one!r} and {other!r} "
-                "overlap); annotate both in the same ranges, or match another attribute"
+                f"{name!r} is divided differently in queries and database ({left_level!r} and "
+                f"{right_level!r} overlap); annotate both in the same ranges, or match another attribute"
             )
     if not left & right and _named_differently(left, right):
         raise InputError(
@@ -174,9 +174,9 @@ def _some(levels: set[str]) -> str:
 
 def _edges(text: str) -> tuple[float, float]:
     """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``; another text is no range."""
-    found = _BUCKET.fullmatch(text.strip())
-    if found is None:
+    match = _BUCKET.fullmatch(text.strip())
+    if match is None:
         return np.inf, -np.inf
-    if found["low"]:
-        return float(found["low"]), float(found["high"])
-    return (float(found["from"]), np.inf) if found["from"] else (-np.inf, float(found["below"]))
+    if match["low"]:
+        return float(match["low"]), float(match["high"])
+    return (float(match["from"]), np.inf) if match["from"] else (-np.inf, float(match["below"]))

@@ -82,10 +82,10 @@ def bias_at_k(
 
     Source: Hall et al. 2023, Appendix A.
     """
-    asked = BoundRankings.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
+    bound = BoundRankings.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
     check_k(k)
-    plus, minus, named = two_groups(asked, groups)
-    return difference_finding(asked, k, plus, minus, named)
+    plus, minus, named = two_groups(bound, groups)
+    return difference_finding(bound, k, plus, minus, named)
 
 
 @metric(
@@ -132,21 +132,21 @@ def skew_at_k(
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
-    asked = BoundRankings.make("skew_at_k", evidence, by, target, mode, inference, seed)
+    bound = BoundRankings.make("skew_at_k", evidence, by, target, mode, inference, seed)
     check_k(k)
-    code = asked.code_of(group)
+    code = bound.code_of(group)
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
-        return rankings.skews(counts, pools, asked.targets(pools), k, absent_as(asked))[:, code]
+        return rankings.skews(counts, pools, bound.targets(pools), k, absent_as(bound))[:, code]
 
-    figures = replace(skew_figures(asked, k, values_of, [code]), deciding=(code,))
+    figures = replace(skew_figures(bound, k, values_of, [code]), deciding=(code,))
     explain(figures, figures.pools[:, code] == 0, "group_not_in_pool")
 
     def spread(pools: Integers) -> Floats:  # of the logarithm of a share
         return np.asarray(pools.sum(axis=1) / np.maximum(pools[:, code], 1) - 1)
 
-    statistic = top_finding(asked, k, values_of, "both", WIDE, spread)
-    return retrieval_finding(asked, figures, {"k": k, "group": group}, statistic)
+    statistic = top_finding(bound, k, values_of, "both", WIDE, spread)
+    return retrieval_finding(bound, figures, {"k": k, "group": group}, statistic)
 
 
 @metric(
@@ -175,8 +175,8 @@ def max_skew_at_k(
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
-    asked = BoundRankings.make("max_skew_at_k", evidence, by, target, mode, inference, seed)
-    return extreme_skew(asked, k, rankings.max_skews, "high")
+    bound = BoundRankings.make("max_skew_at_k", evidence, by, target, mode, inference, seed)
+    return extreme_skew(bound, k, rankings.max_skews, "high")
 
 
 @metric(
@@ -204,8 +204,8 @@ def min_skew_at_k(
 
     Source: Geyik et al. 2019; Hall et al. 2023 (released code).
     """
-    asked = BoundRankings.make("min_skew_at_k", evidence, by, target, mode, inference, seed)
-    return extreme_skew(asked, k, rankings.min_skews, "low")
+    bound = BoundRankings.make("min_skew_at_k", evidence, by, target, mode, inference, seed)
+    return extreme_skew(bound, k, rankings.min_skews, "low")
 
 
 @metric(
@@ -235,26 +235,26 @@ def ndkl(
 
     Source: Hall et al. 2023, Appendix A; Geyik et al. 2019.
     """
-    asked = BoundRankings.make("ndkl", evidence, by, target, mode, inference, seed)
+    bound = BoundRankings.make("ndkl", evidence, by, target, mode, inference, seed)
     if k is not None:
         check_k(k)
 
     def of(ranked: RankedPools) -> Floats:
-        return rankings.ndkl(ranked, asked.targets(ranked.pools), k)
+        return rankings.ndkl(ranked, bound.targets(ranked.pools), k)
 
     def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
-        return ranking_null.null_of_ndkl(pool.tolist(), asked.targets(pool[None])[0], rng, k)
+        return ranking_null.null_of_ndkl(pool.tolist(), bound.targets(pool[None])[0], rng, k)
 
     pieces = [
-        (of(ranked), ranked.pools, ranked.open_places[:, :k].any(axis=1)) for _, ranked in asked.ranked()
+        (of(ranked), ranked.pools, ranked.open_places[:, :k].any(axis=1)) for _, ranked in bound.ranked()
     ]
     values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
     figures = Figures(values, {}, pools, tied)
     explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
-    needs_two_groups(asked, figures)
+    needs_two_groups(bound, figures)
 
     def like_pool(pools: Integers) -> Floats:
-        return rankings.divergence(pools, asked.targets(pools))
+        return rankings.divergence(pools, bound.targets(pools))
 
     statistic = Statistic(of, null_of, like_pool, even, "high", (0, np.inf))
-    return retrieval_finding(asked, figures, {"k": k}, statistic)
+    return retrieval_finding(bound, figures, {"k": k}, statistic)

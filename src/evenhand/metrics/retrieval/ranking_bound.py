@@ -54,9 +54,9 @@ class BoundRankings:
         names = names_of(by)
         if not names:
             raise ParameterError(f"{name} compares groups; name an attribute with by=")
-        asked = cls(name, evidence.pools(names), target, mode, inference, seed)
-        asked.shares  # noqa: B018 - a wrong target is refused before anything is computed
-        return asked
+        bound = cls(name, evidence.pools(names), target, mode, inference, seed)
+        bound.shares  # noqa: B018 - a wrong target is refused before anything is computed
+        return bound
 
     @property
     def group_names(self) -> list[str]:
@@ -96,11 +96,11 @@ class BoundRankings:
     @property
     def params(self) -> dict[str, Any]:
         """What the metric's printed name tells of target and mode."""
-        given = self.target
-        if not isinstance(given, str):
-            given = ",".join(f"{name}={given[name]:g}" for name in self.group_names)
+        printed = self.target
+        if not isinstance(printed, str):
+            printed = ",".join(f"{name}={printed[name]:g}" for name in self.group_names)
         return {
-            **({"target": given} if given != "pool" else {}),
+            **({"target": printed} if printed != "pool" else {}),
             **({"mode": self.mode} if self.mode == "paper" else {}),
         }
 
@@ -154,17 +154,17 @@ class Figures:
         return {query: self.reasons.get(query, "undefined") for query in missing}
 
 
-def top_figures(asked: BoundRankings, k: int, values_of: Values, look: Look | None = None) -> Figures:
+def top_figures(bound: BoundRankings, k: int, values_of: Values, look: Look | None = None) -> Figures:
     """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
     parts: list[tuple[Floats, Integers, Mask]] = []
     details: Details = {}
-    for piece, ranked in asked.ranked():
-        found = tops(ranked, k, asked.stream("ties", k, piece.start))
+    for piece, ranked in bound.ranked():
+        outcomes = tops(ranked, k, bound.stream("ties", k, piece.start))
         enough = ranked.sizes >= k
-        each = values_of(found.counts, ranked.pools[found.owner], k)
-        values = found.mean(np.where(enough[found.owner], each, np.nan))
+        each = values_of(outcomes.counts, ranked.pools[outcomes.owner], k)
+        values = outcomes.mean(np.where(enough[outcomes.owner], each, np.nan))
         parts.append((values, ranked.pools, ranked.open_at(k) & enough))
-        for name, column in (look(found, ranked.pools) if look else {}).items():
+        for name, column in (look(outcomes, ranked.pools) if look else {}).items():
             details.setdefault(name, []).extend(column)
     values, pools, tied = (np.concatenate(column) for column in zip(*parts, strict=True))
     short = np.flatnonzero(pools.sum(axis=1) < k)

@@ -25,7 +25,7 @@ _METHOD = "studentised exchange of groups, over queries and units"
 
 
 def retrieval_finding(
-    asked: BoundRankings, figures: Figures, params: Mapping[str, Any], statistic: Statistic
+    bound: BoundRankings, figures: Figures, params: Mapping[str, Any], statistic: Statistic
 ) -> Finding:
     """The mean over queries with all that belongs to it; ``params`` are those beside target and mode."""
     values = figures.values[~np.isnan(figures.values)]
@@ -34,25 +34,25 @@ def retrieval_finding(
     details: dict[str, float | str | None] = {"sigma": sigma, "queries": float(values.size)}
     if figures.tied.any():
         details["tied_queries"] = float(figures.tied.sum())
-    notes, inference = [*_notes(asked, figures), *figures.notes], FigureInference()
+    notes, inference = [*_notes(bound, figures), *figures.notes], FigureInference()
     if value is not None:
-        notes += _few(asked, figures)
-    if asked.inference == "auto" and value is not None:
-        inference = _infer(asked, figures, statistic)
+        notes += _few(bound, figures)
+    if bound.inference == "auto" and value is not None:
+        inference = _infer(bound, figures, statistic)
         notes += inference.notes
         if inference.whole is not None:
             details |= _against(inference.whole, value)
-    pools, reasons = asked.pools, set(figures.lacking.values())
+    pools, reasons = bound.pools, set(figures.lacking.values())
     sizes = pools.group_sizes.tolist()
     fields: dict[str, Any] = {
         "value": value, "n": sum(sizes), "notes": notes, "details": details,
         "groups": [GroupSize(key=pools.group_key(code), n=n) for code, n in enumerate(sizes)],
-        "parts": _parts(asked, figures, inference.chances, statistic.side),
-        "dropped": _dropped(asked, figures),
+        "parts": _parts(bound, figures, inference.chances, statistic.side),
+        "dropped": _dropped(bound, figures),
     }  # fmt: skip
     if value is None:
         fields["reason"] = reasons.pop() if len(reasons) == 1 else "no_usable_query"
-    return as_finding(asked.name, pools.by, {**params, **asked.params}, **fields, **inference.fields)
+    return as_finding(bound.name, pools.by, {**params, **bound.params}, **fields, **inference.fields)
 
 
 def _against(chance: NullDistribution, value: float) -> dict[str, float | str | None]:
@@ -60,16 +60,16 @@ def _against(chance: NullDistribution, value: float) -> dict[str, float | str | 
 
 
 def _parts(
-    asked: BoundRankings, figures: Figures, chances: Mapping[int, NullDistribution], side: str
+    bound: BoundRankings, figures: Figures, chances: Mapping[int, NullDistribution], side: str
 ) -> list[Part]:
     values, sizes, lacking = figures.values, figures.pools.sum(axis=1), figures.lacking
     p = np.full(values.size, np.nan)
     for query, chance in chances.items():
         p[query] = chance.p_value(float(values[query]), side)
     distinct = {id(chance): chance for chance in chances.values()}
-    nulls = {key: _null_of(chance, asked.seed, "this pool") for key, chance in distinct.items()}
+    nulls = {key: _null_of(chance, bound.seed, "this pool") for key, chance in distinct.items()}
     corrected, parts = adjust(p, "holm"), []
-    for query, name in enumerate(asked.pools.queries):
+    for query, name in enumerate(bound.pools.queries):
         value = number(values[query])
         details = {key: column[query] for key, column in figures.details.items()}
         if figures.tied[query]:
@@ -79,21 +79,21 @@ def _parts(
             details |= _against(chances[query], value)
             fields |= {"p_value": p[query], "p_adjusted": number(corrected[query])}
             fields["null"] = nulls[id(chances[query])]
-        parts.append(Part(kind=asked.pools.kind, key=name, details=details, **fields))
+        parts.append(Part(kind=bound.pools.kind, key=name, details=details, **fields))
     return parts
 
 
-def _dropped(asked: BoundRankings, figures: Figures) -> list[Dropped]:
-    counts = dict(asked.pools.dropped)
-    if asked.pools.emptied:
-        counts["query without usable samples"] = asked.pools.emptied
+def _dropped(bound: BoundRankings, figures: Figures) -> list[Dropped]:
+    counts = dict(bound.pools.dropped)
+    if bound.pools.emptied:
+        counts["query without usable samples"] = bound.pools.emptied
     counts |= {f"query: {reason}": count for reason, count in Counter(figures.lacking.values()).items()}
     return [Dropped(reason=reason, count=count) for reason, count in counts.items()]
 
 
-def _notes(asked: BoundRankings, figures: Figures) -> list[str]:
+def _notes(bound: BoundRankings, figures: Figures) -> list[str]:
     notes, total = [], figures.values.size
-    lost, tied = int((asked.pools.lost > 0).sum()), int(figures.tied.sum())
+    lost, tied = int((bound.pools.lost > 0).sum()), int(figures.tied.sum())
     if lost:
         notes.append(f"the pools of {lost} of {total} queries lost samples (see dropped)")
     if tied:
@@ -103,11 +103,11 @@ def _notes(asked: BoundRankings, figures: Figures) -> list[str]:
     return notes
 
 
-def _few(asked: BoundRankings, figures: Figures) -> list[str]:
+def _few(bound: BoundRankings, figures: Figures) -> list[str]:
     """A note on groups of few units that decide the value."""
-    pools = asked.pools
+    pools = bound.pools
     sizes = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
-    named = ((asked.group_names[code], sizes[code]) for code in figures.deciding)
+    named = ((bound.group_names[code], sizes[code]) for code in figures.deciding)
     return few_decide(named, pools.cluster or "samples")
 
 
@@ -133,37 +133,37 @@ class FigureInference:
     notes: tuple[str, ...] = ()  # what to know about them
 
 
-def _infer(asked: BoundRankings, figures: Figures, statistic: Statistic) -> FigureInference:
+def _infer(bound: BoundRankings, figures: Figures, statistic: Statistic) -> FigureInference:
     """Compare a figure, which one query at least has, with rankings that know nothing of the groups."""
     usable = np.flatnonzero(~np.isnan(figures.values))
-    values, pools = figures.values[usable], asked.pools
+    values, pools = figures.values[usable], bound.pools
     single = pools.cluster is None
-    chances = _of_pools(asked, figures.pools, usable, statistic) if single else {}
+    chances = _of_pools(bound, figures.pools, usable, statistic) if single else {}
     if single and not pools.shared:
         each = [chances[query] for query in usable.tolist()]
-        means = Means.of(values, drawn_values(each, asked.stream("draws")), shared=False)
+        means = Means.of(values, drawn_values(each, bound.stream("draws")), shared=False)
         whole, what = null_of_mean(each), "each pool, convolved over queries"
-        return _inferred(asked, statistic, means, whole, chances, _null_of(whole, asked.seed, what))
+        return _inferred(bound, statistic, means, whole, chances, _null_of(whole, bound.seed, what))
     ranked = RankedPools.rank(
-        pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if asked.paper else "expected"
+        pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if bound.paper else "expected"
     )
     samples = RankedPools.rank(pools.samples[usable], pools.scores[usable], 1, "stable").codes
     exchange = RankingExchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
     if exchange.fixed:
         return FigureInference(notes=(explain("one_cluster"),))
-    drawn, changed = _drawn(asked, exchange, statistic)
+    drawn, changed = _drawn(bound, exchange, statistic)
     means = Means.of(values, drawn, shared=pools.shared, pools=changed)
     whole = _of_draws(means.draws)
     if not single:
         chances = {query: _of_draws(drawn[:, at]) for at, query in enumerate(usable.tolist())}
     unit = pools.cluster or "sample"
     method = f"groups exchanged between units ({unit}) of the pools, once for all queries"
-    null = _null_of(whole, asked.seed, "").model_copy(update={"method": method})
-    return _inferred(asked, statistic, means, whole, chances, null)
+    null = _null_of(whole, bound.seed, "").model_copy(update={"method": method})
+    return _inferred(bound, statistic, means, whole, chances, null)
 
 
 def _inferred(
-    asked: BoundRankings,
+    bound: BoundRankings,
     statistic: Statistic,
     means: Means,
     whole: NullDistribution,
@@ -182,7 +182,7 @@ def _inferred(
             return None
         low, high = np.clip(agreeing(ends, p_value, null.mean, level), *statistic.bounds)
         return Interval(
-            low=low, high=high, level=level, method=_METHOD, replicates=means.draws.size, seed=asked.seed
+            low=low, high=high, level=level, method=_METHOD, replicates=means.draws.size, seed=bound.seed
         )
 
     fields |= {"p_value": p_value, "interval": limits(LEVEL), "limits": limits}
@@ -190,12 +190,12 @@ def _inferred(
 
 
 def _drawn(
-    asked: BoundRankings, exchange: RankingExchange, statistic: Statistic
+    bound: BoundRankings, exchange: RankingExchange, statistic: Statistic
 ) -> tuple[Floats, UnevenPools | None]:
     """Values of exchanged rankings, shape (B, R), and what is due to pools where these change."""
     rows, ranked = len(exchange.order), exchange.ranked
     values, like, spread, moved = [], [], [], False
-    for piece in exchange.draws(asked.stream("draws")):
+    for piece in exchange.draws(bound.stream("draws")):
         values.append(statistic.of(piece).reshape(-1, rows))
         moved |= bool((piece.pools.reshape(-1, *ranked.pools.shape) != ranked.pools).any())
         if moved:
@@ -214,12 +214,12 @@ def _of_draws(values: Floats) -> NullDistribution:
 
 
 def _of_pools(
-    asked: BoundRankings, pools: Integers, usable: Integers, statistic: Statistic
+    bound: BoundRankings, pools: Integers, usable: Integers, statistic: Statistic
 ) -> dict[int, NullDistribution]:
     """What chance gives for each usable query; equal pools share one distribution."""
     known: dict[tuple[int, ...], NullDistribution] = {}
     for pool in map(tuple, np.unique(pools[usable], axis=0).tolist()):
-        known[pool] = statistic.null_of(np.array(pool), asked.stream("null", pool))
+        known[pool] = statistic.null_of(np.array(pool), bound.stream("null", pool))
     return {query: known[tuple(pools[query].tolist())] for query in usable.tolist()}
 
 

@@ -31,14 +31,14 @@ WIDE = (-np.inf, np.inf)
 _EXTREME = {"high": "group_of_max", "low": "group_of_min"}
 
 
-def difference_finding(asked: BoundRankings, k: int, plus: int, minus: int, named: list[str]) -> Finding:
+def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, named: list[str]) -> Finding:
     """Bias of every query, and what chance makes of it."""
-    neither = 0.0 if asked.paper else np.nan
+    neither = 0.0 if bound.paper else np.nan
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
         values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
         both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
-        return values if asked.paper else np.where(both, values, np.nan)
+        return values if bound.paper else np.where(both, values, np.nan)
 
     def look(tops: Tops, pools: Integers) -> Details:
         sides = zip(named, (plus, minus), strict=False)
@@ -48,34 +48,34 @@ def difference_finding(asked: BoundRankings, k: int, plus: int, minus: int, name
         apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
         return np.asarray(1 - apart**2)
 
-    figures = replace(top_figures(asked, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
+    figures = replace(top_figures(bound, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
     explain(figures, lacking & np.isnan(figures.values), "single_group")
-    statistic = top_finding(asked, k, values_of, "both", (-1, 1), spread)
-    return retrieval_finding(asked, figures, {"k": k, "groups": named}, statistic)
+    statistic = top_finding(bound, k, values_of, "both", (-1, 1), spread)
+    return retrieval_finding(bound, figures, {"k": k, "groups": named}, statistic)
 
 
 def extreme_skew(
-    asked: BoundRankings, k: int, kernel: Callable[[Integers, Integers, Floats, int, str], Floats], side: str
+    bound: BoundRankings, k: int, kernel: Callable[[Integers, Integers, Floats, int, str], Floats], side: str
 ) -> Finding:
     """A finding of the largest or smallest skew of a group."""
     check_k(k)
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
-        return kernel(counts, pools, asked.targets(pools), k, absent_as(asked))
+        return kernel(counts, pools, bound.targets(pools), k, absent_as(bound))
 
-    figures = skew_figures(asked, k, values_of, range(len(asked.pools.groups)), side)
-    figures = replace(figures, deciding=_most_often(asked, figures, side))
-    exact = isinstance(asked.target, str) and asked.target == "pool" and not asked.paper
+    figures = skew_figures(bound, k, values_of, range(len(bound.pools.groups)), side)
+    figures = replace(figures, deciding=_most_often(bound, figures, side))
+    exact = isinstance(bound.target, str) and bound.target == "pool" and not bound.paper
     bounds = ((0, np.inf) if side == "high" else (-np.inf, 0)) if exact else WIDE
-    return retrieval_finding(asked, figures, {"k": k}, top_finding(asked, k, values_of, side, bounds))
+    return retrieval_finding(bound, figures, {"k": k}, top_finding(bound, k, values_of, side, bounds))
 
 
 def skew_figures(
-    asked: BoundRankings, k: int, values_of: Values, watched: Sequence[int], side: str | None = None
+    bound: BoundRankings, k: int, values_of: Values, watched: Sequence[int], side: str | None = None
 ) -> Figures:
     """Skews with the groups that are absent, and those that have the largest or smallest skew."""
-    names = np.array(asked.group_names, dtype=object)
+    names = np.array(bound.group_names, dtype=object)
 
     def look(tops: Tops, pools: Integers) -> Details:
         gone = np.zeros(pools.shape, dtype=bool)
@@ -83,25 +83,25 @@ def skew_figures(
             missing = (tops.counts[:, code] == 0) & (pools[tops.owner, code] > 0)
             gone[:, code] = np.bincount(tops.owner, missing, tops.n_owners) > 0
         gone[pools.sum(axis=1) < k] = False
-        found = {"absent": gone}
+        masks = {"absent": gone}
         if side is not None:
-            found[_EXTREME[side]] = _extreme_groups(asked, tops, pools, k, side)
+            masks[_EXTREME[side]] = _extreme_groups(bound, tops, pools, k, side)
         return {
             what: [", ".join(names[row]) if row.any() else None for row in flags]
-            for what, flags in found.items()
+            for what, flags in masks.items()
         }
 
-    figures = top_figures(asked, k, values_of, look)
-    needs_two_groups(asked, figures)
-    if asked.paper or side != "high":  # the largest skew is always that of a group that is there
-        figures.notes.extend(absent_note(figures.details["absent"], k, paper=asked.paper))
+    figures = top_figures(bound, k, values_of, look)
+    needs_two_groups(bound, figures)
+    if bound.paper or side != "high":  # the largest skew is always that of a group that is there
+        figures.notes.extend(absent_note(figures.details["absent"], k, paper=bound.paper))
     return figures
 
 
-def _extreme_groups(asked: BoundRankings, tops: Tops, pools: Integers, k: int, side: str) -> Mask:
+def _extreme_groups(bound: BoundRankings, tops: Tops, pools: Integers, k: int, side: str) -> Mask:
     """Which groups most often have the largest (smallest) skew of each ranking, shape (R, G)."""
     skew = rankings.skews(
-        tops.counts, pools[tops.owner], asked.targets(pools)[tops.owner], k, absent_as(asked)
+        tops.counts, pools[tops.owner], bound.targets(pools)[tops.owner], k, absent_as(bound)
     )
     signed = np.where(np.isnan(skew), -np.inf, skew if side == "high" else -skew)
     winner = signed >= signed.max(axis=1, keepdims=True) - 1e-12
@@ -110,22 +110,22 @@ def _extreme_groups(asked: BoundRankings, tops: Tops, pools: Integers, k: int, s
     return np.asarray((often >= often.max(axis=1, keepdims=True) - 1e-12) & (pools > 0) & enough)
 
 
-def _most_often(asked: BoundRankings, figures: Figures, side: str) -> tuple[int, ...]:
+def _most_often(bound: BoundRankings, figures: Figures, side: str) -> tuple[int, ...]:
     """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
     named = figures.details[_EXTREME[side]]
-    often = [sum(name in str(found).split(", ") for found in named) for name in asked.group_names]
+    often = [sum(name in str(text).split(", ") for text in named) for name in bound.group_names]
     return (int(np.argmax(often)),) if max(often) else ()
 
 
 def top_finding(
-    asked: BoundRankings, k: int, values_of: Values, side: str, bounds: tuple[float, float],
+    bound: BoundRankings, k: int, values_of: Values, side: str, bounds: tuple[float, float],
     spread: Callable[[Integers], Floats] | None = None,
 ) -> Statistic:  # fmt: skip
     """A figure of the first k places, as chance needs it."""
 
     def of(ranked: RankedPools) -> Floats:
-        found = rankings.tops(ranked, k, asked.stream("ties", k, "drawn"))
-        return found.mean(values_of(found.counts, ranked.pools[found.owner], k))
+        outcomes = rankings.tops(ranked, k, bound.stream("ties", k, "drawn"))
+        return outcomes.mean(values_of(outcomes.counts, ranked.pools[outcomes.owner], k))
 
     def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
         return ranking_null.null_of_top(
@@ -146,14 +146,14 @@ def even(pools: Integers) -> Floats:
     return np.ones(len(pools))
 
 
-def absent_as(asked: BoundRankings) -> str:
+def absent_as(bound: BoundRankings) -> str:
     """What the skew of an absent group is taken as."""
-    return "smoothed" if asked.paper else "floor"
+    return "smoothed" if bound.paper else "floor"
 
 
-def two_groups(asked: BoundRankings, groups: Sequence[str] | None) -> tuple[int, int, list[str]]:
+def two_groups(bound: BoundRankings, groups: Sequence[str] | None) -> tuple[int, int, list[str]]:
     """Codes of the group that counts +1 and of the one that counts -1, -1 for one that has no sample."""
-    names = asked.group_names
+    names = bound.group_names
     if groups is None:
         if len(names) > 2:
             raise ParameterError(
@@ -164,7 +164,7 @@ def two_groups(asked: BoundRankings, groups: Sequence[str] | None) -> tuple[int,
         raise ParameterError(f"groups={groups!r} is not possible; name two of {names}: [plus, minus]")
     if len(names) == 1 and names[0] in groups:
         return (0, -1, list(groups)) if names[0] == groups[0] else (-1, 0, list(groups))
-    return asked.code_of(groups[0]), asked.code_of(groups[1]), list(groups)
+    return bound.code_of(groups[0]), bound.code_of(groups[1]), list(groups)
 
 
 def _column(counts: Integers, code: int) -> Integers:
@@ -178,7 +178,7 @@ def explain(figures: Figures, where: Mask, reason: str) -> None:
     figures.reasons.update(dict.fromkeys(np.flatnonzero(where).tolist(), reason) | figures.reasons)
 
 
-def needs_two_groups(asked: BoundRankings, figures: Figures) -> None:
+def needs_two_groups(bound: BoundRankings, figures: Figures) -> None:
     """Say of rankings of one group that nothing can be compared."""
-    if not asked.paper:
+    if not bound.paper:
         explain(figures, (figures.pools > 0).sum(axis=1) < 2, "single_group")

@@ -26,12 +26,12 @@ def associations(values: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> F
 
 def has_spread(values: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.bool_]:
     """Whether numbers differ by more than the rounding of cosines (1e-14, or 1e-14 of the largest)."""
-    given = np.asarray(values, dtype=np.float64)
-    if given.shape[axis] == 0:
-        return np.zeros(given.max(axis=axis, initial=0).shape, dtype=bool)
-    scale = np.maximum(1, np.abs(given).max(axis=axis))
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape[axis] == 0:
+        return np.zeros(numbers.max(axis=axis, initial=0).shape, dtype=bool)
+    scale = np.maximum(1, np.abs(numbers).max(axis=axis))
     with np.errstate(invalid="ignore"):
-        return np.asarray(given.max(axis=axis) - given.min(axis=axis) > ROUNDING * scale)
+        return np.asarray(numbers.max(axis=axis) - numbers.min(axis=axis) > ROUNDING * scale)
 
 
 def effect_size(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> float:

@@ -121,11 +121,11 @@ def permutation_tests(
     usable = np.isfinite(both).all(axis=1) & bool(n and m)
     tests = [_centred(row, n) for row in both[usable]]
     if _enumerable(n, m, exact_up_to):
-        found, ways = [_exact(test) for test in tests], _ways(n + m, n)
-        done = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, found, strict=True)]
+        shares, ways = [_exact(test) for test in tests], _ways(n + m, n)
+        done = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, shares, strict=True)]
     else:
-        found = _sampled(tests, rng, draws) if tests else []
-        done = [Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, found, strict=True)]
+        shares = _sampled(tests, rng, draws) if tests else []
+        done = [Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, shares, strict=True)]
     left = iter(done)
     return [next(left) if fits else _UNDEFINED for fits in usable]
 
@@ -138,20 +138,20 @@ def sign_flip_test(
     For the associations of one set of targets: is it nearer to one set of attributes than to the other? Exact
     up to ``2 * exact_up_to`` numbers; ``partitions`` are 2 ** n there.
     """
-    given = np.asarray(numbers, dtype=np.float64).reshape(-1)
-    if not given.size or not np.isfinite(given).all():
+    values = np.asarray(numbers, dtype=np.float64).reshape(-1)
+    if not values.size or not np.isfinite(values).all():
         return _UNDEFINED
-    size = np.abs(given)
-    observed = _Observed(given, given.size, float(given.sum()), _slack(given, given))
+    size = np.abs(values)
+    observed = _Observed(values, values.size, float(values.sum()), _slack(values, values))
     z = observed.value / float(np.sqrt(size @ size)) if size.max() > ROUNDING else _NAN
-    if given.size <= 2 * exact_up_to:
-        sums = [_signed_sums(half) for half in np.split(size, [given.size // 2])]
-        ways = 2**given.size
+    if values.size <= 2 * exact_up_to:
+        sums = [_signed_sums(half) for half in np.split(size, [values.size // 2])]
+        ways = 2**values.size
         counts = _count_pairs(sums[0], sums[1], observed.limits)
         return Permutations(*observed.p(counts, ways), z, "exact", ways)
     counts = np.zeros(4, dtype=np.int64)
-    for count in _blocks(draws, given.size):
-        signs = rng.integers(0, 2, size=(count, given.size), dtype=np.int8) * 2 - 1
+    for count in _blocks(draws, values.size):
+        signs = rng.integers(0, 2, size=(count, values.size), dtype=np.int8) * 2 - 1
         counts += _beyond(signs.astype(np.float64) @ size, observed.limits)
     return Permutations(*observed.p(counts, draws, drawn=True), z, "sampled", draws)
 
@@ -161,9 +161,9 @@ def _centred(row: Floats, n: int) -> _Observed:
     return _Observed(numbers, n, float(numbers[:n].sum()), _slack(numbers, row))
 
 
-def _slack(numbers: Floats, given: Floats) -> float:
+def _slack(numbers: Floats, values: Floats) -> float:
     """By how much equal sums may differ: a share of their size, and the rounding of what was given."""
-    rounding = ROUNDING * given.size * max(1.0, float(np.abs(given).max()))
+    rounding = ROUNDING * values.size * max(1.0, float(np.abs(values).max()))
     return _TIES * float(np.abs(numbers).sum()) + rounding
 
 
@@ -191,10 +191,10 @@ def _exact(test: _Observed) -> Shares:
     if 2 * n > total:  # the same partitions by the second set, whose sum is minus that of the first
         left, right, both = _exact(_Observed(np.roll(numbers, -n), total - n, -test.value, test.slack))
         return right, left, both
-    one, other = _sums_by_size(numbers[: total // 2], n), _sums_by_size(numbers[total // 2 :], n)
+    first_sums, second_sums = _sums_by_size(numbers[: total // 2], n), _sums_by_size(numbers[total // 2 :], n)
     counts = np.zeros(4, dtype=np.int64)
-    for size in range(max(0, n - len(other) + 1), min(n, len(one) - 1) + 1):
-        counts += _count_pairs(one[size], other[n - size], test.limits)
+    for size in range(max(0, n - len(second_sums) + 1), min(n, len(first_sums) - 1) + 1):
+        counts += _count_pairs(first_sums[size], second_sums[n - size], test.limits)
     return test.p(counts, _ways(total, n))
 
 
@@ -216,21 +216,24 @@ def _signed_sums(sizes: Floats) -> Floats:
     return sums
 
 
-def _count_pairs(one: Floats, other: Floats, limits: Limits) -> Integers:
+def _count_pairs(first_sums: Floats, second_sums: Floats, limits: Limits) -> Integers:
     """Pairs with a sum at or above the first limit, at or below the second, and so on, shape (4,)."""
-    queries, keys = np.sort(one), np.sort(other)  # sorted queries find their places several times faster
+    queries, keys = (
+        np.sort(first_sums),
+        np.sort(second_sums),
+    )  # sorted queries find their places several times faster
     below = [
-        int(np.searchsorted(keys, limit - queries, "right" if place % 2 else "left").sum())
-        for place, limit in enumerate(limits)
+        int(np.searchsorted(keys, limit - queries, "right" if index % 2 else "left").sum())
+        for index, limit in enumerate(limits)
     ]
-    pairs = one.size * other.size
+    pairs = first_sums.size * second_sums.size
     return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
 
 
 def _beyond(sums: Floats, limits: Limits) -> Integers:
     right, left, above, below = limits
-    found = (sums >= right).sum(), (sums <= left).sum(), (sums >= above).sum(), (sums <= below).sum()
-    return np.array(found, dtype=np.int64)
+    counts = (sums >= right).sum(), (sums <= left).sum(), (sums >= above).sum(), (sums <= below).sum()
+    return np.array(counts, dtype=np.int64)
 
 
 def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> list[Shares]:

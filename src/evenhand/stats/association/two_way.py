@@ -206,9 +206,9 @@ def _difference(table: Floats, sizes: Sizes) -> TwoWayEstimate | None:
     phi, gain = _phi(table, sizes), table[: sizes.n].mean(axis=0) - table[sizes.n :].mean(axis=0)
     x, y = phi[: sizes.n], phi[sizes.n :]
     samples = [x, y] if sizes.fixed else [x, y, gain[: sizes.na], gain[sizes.na :]]
-    found = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in samples]
+    components = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in samples]
     together = [] if sizes.fixed else _together(table, sizes)
-    return _estimate(float(x.mean() - y.mean()), found[:2], found[2:], together)
+    return _estimate(float(x.mean() - y.mean()), components[:2], components[2:], together)
 
 
 def _together(table: Floats, sizes: Sizes) -> list[Component]:
@@ -231,11 +231,11 @@ def _estimate(
     value: float, targets: Sequence[Component], attributes: Sequence[Component], together: Sequence[Component]
 ) -> TwoWayEstimate | None:
     """A difference with the error of crossed samples; never below that over targets or attributes alone."""
-    variance = _crossed([one for one, _ in targets], [one for one, _ in attributes], together)
+    variance = _crossed([noise for noise, _ in targets], [noise for noise, _ in attributes], together)
     if not variance > _NOTHING:
         return None
     every = [*targets, *attributes]
-    spread = sum(one**2 / freedom for one, freedom in (*every, *together))
+    spread = sum(noise**2 / freedom for noise, freedom in (*every, *together))
     return TwoWayEstimate(
         value, variance**0.5, max(variance**2 / spread, min(freedom for _, freedom in every))
     )

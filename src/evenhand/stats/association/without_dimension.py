@@ -93,9 +93,9 @@ class _SameAttributes:
         distinct: dict[bytes, Integers] = {}
         for _, (x, y, *_) in tests:
             distinct |= {x.tobytes(): x, y.tobytes(): y}
-        place = {key: at for at, key in enumerate(distinct)}
+        index = {key: at for at, key in enumerate(distinct)}
         self._x, self._y = (
-            np.array([place[sets[side].tobytes()] for _, sets in tests], dtype=np.int64) for side in (0, 1)
+            np.array([index[sets[side].tobytes()] for _, sets in tests], dtype=np.int64) for side in (0, 1)
         )
         self._n = np.array([len(rows) for rows in distinct.values()])
         self._starts = np.append(0, np.cumsum(self._n))

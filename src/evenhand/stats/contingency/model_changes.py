@@ -92,12 +92,12 @@ class Shares:
         stratum has a hypergeometric number (Fisher; Cochran, Mantel and Haenszel over strata): p is twice the
         smaller tail, exact up to a variance of 100, normal with continuity correction above.
         """
-        found = np.full(self.units, np.nan)
+        p_values = np.full(self.units, np.nan)
         order = np.argsort(self.unit, kind="stable")
         cuts = np.flatnonzero(np.diff(self.unit[order])) + 1
         for strata in np.split(order, cuts) if order.size else []:
-            found[self.unit[strata[0]]] = self._dealt(strata)
-        return found
+            p_values[self.unit[strata[0]]] = self._dealt(strata)
+        return p_values
 
     def _dealt(self, strata: Codes) -> float:
         right, rows = self.right[:, strata].sum(axis=0), self.rows[:, strata].sum(axis=0)
@@ -123,5 +123,5 @@ def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance:
             some = np.arange(first, last + 1)
             ways = log_choose(good, some) + log_choose(whole - good, drawn - some)
             chances = np.convolve(chances, np.exp(ways - log_choose(whole, drawn)))
-    place = round(observed - least)
-    return float(np.cumsum(chances)[place]), float(chances[place:].sum())
+    index = round(observed - least)
+    return float(np.cumsum(chances)[index]), float(chances[index:].sum())

@@ -76,12 +76,12 @@ class JointClass:
     def _placed(self) -> tuple[TableCells, Codes]:
         """The cells, and which of them each model fills with each combination, shape (M, K)."""
         width = int(self.group.max()) + 1
-        keys, place = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
+        keys, cell = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
         group = keys % width
         rows = sum_by(self.group, self.n, width)[group]
         models = self.predictions.shape[0]
         cells = TableCells(self.label, group, keys // width, np.tile(rows, (models, 1)))
-        return cells, place.reshape(self.predictions.shape)
+        return cells, cell.reshape(self.predictions.shape)
 
     @property
     def cells(self) -> TableCells:
@@ -96,7 +96,7 @@ class JointClass:
     @cached_property
     def _adders(self) -> list[Adder]:
         """For each model, what adds combinations up to its cells."""
-        return [_adder(place, self.cells.group.size) for place in self._placed[1]]
+        return [_adder(cell, self.cells.group.size) for cell in self._placed[1]]
 
     def observed(self) -> list[Floats]:
         """Each model's counts of the cells, shape (S, 1)."""
@@ -165,60 +165,60 @@ class SeparateClass:
 ComparedClass = JointClass | SeparateClass
 
 
-def _adder(place: Codes, size: int) -> Adder:
-    """What adds rows (K, R) up to the ``size`` places that they belong to, by a sparse matrix."""
+def _adder(cell: Codes, size: int) -> Adder:
+    """What adds rows (K, R) up to the ``size`` cells that they belong to, by a sparse matrix."""
     from scipy.sparse import csr_array
 
-    matrix = csr_array((np.ones(place.size), (place, np.arange(place.size))), shape=(size, place.size))
+    matrix = csr_array((np.ones(cell.size), (cell, np.arange(cell.size))), shape=(size, cell.size))
     return lambda rows: np.asarray(matrix @ rows)
 
 
 def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:
     """Every summary of each model as it is; see ``replicated`` for shapes."""
-    return _summaries(classes, sizes, lambda _, one: one.observed(), 1)
+    return _summaries(classes, sizes, lambda _, compared: compared.observed(), 1)
 
 
 def replicated(
     classes: Sequence[ComparedClass], sizes: Floats, replicates: int, streams: Streams,
-    kept: Floats | None = None,
+    effect_draws: Floats | None = None,
 ) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model, rows drawn again within class and group.
 
     ``sizes`` are rows of each group for each model, shape (M, Z); ``streams`` gives the random stream of a
-    class (its place in ``classes``) and a chunk; ``kept`` is filled with each model's effect sizes, shape (M,
-    classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary is not
-    defined. SkewSize needs three classes with an effect size.
+    class (its index in ``classes``) and a chunk; ``effect_draws`` is filled with each model's effect sizes,
+    shape (M, classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary
+    is not defined. SkewSize needs three classes with an effect size.
     """
-    widest = max(len(classes) * len(sizes), *(one.width for one in classes), sizes.size)
+    widest = max(len(classes) * len(sizes), *(compared.width for compared in classes), sizes.size)
     step = max(8, min(replicates, _CHUNK // widest))
     parts = []
     for start in range(0, replicates, step):
         size = min(step, replicates - start)
 
-        def draw(place: int, one: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
-            return one.resampled(streams(place, start), size)
+        def draw(index: int, compared: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
+            return compared.resampled(streams(index, start), size)
 
-        here = None if kept is None else kept[..., start : start + size]
+        here = None if effect_draws is None else effect_draws[..., start : start + size]
         parts.append(_summaries(classes, sizes, draw, size, here))
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
 
 
 def _summaries(
     classes: Sequence[ComparedClass], sizes: Floats, draw: Callable[[int, ComparedClass], list[Floats]],
-    replicates: int, kept: Floats | None = None,
+    replicates: int, effect_draws: Floats | None = None,
 ) -> Drawn:  # fmt: skip
     models, groups = sizes.shape
     effects = np.empty((models, len(classes), replicates))
     hits = np.zeros((models, groups, replicates))
-    for place, one in enumerate(classes):
-        for model, tables in enumerate(draw(place, one)):
-            effects[model, place] = one.cells.effect(tables, model)
-            right = one.cells.prediction == one.label
-            hits[model, one.cells.group[right]] += tables[right]
-    if kept is not None:
-        kept[:] = effects
-    made = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
-    return {name: np.stack([one[name] for one in made]) for name in SUMMARIES}
+    for index, compared in enumerate(classes):
+        for model, tables in enumerate(draw(index, compared)):
+            effects[model, index] = compared.cells.effect(tables, model)
+            right = compared.cells.prediction == compared.label
+            hits[model, compared.cells.group[right]] += tables[right]
+    if effect_draws is not None:
+        effect_draws[:] = effects
+    summaries = [_of_model(effects[model], hits[model], sizes[model]) for model in range(models)]
+    return {name: np.stack([summary[name] for summary in summaries]) for name in SUMMARIES}
 
 
 def _of_model(effects: Floats, hits: Floats, sizes: Floats) -> Drawn:

@@ -88,7 +88,7 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
     dof = np.where(tables.dof > 0, tables.dof, np.nan)
     unit = np.ones(dof.shape) if phi else dof
     plain = np.maximum(tables.chi2 / np.where(tables.n > 0, tables.n, np.nan), _TINY)
-    found = Squares(
+    squared = Squares(
         centre=phi2.centre / unit,
         noise=phi2.noise / unit**2,
         slope=np.maximum(phi2.slope, 4 / phi2.size) / unit,
@@ -96,11 +96,11 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
         plain=plain / unit,
         top=dof / unit,
     )
-    known = ~np.isnan(found.centre)
-    return found.each(lambda array: np.where(known, array, 0.0))
+    known = ~np.isnan(squared.centre)
+    return squared.each(lambda array: np.where(known, array, 0.0))
 
 
-def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple[Floats, Floats]:
+def class_ends(squared: Squares, p: Floats, level: float | Floats = 0.95) -> tuple[Floats, Floats]:
     """Limits of each class's effect size, its ``corrected`` between them, shape (K,) each.
 
     The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
@@ -110,34 +110,36 @@ def class_ends(found: Squares, p: Floats, level: float | Floats = 0.95) -> tuple
     the gamma tail says.
     """
     error = 1 - level
-    tail = found.reached(np.zeros(p.shape), found.plain)
+    tail = squared.reached(np.zeros(p.shape), squared.plain)
     better = (np.where(np.isnan(p), tail, p) + _TINY) / (tail + _TINY)  # than the gamma tail at t = 0
     scale = np.clip(better, 1 / _CALIBRATION, _CALIBRATION)
-    low = lower_limits(found, error / 2, scale)
-    low = np.where(low > 0, low, lower_limits(found, error, scale))
-    ends = score_limits(found.centre, found.noise, found.slope, level)
-    below, high = (np.sqrt(np.clip(end, 0, found.top)) for end in ends)
+    low = lower_limits(squared, error / 2, scale)
+    low = np.where(low > 0, low, lower_limits(squared, error, scale))
+    ends = score_limits(squared.centre, squared.noise, squared.slope, level)
+    below, high = (np.sqrt(np.clip(end, 0, squared.top)) for end in ends)
     low = np.where(p > error, 0.0, np.minimum(low, np.maximum(below, LEAST * low)))
-    return np.minimum(low, found.corrected), np.maximum(high, found.corrected)
+    return np.minimum(low, squared.corrected), np.maximum(high, squared.corrected)
 
 
-def summary_family(found: Squares, summary: str, scores: Floats, classes_p: Floats) -> Inverted:
+def summary_family(squared: Squares, summary: str, scores: Floats, classes_p: Floats) -> Inverted:
     """The mean, median or largest effect size over K >= 2 classes among those of other populations.
 
     ``scores``: of draws without effects, shape (R, K); ``classes_p``: of the classes' tests.
     """
-    combine, most, plain = SUMMARIES[summary], np.sqrt(found.top), np.sqrt(found.plain)
+    combine, most, plain = SUMMARIES[summary], np.sqrt(squared.top), np.sqrt(squared.plain)
     plain = np.minimum(plain, most)
 
     def family(shape: Floats) -> Member:
         def member(s: float) -> tuple[float, Floats]:
             v = np.minimum(s * shape, most)
-            return float(combine(v)), combine(np.sqrt(found.drawn(v**2, scores)))
+            return float(combine(v)), combine(np.sqrt(squared.drawn(v**2, scores)))
 
         return member
 
     first = np.nan_to_num(classes_p, nan=1.0).min()  # one class may always stand out
-    few = np.where(classes_p <= max(ALPHA, first), np.maximum(found.corrected, LEAST * plain), LEAST * plain)
+    few = np.where(
+        classes_p <= max(ALPHA, first), np.maximum(squared.corrected, LEAST * plain), LEAST * plain
+    )
     shapes = [few, plain]
     if summary == "median":
         shapes = [_smoothed(shape) for shape in shapes]
@@ -164,12 +166,12 @@ def combined_p(p: Floats) -> float:
     return float(special.chdtrc(2 * half, -2 * np.log(np.maximum(largest, _TINY)).sum()))
 
 
-def lower_limits(found: Squares, error: float | Floats, scale: Floats | float = 1.0) -> Floats:
+def lower_limits(squared: Squares, error: float | Floats, scale: Floats | float = 1.0) -> Floats:
     """Lower limit of each effect size: there ``scale`` times the tail of the plain value is ``error``."""
-    low, high = np.zeros(found.plain.shape), np.minimum(found.plain, found.top)
-    nothing = scale * found.reached(low, found.plain) > error
+    low, high = np.zeros(squared.plain.shape), np.minimum(squared.plain, squared.top)
+    nothing = scale * squared.reached(low, squared.plain) > error
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        above = scale * found.reached(middle, found.plain) > error
+        above = scale * squared.reached(middle, squared.plain) > error
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.asarray(np.sqrt(np.where(nothing, 0.0, low)))

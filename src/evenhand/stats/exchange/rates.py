@@ -101,14 +101,14 @@ class Tally:
         high, low = z.max(axis=-2), z.min(axis=-2)
         # the differences of two groups are at most the root of the sum of their squares away from the middle
         bound = np.sqrt(np.maximum(high, 0) ** 2 + np.minimum(low, 0) ** 2)
-        pair = [np.expand_dims(found, -2) for found in (z.argmax(axis=-2), z.argmin(axis=-2))]
-        best = _apart(*(np.take_along_axis(one, at, -2) for at in pair for one in (z, error)))[..., 0, :]
+        pair = [np.expand_dims(group, -2) for group in (z.argmax(axis=-2), z.argmin(axis=-2))]
+        best = _apart(*(np.take_along_axis(array, at, -2) for at in pair for array in (z, error)))[..., 0, :]
         best = best.max(axis=-1)
         draw, label = np.nonzero(bound > best[:, None])
         step = max(1, _HELD // z.shape[-2] ** 2)
         for start in range(0, draw.size, step):
             some = slice(start, start + step)
-            a, b = (one[draw[some], :, label[some]] for one in (z, error))
+            a, b = (array[draw[some], :, label[some]] for array in (z, error))
             pairs = _apart(a[:, :, None], b[:, :, None], a[:, None], b[:, None])
             np.maximum.at(best, draw[some], pairs.max(axis=(1, 2)))
         return np.asarray(best)
@@ -136,8 +136,8 @@ class Tally:
 def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Floats:
     """The difference of two rates in its standard error; 0 where either is not known."""
     known = np.isfinite(error) & np.isfinite(other_error)
-    one, other = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
-    return np.where(known, np.abs(z * one - other_z * other) / np.hypot(one, other), 0.0)
+    first, second = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
+    return np.where(known, np.abs(z * first - other_z * second) / np.hypot(first, second), 0.0)
 
 
 def mean_range(
@@ -154,7 +154,7 @@ def mean_range(
 
     def family(shape: Sequence[Floats]) -> Member:
         parts = list(zip(shape, noise, wider, strict=True))
-        whole = float(combine(*(range_over_groups(one, 2) for one in shape)))
+        whole = float(combine(*(range_over_groups(deviations, 2) for deviations in shape)))
 
         def member(s: float) -> tuple[float, Floats]:
             drawn = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
@@ -162,7 +162,7 @@ def mean_range(
 
         return member
 
-    few = [_significant(one, spread) for one, spread in zip(away, variance, strict=True)]
+    few = [_significant(deviations, spread) for deviations, spread in zip(away, variance, strict=True)]
     return Inverted.along(observed, [family(few), family(away)])
 
 

@@ -165,9 +165,9 @@ class Levels:
         """From blocks of any codes, shape (N,), and moments, shape (N, M); None where nothing is saved."""
         _, code = np.unique(block, return_inverse=True)
         size = float(np.abs(moments[:, 0]).max(initial=0)) or 1.0
-        place = np.round(moments[:, 0] / size, 12)
+        level = np.round(moments[:, 0] / size, 12)
         pairs, here, counts = np.unique(
-            np.stack([code, place], axis=1), axis=0, return_index=True, return_counts=True
+            np.stack([code, level], axis=1), axis=0, return_index=True, return_counts=True
         )
         start = np.flatnonzero(np.append(True, np.diff(pairs[:, 0]) > 0))
         rank = np.arange(len(pairs)) - np.repeat(start, np.diff(np.append(start, len(pairs))))

@@ -69,9 +69,9 @@ class UnitRates:
         parts = []
         for start in range(0, columns[0].labels, step):
             hits, trials = (column.dense(slice(start, start + step))[order] for column in columns)
-            found = Jackknife.of(hits, trials, trials * rows, starts)
-            shared = self._covariance(found.shift, key[order])
-            parts.append(Rates(found.value.T, found.size.T, found.freedom.T, shared))
+            jackknife = Jackknife.of(hits, trials, trials * rows, starts)
+            shared = self._covariance(jackknife.shift, key[order])
+            parts.append(Rates(jackknife.value.T, jackknife.size.T, jackknife.freedom.T, shared))
         together = [part.covariance for part in parts if part.covariance is not None]
         value, size, freedom = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("value", "size", "freedom")
@@ -119,8 +119,8 @@ class UnitRates:
         of_atom = np.zeros((len(drawn), atoms), dtype=np.int64)
         of_atom[:, self._atoms] = drawn
         member = np.zeros((atoms, len(drawn) * self.groups))
-        place = np.arange(len(drawn))[:, None] * self.groups + of_atom
-        member[np.arange(atoms), place] = 1
+        position = np.arange(len(drawn))[:, None] * self.groups + of_atom
+        member[np.arange(atoms), position] = 1
         shape = (len(drawn), self.groups)
         hits, trials, *rest = [column.summed(member, shape) for column in columns]
         expected = None
@@ -154,10 +154,10 @@ class UnitRates:
         """Hits s, trials w, s^2, s w, w^2 and whether there are trials, of each atom or other key."""
         count = int(key.max()) + 1
         right = self.weight * (self.truth == self.prediction)
-        w, one = sum_by(key, self.weight, count), np.ones(count)
+        w, constant = sum_by(key, self.weight, count), np.ones(count)
         if kind == "hit":
             s = sum_by(key, right, count)
-            return tuple(_Column(1, count, common) for common in (s, w, s**2, s * w, w**2, one))
+            return tuple(_Column(1, count, common) for common in (s, w, s**2, s * w, w**2, constant))
         places = [key * self.labels + label for label in (self.truth, self.prediction)]
         cells, where = np.unique(np.concatenate(places), return_inverse=True)
         of_truth, of_label = where[: key.size], where[key.size :]
@@ -177,7 +177,7 @@ class UnitRates:
         t = whole + less
         return (
             column(s), column(less, w), column(s**2), column(s * t), column(t**2 - whole**2, w**2),
-            column(-(t <= 0).astype(np.float64), one),
+            column(-(t <= 0).astype(np.float64), constant),
         )  # fmt: skip
 
     def _likeness(self, kind: str) -> Ends:
@@ -187,8 +187,8 @@ class UnitRates:
             with np.errstate(divide="ignore", invalid="ignore"):
                 mean = s / w
                 noise, pairs = mean * (1 - mean), ww - w
-                found = (ss - 2 * mean * sw + mean**2 * ww - w * noise) / (pairs * noise)
-                alike = np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
+                likeness = (ss - 2 * mean * sw + mean**2 * ww - w * noise) / (pairs * noise)
+                alike = np.clip(np.nan_to_num(likeness, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
                 inflated = 1 + alike * np.maximum(np.nan_to_num(ww / w) - 1, 0)
             self._alike[kind] = alike, inflated
         return self._alike[kind]
@@ -210,15 +210,15 @@ class _Column:
 
         some = values != 0
         places = (cells[some] % labels, cells[some] // labels)
-        kept = sparse.csr_matrix((values[some], places), shape=(labels, atoms)) if some.any() else None
-        return cls(labels, atoms, common, kept)
+        matrix = sparse.csr_matrix((values[some], places), shape=(labels, atoms)) if some.any() else None
+        return cls(labels, atoms, common, matrix)
 
     def dense(self, some: slice) -> Floats:
         """The numbers of some labels, shape (atoms, labels)."""
-        found = np.zeros((self.atoms, np.arange(self.labels)[some].size))
+        numbers = np.zeros((self.atoms, np.arange(self.labels)[some].size))
         if self.common is not None:
-            found += self.common[:, None]
-        return found if self.cells is None else found + self.cells[some].toarray().T  # type: ignore[index]  # as below
+            numbers += self.common[:, None]
+        return numbers if self.cells is None else numbers + self.cells[some].toarray().T  # type: ignore[index]  # as below
 
     def summed(self, member: Floats, shape: tuple[int, int]) -> Floats:
         """Sums over the members of each group, shape (R, G, L).

@@ -119,25 +119,25 @@ class UnitTables:
         codes, unit = np.unique(self.unit, return_inverse=True)
         each = self.n if self.spread is None else np.sqrt(self.spread)
         adds = sparse.csr_array((each, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
-        step, found = max(1, _HELD // max(self.batch.n.size + codes.size, 1)), []
+        step, chi2 = max(1, _HELD // max(self.batch.n.size + codes.size, 1)), []
         for start in range(0, replicates, step):
             shape = (codes.size, min(step, replicates - start))
             # many rows of a cell, each with a sign of its own, add up to a normal number
             signs = rng.choice([-1.0, 1.0], shape) if self.spread is None else rng.standard_normal(shape)
-            found.append(self._chi2_of(np.asarray(adds @ signs)).T)
-        return np.concatenate(found)
+            chi2.append(self._chi2_of(np.asarray(adds @ signs)).T)
+        return np.concatenate(chi2)
 
     def _exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Groups of whole units exchanged; each draw on the scale of the observed groups."""
         drawn = self._labels.wholes(rng, replicates)
         table, column = self.batch.table[self.cell], self.batch.column_of_cell[self.cell]
-        pairs, place = np.unique(column, return_inverse=True)
+        pairs, pair = np.unique(column, return_inverse=True)
         owner = np.zeros(pairs.size, dtype=np.int64)
-        owner[place] = table
+        owner[pair] = table
         units, tables = self._labels.mixed.size, self.batch.n_tables
         share = self._column_share[pairs]
         sizes = sum_by(self.unit * tables + table, self.n, units * tables).reshape(units, tables)
-        apart = sum_by(self.unit * pairs.size + place, self.n, units * pairs.size).reshape(units, -1)
+        apart = sum_by(self.unit * pairs.size + pair, self.n, units * pairs.size).reshape(units, -1)
         apart = (apart - sizes[:, owner] * share) / np.sqrt(share)  # z without the group, over sqrt(C_j/n)
         total = np.eye(tables)[owner]
         own = apart**2 @ total
@@ -230,12 +230,12 @@ class UnitTables:
         whole = np.zeros((rows.size, columns.size))
         np.add.at(whole, (row, column), self.n[some])
         step = max(1, _HELD // max(whole.size, 1))
-        found = []
+        phi2 = []
         for start in range(0, codes.size, step):
             here = (unit >= start) & (unit < start + step)
             left = np.repeat(whole[None], min(step, codes.size - start), axis=0)
             np.subtract.at(left, (unit[here] - start, row[here], column[here]), self.n[some][here])
             margins = left.sum(axis=2, keepdims=True) * left.sum(axis=1, keepdims=True)
             ratio = np.divide(left**2, margins, out=np.zeros(left.shape), where=margins > 0)
-            found.append(ratio.sum(axis=(1, 2)) - 1)
-        return np.concatenate(found)
+            phi2.append(ratio.sum(axis=(1, 2)) - 1)
+        return np.concatenate(phi2)

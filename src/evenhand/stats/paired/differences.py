@@ -59,9 +59,9 @@ def paired_difference(
     contribution is flipped (McNemar's test where each sample is a unit), enumerated up to 13 contributions
     that are not 0.
     """
-    found = Deviations(difference, second, weight, cluster)
-    each = found.each * difference
-    contributions = np.bincount(found.units, weights=each).astype(np.float64)
+    deviations = Deviations(difference, second, weight, cluster)
+    each = deviations.each * difference
+    contributions = np.bincount(deviations.units, weights=each).astype(np.float64)
     some = contributions[np.abs(contributions) > 1e-15]
     sums, replicates = _flipped(some, rng)
     return Paired(float(each.sum()), sums, float(np.sqrt(some @ some)), replicates)

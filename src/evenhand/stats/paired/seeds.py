@@ -80,14 +80,14 @@ def welch(first: Floats, second: Floats, shared: float = 0.0, level: float = 0.9
     return _estimate(value, [_part(first), _part(second)], shared, level)
 
 
-def predicted(one: float, several: Floats, shared: float = 0.0, level: float = 0.95) -> SeedEstimate:
+def predicted(value: float, several: Floats, shared: float = 0.0, level: float = 0.95) -> SeedEstimate:
     r"""One value minus the mean of seeds, as if the one were another seed of their kind.
 
     The variance is ``s^2 (1 + 1 / n) + shared``: the spread of the one's own seeds is not known and is taken
     to be that of the others.
     """
     variance, df = _part(several)
-    return _estimate(one - float(several.mean()), [(variance * (several.size + 1), df)], shared, level)
+    return _estimate(value - float(several.mean()), [(variance * (several.size + 1), df)], shared, level)
 
 
 def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[int]]) -> float | None:
@@ -131,12 +131,12 @@ def _estimate(value: float, parts: Sequence[Pair], shared: float, level: float) 
     unsure = sum(variance**2 / df for variance, df in parts)
     df = seeds**2 / unsure if unsure > 0 else np.inf
     error = float(np.sqrt(seeds + shared))
-    made = SeedEstimate(value, error, float(np.sqrt(seeds)), df, value, value, None)
+    estimate = SeedEstimate(value, error, float(np.sqrt(seeds)), df, value, value, None)
     if error == 0:
-        return made
-    reach = made.quantile((1 + level) / 2) * error
+        return estimate
+    reach = estimate.quantile((1 + level) / 2) * error
     p = 2 * _beyond(abs(value) / error, seeds / error**2, df)
-    return replace(made, low=value - reach, high=value + reach, p_value=min(p, 1.0))
+    return replace(estimate, low=value - reach, high=value + reach, p_value=min(p, 1.0))
 
 
 def _beyond(at: float, held: float, df: float) -> float:

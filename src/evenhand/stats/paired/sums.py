@@ -72,9 +72,9 @@ class PairedSums:
         kinds = [first, second, size, size if samples is None else samples]
         rows = np.concatenate([*kinds, stratum[:, None]], axis=1)
         alike, units = np.unique(rows, axis=0, return_counts=True)
-        one, other, count, many = np.split(alike[:, :-1], 4, axis=1)
+        first_sums, second_sums, count, many = np.split(alike[:, :-1], 4, axis=1)
         strata = alike[:, -1].astype(np.int64)
-        return cls(one, other, count, units.astype(np.int64), strata, tuple(summaries), many)
+        return cls(first_sums, second_sums, count, units.astype(np.int64), strata, tuple(summaries), many)
 
     @property
     def count(self) -> int:
@@ -125,13 +125,13 @@ class PairedSums:
     def _means(self, columns: Integers) -> list[ClusterMean]:
         """The first model's columns, then the second's."""
         first, second, size, samples = self._each
-        made = []
+        means = []
         for sums in (first, second):
             for column in columns:
                 there = np.flatnonzero(size[:, column] > 0)
-                added, counted, many = (one[there, column] for one in (sums, size, samples))
-                made.append(ClusterMean.of(added, counted, many, there, self.count))
-        return made
+                added, counted, many = (array[there, column] for array in (sums, size, samples))
+                means.append(ClusterMean.of(added, counted, many, there, self.count))
+        return means
 
     def _rates(self, columns: Integers) -> Rates:
         """The rates of both models; the correlation of the two over n units is reduced by n / (n + 2)."""
@@ -145,9 +145,9 @@ class PairedSums:
             return rates
         half = len(columns)
         units = np.array([mean.effective for mean in means])
-        kept, covariance = units / (units + 2), rates.covariance.copy()
-        covariance[:half, half:] *= kept[:half, None]
-        covariance[half:, :half] *= kept[None, :half]
+        shrinkage, covariance = units / (units + 2), rates.covariance.copy()
+        covariance[:half, half:] *= shrinkage[:half, None]
+        covariance[half:, :half] *= shrinkage[None, :half]
         return replace(rates, covariance=covariance)
 
     def _of_numbers(self, columns: Integers, signs: Floats) -> Limits:
@@ -167,9 +167,9 @@ class PairedSums:
         values = self.observed()[:, at]
         mine = [rates.take(np.arange(half)), rates.take(np.arange(half, 2 * half))]
 
-        def figure(place: int, level: float) -> Figure:
-            low, high = of(mine[place], level)
-            return np.minimum(low, values[place]), values[place], np.maximum(high, values[place])
+        def figure(model: int, level: float) -> Figure:
+            low, high = of(mine[model], level)
+            return np.minimum(low, values[model]), values[model], np.maximum(high, values[model])
 
         def limits(level: float) -> Pair:
             low, high = mover(figure(0, level), figure(1, level), correlation)
@@ -179,8 +179,8 @@ class PairedSums:
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Units drawn again within their stratum, with the answers of both models: (2, replicates, S)."""
-        made = np.empty((2, replicates, len(self.summaries)))
-        strata = [np.flatnonzero(self.stratum == one) for one in np.unique(self.stratum)]
+        draws = np.empty((2, replicates, len(self.summaries)))
+        strata = [np.flatnonzero(self.stratum == code) for code in np.unique(self.stratum)]
         for part in _parts(replicates, max(self.size.shape)):
             drawn = np.empty((part.stop - part.start, self.units.size), dtype=np.int64)
             for rows in strata:
@@ -188,8 +188,8 @@ class PairedSums:
                 drawn[:, rows] = rng.multinomial(units.sum(), units / units.sum(), part.stop - part.start)
             size = drawn @ self.size
             for model, sums in enumerate((self.first, self.second)):
-                made[model, part] = self._summed(drawn @ sums, size)
-        return made
+                draws[model, part] = self._summed(drawn @ sums, size)
+        return draws
 
 
 def _t_limits(value: float, error: float, freedom: float) -> Limits:
@@ -247,7 +247,10 @@ class PairedEffects:
     def observed(self) -> Floats:
         """Effect size d of the two models, shape (2, 1)."""
         return np.stack(
-            [self._d(one[self.in_x, None], one[~self.in_x, None]) for one in (self.first, self.second)]
+            [
+                self._d(values[self.in_x, None], values[~self.in_x, None])
+                for values in (self.first, self.second)
+            ]
         )
 
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
@@ -259,10 +262,10 @@ class PairedEffects:
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Items drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
         x, y = np.flatnonzero(self.in_x), np.flatnonzero(~self.in_x)
-        made = np.empty((2, replicates, 1))
+        effects = np.empty((2, replicates, 1))
         for part in _parts(replicates, self.count):
             size = part.stop - part.start
             rows = [some[rng.integers(some.size, size=(some.size, size))] for some in (x, y)]
             for model, values in enumerate((self.first, self.second)):
-                made[model, part, 0] = self._d(values[rows[0]], values[rows[1]])
-        return made
+                effects[model, part, 0] = self._d(values[rows[0]], values[rows[1]])
+        return effects

@@ -44,8 +44,8 @@ class RankingExchange:
     def _members(self) -> Mask:
         """Which sample stands in which query, shape (S, R)."""
         members = np.zeros((self.labels.size, len(self.order)), dtype=bool)
-        query, place = np.nonzero(self.order >= 0)
-        members[self.order[query, place], query] = True
+        query, position = np.nonzero(self.order >= 0)
+        members[self.order[query, position], query] = True
         return members
 
     @cached_property
@@ -59,11 +59,11 @@ class RankingExchange:
         alike = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
         used = np.asarray(members.any(axis=1))
         alike[~used] = alike.max() + 1 + np.arange((~used).sum())
-        found = Relabelling(self.labels, self.units, alike[self.units])
-        movable = found.movable[used[found.whole]]
+        relabelling = Relabelling(self.labels, self.units, alike[self.units])
+        movable = relabelling.movable[used[relabelling.whole]]
         if movable.size and movable.mean() < _MOVABLE:
             return Relabelling(self.labels, self.units, _connected(members)[self.units])
-        return found
+        return relabelling
 
     @property
     def fixed(self) -> bool:
@@ -79,7 +79,7 @@ class RankingExchange:
             size = min(step, count - start)
             labels = self._relabelling.drawn(rng, size).astype(np.int32)
             codes = np.where(self.order >= 0, labels[:, self.order], NO_SAMPLE).reshape(-1, width)
-            starts, stops = (np.tile(one, (size, 1)) for one in (self.ranked.starts, self.ranked.stops))
+            starts, stops = (np.tile(edges, (size, 1)) for edges in (self.ranked.starts, self.ranked.stops))
             yield RankedPools(codes, starts, stops, self.ranked.n_groups)
 
 

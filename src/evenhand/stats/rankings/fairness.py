@@ -88,10 +88,10 @@ class RankedPools:
         """
         rows = np.arange(len(self.codes))
         enough = self.sizes >= k
-        place = np.where(enough, k - 1, 0)
-        before = self.counts[rows, self.starts[rows, place]]
-        block = self.counts[rows, self.stops[rows, place]] - before
-        return before * enough[:, None], block * enough[:, None], (k - self.starts[rows, place]) * enough
+        index = np.where(enough, k - 1, 0)
+        before = self.counts[rows, self.starts[rows, index]]
+        block = self.counts[rows, self.stops[rows, index]] - before
+        return before * enough[:, None], block * enough[:, None], (k - self.starts[rows, index]) * enough
 
     def open_at(self, k: int) -> Mask:
         """Rankings in which ties leave open who is among the first k: the cut mixed block, shape (R,)."""
@@ -144,8 +144,8 @@ def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
     if not left_open.any():
         return Tops(rows, before + whole, np.ones(rows.size), rows.size)
     states, which = unique_rows(np.concatenate([block[left_open], taken[left_open, None]], axis=1))
-    found = [top_outcomes(tuple(state[:-1]), state[-1], rng) for state in states.tolist()]
-    pieces = [found[state] for state in which.tolist()]
+    outcomes = [top_outcomes(tuple(state[:-1]), state[-1], rng) for state in states.tolist()]
+    pieces = [outcomes[state] for state in which.tolist()]
     lengths = np.ones(rows.size, dtype=np.int64)
     lengths[left_open] = [len(weight) for _, weight in pieces]
     owner = np.repeat(rows, lengths)

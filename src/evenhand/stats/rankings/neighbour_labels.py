@@ -134,7 +134,7 @@ class _Moved:
         unit = np.unique(np.concatenate([rows.unit, rows.item_unit]), return_inverse=True)[1].astype(np.int64)
         asking = np.arange(unit.size) < n
         each = np.full((unit.size, 3), -2)  # -2: not on this side
-        each[:n, 0], each[:n, 1], each[n:, 2] = marks.asked, marks.group, marks.labels
+        each[:n, 0], each[:n, 1], each[n:, 2] = marks.query_labels, marks.group, marks.labels
         of_unit = np.full((int(unit.max(initial=-1)) + 1, 3), -2)
         for column, some in enumerate((asking, asking, ~asking)):
             of_unit[unit[some], column] = each[some, column]
@@ -145,14 +145,14 @@ class _Moved:
         mixed[unit[apart]] = True
         each = np.where(mixed[unit][:, None], each, own)
         sides = (own[:, 0] > -2) + 2 * (own[:, 2] > -2)
-        found, label = np.unique(each, axis=0, return_inverse=True)
+        distinct, label = np.unique(each, axis=0, return_inverse=True)
         stratum = np.where(mixed[unit], asking, sides)
         labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
-        return cls(labels, found, n, max(1, _HELD // rows.numbers))
+        return cls(labels, distinct, n, max(1, _HELD // rows.numbers))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
         """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
         for start in range(0, replicates, self.step):
             label = self.labels.drawn(rng, min(self.step, replicates - start))
-            asked, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
-            yield Marks(asked, group, self.marks[label[:, self.queries :], 2])
+            query_labels, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
+            yield Marks(query_labels, group, self.marks[label[:, self.queries :], 2])

@@ -38,12 +38,12 @@ class FirstItems:
         count, depth = values.shape
         new = np.ones((count, depth + 1), dtype=bool)
         new[:, 1:depth] = values[:, :-1] - values[:, 1:] > TIED
-        place = np.arange(depth + 1)
-        first = np.where(new[:, :k], place[:k], 0).max(axis=1)
-        after = np.where(new[:, k:], place[k:], depth).min(axis=1)
-        inside = (place[:-1] >= first[:, None]) & (place[:-1] < after[:, None])
+        position = np.arange(depth + 1)
+        first = np.where(new[:, :k], position[:k], 0).max(axis=1)
+        after = np.where(new[:, k:], position[k:], depth).min(axis=1)
+        inside = (position[:-1] >= first[:, None]) & (position[:-1] < after[:, None])
         share = (k - first) / (after - first)
-        weight = np.where(inside, share[:, None], place[:-1] < first[:, None])
+        weight = np.where(inside, share[:, None], position[:-1] < first[:, None])
         tied = after > k
         return cls(weight, tied, tied & (after == depth) & (depth < size))
 
@@ -62,14 +62,14 @@ class FirstItems:
 class Marks:
     """What queries ask for, their groups, and the labels of items: all that an exchange moves."""
 
-    asked: Integers  # label that each query asks for, codes from 0, shape (N,)
+    query_labels: Integers  # label that each query asks for, codes from 0, shape (N,)
     group: Integers  # group of each query, shape (N,)
     labels: Integers  # label of every item, shape (M,); -1: one that nobody asks for
 
     @property
     def once(self) -> Marks:
         """The same as one draw of several, whose axis is the first."""
-        return Marks(self.asked[None], self.group[None], self.labels[None])
+        return Marks(self.query_labels[None], self.group[None], self.labels[None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class NeighbourRows:
     @cached_property
     def values(self) -> int:
         """How many labels there are."""
-        return int(max(self.marks.labels.max(initial=-1), self.marks.asked.max(initial=-1))) + 1
+        return int(max(self.marks.labels.max(initial=-1), self.marks.query_labels.max(initial=-1))) + 1
 
     @cached_property
     def fits(self) -> float:
@@ -138,22 +138,22 @@ class NeighbourRows:
     def precisions(self, marks: Marks) -> Precisions:
         """The same of R draws of marks, with a variance that is blended with the common one."""
         n = _summed(marks.group, np.ones(marks.group.shape), self.groups)
-        same = (marks.labels[:, self.items] == marks.asked[..., None]) * self.weight
-        found = same.sum(axis=2) / self.k
-        value = _summed(marks.group, found, self.groups) / n
+        same = (marks.labels[:, self.items] == marks.query_labels[..., None]) * self.weight
+        precision = same.sum(axis=2) / self.k
+        value = _summed(marks.group, precision, self.groups) / n
         units = self.pairs.by_unit(marks.group, self.groups)
         share = np.stack([units / n[:, None], np.zeros(units.shape)])
         covariance = self.pairs.covariance(self._away(same, value, marks, n), marks, self.groups, share)
         known = (marks.labels >= 0).astype(np.float64)
         held = _summed(marks.labels + 1, known, self.values + 1)[:, 1:] / marks.labels.shape[1]
-        chance = np.take_along_axis(held, marks.asked, axis=1) * self.fits
-        expected = found.var(axis=1)[:, None] * (units**2).sum(axis=1) / n**2
+        chance = np.take_along_axis(held, marks.query_labels, axis=1) * self.fits
+        expected = precision.var(axis=1)[:, None] * (units**2).sum(axis=1) / n**2
         count = np.count_nonzero(units, axis=1)
         own = np.diagonal(covariance, axis1=1, axis2=2)
         each = np.arange(self.groups)
         covariance[:, each, each] = np.where(count > 1, blended(own, count, expected), expected)
         group_chance = _summed(marks.group, chance, self.groups) / n
-        return Precisions(value, group_chance, covariance, found.mean(axis=1), chance.mean(axis=1))
+        return Precisions(value, group_chance, covariance, precision.mean(axis=1), chance.mean(axis=1))
 
     def _away(self, same: Floats, value: Floats, marks: Marks, n: Floats) -> Floats:
         """What each pair adds to how far its group's precision is from its mean, shape (R, N, K)."""
@@ -166,13 +166,13 @@ class NeighbourRows:
         """Precision of each group as rates, for their limits."""
         marks, groups = self.marks, self.groups
         n = np.bincount(marks.group, minlength=groups).astype(np.float64)
-        same = (marks.labels[self.items] == marks.asked[:, None]) * self.weight
+        same = (marks.labels[self.items] == marks.query_labels[:, None]) * self.weight
         value = np.minimum(np.bincount(marks.group, same.sum(axis=1) / self.k, groups) / n, 1)
-        one = marks.once
-        away = self._away(same[None], value[None], one, n[None])
+        single_draw = marks.once
+        away = self._away(same[None], value[None], single_draw, n[None])
         mass = self.weight / (max(self.fits, 1e-12) * self.k * n[marks.group][:, None])
         share = self.pairs.shares(mass, marks, groups)
-        covariance = self.pairs.covariance(away, one, groups, share[:, None])[0]
+        covariance = self.pairs.covariance(away, single_draw, groups, share[:, None])[0]
         variance = np.diagonal(covariance)
         effective = 1 / np.square(share).sum(axis=1).max(axis=0)
         most = n * np.count_nonzero(self.weight, axis=1).max(initial=1)
@@ -201,11 +201,11 @@ class _Pairs:
         both = np.concatenate([rows.unit, rows.item_unit[occurring]])
         units, code = np.unique(both, return_inverse=True)
         asker, owner = code[: rows.unit.size], code[rows.unit.size :]
-        found, cell = np.unique(asker[:, None] * units.size + owner[items], return_inverse=True)
-        own = np.flatnonzero(found // units.size == found % units.size)
+        pair_codes, cell = np.unique(asker[:, None] * units.size + owner[items], return_inverse=True)
+        own = np.flatnonzero(pair_codes // units.size == pair_codes % units.size)
         return cls(
-            items, occurring, owner, asker, units.size, cell.reshape(items.shape), found.size,
-            (own, found[own] // units.size),
+            items, occurring, owner, asker, units.size, cell.reshape(items.shape), pair_codes.size,
+            (own, pair_codes[own] // units.size),
         )  # fmt: skip
 
     @property

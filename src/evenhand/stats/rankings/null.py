@@ -44,8 +44,8 @@ class NullDistribution:
     @classmethod
     def of(cls, values: Floats, weight: Floats, drawn: int = 0) -> NullDistribution:
         """From values in any order; undefined (NaN) ones are left out and the rest rescaled to 1."""
-        kept = ~np.isnan(values)
-        values, weight = values[kept], weight[kept]
+        is_defined = ~np.isnan(values)
+        values, weight = values[is_defined], weight[is_defined]
         if not values.size:
             return cls(values, weight, 0.0, drawn, np.nan, np.nan)
         order = np.argsort(values, kind="stable")
@@ -128,11 +128,11 @@ def _arrangements(sizes: Integers, depth: int) -> float:
     ways = np.zeros(depth + 1)
     ways[0] = 1.0
     for size in sizes:
-        one = 1 / special.factorial(np.arange(min(int(size), depth) + 1))
-        ways = np.convolve(ways, one)[: depth + 1]
+        terms = 1 / special.factorial(np.arange(min(int(size), depth) + 1))
+        ways = np.convolve(ways, terms)[: depth + 1]
     with np.errstate(over="ignore", invalid="ignore"):
-        found = float(ways[depth] * special.factorial(depth))
-    return found if np.isfinite(found) else np.inf
+        count = float(ways[depth] * special.factorial(depth))
+    return count if np.isfinite(count) else np.inf
 
 
 def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> tuple[Floats, Floats]:
@@ -202,11 +202,13 @@ def null_of_mean(chances: Sequence[NullDistribution]) -> NullDistribution:
     # the grid is a circle; where the sum can reach beyond it, it is cut open far from the mean
     skipped = int(max(0.0, (n * mean - wide / 2 - start) // step)) if wide < span else 0
     weight = np.roll(weight, -(skipped % length))
-    kept = weight > _NOTHING
-    values = (start + step * (skipped + np.flatnonzero(kept))) / n
+    has_weight = weight > _NOTHING
+    values = (start + step * (skipped + np.flatnonzero(has_weight))) / n
     # n steps that may each fall to either of two places are off by sqrt(n) / 2 places, rarely by 4 times that
     slack = step * (1 + 2 * np.sqrt(n) if blurred else 0.25) / n
-    return NullDistribution(values, weight[kept] / weight[kept].sum(), slack, drawn, mean, variance)
+    return NullDistribution(
+        values, weight[has_weight] / weight[has_weight].sum(), slack, drawn, mean, variance
+    )
 
 
 def _lattice(chances: Sequence[NullDistribution], span: float, wide: float) -> tuple[float, bool]:
@@ -221,11 +223,11 @@ def _lattice(chances: Sequence[NullDistribution], span: float, wide: float) -> t
 
 def _on_grid(chance: NullDistribution, step: float, length: int) -> Floats:
     """Chances on a circular grid from the lowest value; each is split between two so that means stay."""
-    place = (chance.values - chance.values[0]) / step
-    near = np.rint(place)
-    place = np.where(np.abs(place - near) < _WHOLE, near, place)
-    low = np.floor(place).astype(np.int64)
-    upper = place - low
+    position = (chance.values - chance.values[0]) / step
+    near = np.rint(position)
+    position = np.where(np.abs(position - near) < _WHOLE, near, position)
+    low = np.floor(position).astype(np.int64)
+    upper = position - low
     grid = np.bincount(low % length, chance.weight * (1 - upper), length)
     return np.asarray(grid + np.bincount((low + 1) % length, chance.weight * upper, length))
 
@@ -241,7 +243,7 @@ def drawn_values(
         count = int(np.clip(_DRAWN_RANKINGS // len(chances), _FEWEST_VALUES, _DRAWS))
     drawn = np.empty((count, len(chances)))
     for chance in {id(chance): chance for chance in chances}.values():
-        columns = [place for place, other in enumerate(chances) if other is chance]
+        columns = [index for index, other in enumerate(chances) if other is chance]
         edges = np.cumsum(chance.weight)[:-1]
         drawn[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
     return drawn
@@ -266,10 +268,10 @@ def _top_figures(cuts: Sequence[int]) -> dict[str, tuple[int, Callable[[Integers
     def max_skew(counts: Integers, pools: Integers, k: int) -> Floats:
         return rankings.max_skews(counts, pools, rankings.target_shares(pools, "pool"), k, "floor")
 
-    made = dict[str, tuple[int, Callable[[Integers, Integers], Floats]]]()
+    figures = dict[str, tuple[int, Callable[[Integers, Integers], Floats]]]()
     for k in cuts:
-        made |= {f"bias_at_{k}": (k, bias), f"max_skew_at_{k}": (k, partial(max_skew, k=k))}
-    return made
+        figures |= {f"bias_at_{k}": (k, bias), f"max_skew_at_{k}": (k, partial(max_skew, k=k))}
+    return figures
 
 
 def chances(
@@ -280,14 +282,14 @@ def chances(
     Returns:
         Name (``bias_at_5``, ``max_skew_at_5``, ..., ``ndkl``), for each k in ``cuts``, to distribution.
     """
-    sizes, made = np.array(pool, dtype=np.int64), dict[str, NullDistribution]()
+    sizes, nulls = np.array(pool, dtype=np.int64), dict[str, NullDistribution]()
     for name, (k, figure) in _top_figures(cuts).items():
 
         def values_of(counts: Integers, figure: Callable[[Integers, Integers], Floats] = figure) -> Floats:
             return figure(counts, np.broadcast_to(sizes, counts.shape))
 
-        made[name] = null_of_top(pool, k, values_of, rng)
-    return made | {"ndkl": null_of_ndkl(pool, rankings.target_shares(sizes[None], "pool")[0], rng)}
+        nulls[name] = null_of_top(pool, k, values_of, rng)
+    return nulls | {"ndkl": null_of_ndkl(pool, rankings.target_shares(sizes[None], "pool")[0], rng)}
 
 
 def exact_moments(
@@ -319,14 +321,16 @@ def drawn_moments(
             counts = np.stack([min(k, labels.size) - second, second], axis=1).astype(np.int64)
             enough = np.where(labels.size >= k, 1.0, np.nan)
             values.setdefault(name, []).append(figure(counts, sizes) * enough)
-        found = rankings.ndkl(_untied(codes, 2), rankings.target_shares(sizes, "pool"))
-        values.setdefault("ndkl", []).append(found)
-    made = {}
+        divergences = rankings.ndkl(_untied(codes, 2), rankings.target_shares(sizes, "pool"))
+        values.setdefault("ndkl", []).append(divergences)
+    moments = {}
     for name, columns in values.items():
         each = np.stack(columns, axis=1)
         both = each.mean(axis=1), each.std(axis=1, ddof=1)
-        made[name] = FigureMoments(*(float(of) for one in both for of in (one.mean(), one.std(ddof=1))))
-    return made
+        moments[name] = FigureMoments(
+            *(float(of) for statistic in both for of in (statistic.mean(), statistic.std(ddof=1)))
+        )
+    return moments
 
 
 def _untied(codes: rankings.Codes, groups: int) -> RankedPools:

@@ -39,17 +39,24 @@ class ClusterMean:
         """
         if not sums.size:
             return cls(np.nan, 0, 0.0, np.nan, 0.0, np.zeros(width))
-        found, shifts = Jackknife.of(sums[:, None], weights[:, None], sizes[:, None]), np.zeros(width)
-        shifts[code] = found.shift[:, 0]
-        variance = found.variance.item() if sums.size >= FEWEST else np.nan
-        return cls(found.value.item(), sums.size, found.effective.item(), variance, found.rows.item(), shifts)
+        jackknife, shifts = Jackknife.of(sums[:, None], weights[:, None], sizes[:, None]), np.zeros(width)
+        shifts[code] = jackknife.shift[:, 0]
+        variance = jackknife.variance.item() if sums.size >= FEWEST else np.nan
+        return cls(
+            jackknife.value.item(),
+            sums.size,
+            jackknife.effective.item(),
+            variance,
+            jackknife.rows.item(),
+            shifts,
+        )
 
     @property
     def size(self) -> float:
         """How many independent rows would vary as much; 0 below two clusters, which say nothing of others."""
         if self.clusters < FEWEST:
             return 0.0
-        known = (np.array(one) for one in (self.value, self.variance, self.effective, self.rows))
+        known = (np.array(number) for number in (self.value, self.variance, self.effective, self.rows))
         return float(effective_size(*known))
 
 
@@ -85,7 +92,7 @@ class Jackknife:
         with np.errstate(divide="ignore", invalid="ignore"):
             whole, count = total(weights), total((weights > 0).astype(np.float64))
             value = total(sums) / np.where(whole > 0, whole, np.nan)
-            mean, all_, units = (np.repeat(one, lengths, axis=0) for one in (value, whole, count))
+            mean, all_, units = (np.repeat(by_group, lengths, axis=0) for by_group in (value, whole, count))
             share = weights / all_
             shift = (sums - mean * weights) / all_ / np.maximum(1 - share, 1e-12)
             shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
@@ -172,9 +179,9 @@ class GroupCells:
 
     def means(self) -> list[ClusterMean]:
         """The mean of each group."""
-        width, found = int(self.cluster.max(initial=-1)) + 1, []
+        width, cluster_means = int(self.cluster.max(initial=-1)) + 1, []
         for code in range(self.groups):
             some = np.flatnonzero(self.group == code)
             parts = self.sums[some], self.weights[some], self.sizes[some], self.cluster[some]
-            found.append(ClusterMean.of(*parts, width))
-        return found
+            cluster_means.append(ClusterMean.of(*parts, width))
+        return cluster_means

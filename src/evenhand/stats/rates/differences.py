@@ -106,7 +106,7 @@ def range_limits(
     high = difference_limits(rates, normal_quantile(level))[1]
     missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
     known = ~missing.all(axis=(-2, -1))
-    ends = (np.where(missing, -np.inf, one).max(axis=(-2, -1), initial=-np.inf) for one in (low, high))
+    ends = (np.where(missing, -np.inf, limit).max(axis=(-2, -1), initial=-np.inf) for limit in (low, high))
     lowest, highest = (np.where(known, np.clip(end, 0, 1), np.nan) for end in ends)
     return lowest, highest
 
@@ -122,7 +122,7 @@ def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
     if groups < 2:
         return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
     covariance = None if rates.covariance is None else rates.covariance[..., None, :, :]
-    value, size, freedom = (one[..., None, :] for one in (rates.value, rates.size, rates.freedom))
+    value, size, freedom = (numbers[..., None, :] for numbers in (rates.value, rates.size, rates.freedom))
     each = Rates(value, size, freedom, covariance)
     weight = np.broadcast_to(share[..., None, :], (*rates.value.shape, groups)) - np.eye(groups)
     low = _weighted_limits(each, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
@@ -179,13 +179,15 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     """
     known = np.isfinite(first) & np.isfinite(second)
     count = np.maximum(known.sum(axis=-1), 1)
-    a, b = (np.where(known, one, 0.0) for one in (first, second))
-    a, b = (np.where(known, one - one.sum(axis=-1, keepdims=True) / count[..., None], 0.0) for one in (a, b))
+    a, b = (np.where(known, draws, 0.0) for draws in (first, second))
+    a, b = (
+        np.where(known, draws - draws.sum(axis=-1, keepdims=True) / count[..., None], 0.0) for draws in (a, b)
+    )
     spread = (a**2).sum(axis=-1), (b**2).sum(axis=-1)
     scale = np.where(np.minimum(*spread) > _NOTHING, np.sqrt(spread[0] * spread[1]), 0.0)
     size = np.asarray(n, dtype=np.float64)
-    found = np.divide((a * b).sum(axis=-1), scale, out=np.zeros(scale.shape), where=scale > 0)
-    return np.asarray(found * size / (size + 2))
+    correlation = np.divide((a * b).sum(axis=-1), scale, out=np.zeros(scale.shape), where=scale > 0)
+    return np.asarray(correlation * size / (size + 2))
 
 
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:

@@ -67,10 +67,10 @@ class Rates:
         size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
         return cls(share, size, np.full(share.shape, np.inf))
 
-    def at(self, place: int | slice) -> Rates:
+    def at(self, labels: int | slice) -> Rates:
         """The rates of a label, or of some labels, of shape (L, G)."""
-        covariance = None if self.covariance is None else self.covariance[place]
-        return Rates(self.value[place], self.size[place], self.freedom[place], covariance)
+        covariance = None if self.covariance is None else self.covariance[labels]
+        return Rates(self.value[labels], self.size[labels], self.freedom[labels], covariance)
 
     def take(self, chosen: Codes) -> Rates:
         """The rates of some groups."""
@@ -116,11 +116,13 @@ class Rates:
             return None
         spread = np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
         scale = spread[..., :, None] * spread[..., None, :]
-        found = np.divide(self.covariance, scale, out=np.full(scale.shape, float(hidden)), where=scale > 0)
-        found = np.clip(found, -_MOST_ALIKE, _MOST_ALIKE)
-        same = np.arange(found.shape[-1])
-        found[..., same, same] = 1.0
-        return np.asarray(found)
+        coefficients = np.divide(
+            self.covariance, scale, out=np.full(scale.shape, float(hidden)), where=scale > 0
+        )
+        coefficients = np.clip(coefficients, -_MOST_ALIKE, _MOST_ALIKE)
+        same = np.arange(coefficients.shape[-1])
+        coefficients[..., same, same] = 1.0
+        return np.asarray(coefficients)
 
 
 def group_rates(value: Floats, group: Integers, groups: int, cluster: Integers | None) -> Rates:
@@ -161,12 +163,12 @@ def reached_rates(
     size, freedom = np.zeros(hits.shape), np.full(hits.shape, np.inf)
     for code in range(groups):
         inside = group == code
-        found, local = np.unique(cluster[inside], return_inverse=True)
+        clusters, local = np.unique(cluster[inside], return_inverse=True)
         weights = np.bincount(local).astype(np.float64)[:, None]
-        step = max(1, _CELLS // max(found.size, 1))
-        for start in range(0, thresholds.size if found.size else 0, step):
+        step = max(1, _CELLS // max(clusters.size, 1))
+        for start in range(0, thresholds.size if clusters.size else 0, step):
             some = slice(start, start + step)
-            sums = reached(values[inside], local, found.size, thresholds[some]).astype(np.float64)
+            sums = reached(values[inside], local, clusters.size, thresholds[some]).astype(np.float64)
             means = Jackknife.of(sums, weights, weights)
             size[some, code], freedom[some, code] = means.size[0], means.freedom[0]
     return Rates(plain.value, size, freedom)

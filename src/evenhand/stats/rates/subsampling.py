@@ -38,17 +38,17 @@ def kept_spread(cells: Sequence[CellCount], k: int) -> SubsampleSpread:
     the gap four times as much. NaN where one gender has no sample.
     """
     mean, variance = np.zeros(2), np.zeros(2)
-    kept = np.zeros(2)
+    sizes = np.zeros(2)
     for cell in cells:
         n, m = cell.values.size, min(k, cell.values.size)
         side = int(cell.second)
-        kept[side] += m
+        sizes[side] += m
         mean[side] += m * float(cell.values.mean())
         if n > m:
             variance[side] += m * m * float(cell.values.var(ddof=1)) * (1 / m - 1 / n)
-    if not kept.all():
+    if not sizes.all():
         return SubsampleSpread(np.nan, np.nan, np.nan, np.nan)
-    rate, spread = mean / kept, variance / kept**2
+    rate, spread = mean / sizes, variance / sizes**2
     total = float(spread.sum())
     return SubsampleSpread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
 
@@ -56,14 +56,14 @@ def kept_spread(cells: Sequence[CellCount], k: int) -> SubsampleSpread:
 def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: np.random.Generator) -> Ends:
     """The same by drawing."""
     rates = np.zeros((2, trials))
-    kept = np.zeros(2)
+    sizes = np.zeros(2)
     for cell in cells:
         n, m = cell.values.size, min(k, cell.values.size)
-        kept[int(cell.second)] += m
+        sizes[int(cell.second)] += m
         for start in range(0, trials, max(1, _HELD // n)):
             stop = min(trials, start + max(1, _HELD // n))
             chosen = np.argsort(rng.random((stop - start, n)), axis=1)[:, :m]
             rates[int(cell.second), start:stop] += cell.values[chosen].sum(axis=1)
     with np.errstate(invalid="ignore"):
-        rates = rates / kept[:, None]
+        rates = rates / sizes[:, None]
     return rates.mean(axis=0), rates[0] - rates[1]

@@ -171,7 +171,9 @@ def _difference(key: Name, first: SeedGroup, second: SeedGroup, run_findings: Fo
     name = f"{key[0]}_difference"
     if lacking:
         return _remade(own[0], name, params, value=None, **fields, reason=lacking)
-    by_seed = first.several and first.told and second.told and set(first.seeds) == set(second.seeds)
+    by_seed = (
+        first.several and first.seeds_known and second.seeds_known and set(first.seeds) == set(second.seeds)
+    )
     estimate, how = estimated(first, second, here, there, 0.0, by_seed=by_seed)
     fields |= uncertain(estimate, f"{how}, {SEEDS_ONLY}", alpha)
     fields["details"] = {

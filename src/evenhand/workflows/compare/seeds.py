@@ -76,7 +76,9 @@ def in_groups(
     if by_seed:
         groups += _told_groups(read, left)
         taken = [index for group in groups for index in group.places]
-    groups += [SeedGroup(read[p].name, (p,), ("1",), told=False) for p in range(len(read)) if p not in taken]
+    groups += [
+        SeedGroup(read[p].name, (p,), ("1",), seeds_known=False) for p in range(len(read)) if p not in taken
+    ]
     names = [group.name for group in groups]
     called = next((name for name in names if names.count(name) > 1), None)
     if called is not None:
@@ -94,7 +96,7 @@ def _given_group(
         tuple(map(str, known)) if has_seeds else tuple(str(number) for number in range(1, len(places) + 1))
     )
     own = _own_samples([read[index] for index in places])
-    return SeedGroup(name, tuple(places), seeds, has_seeds, own, asked=True)
+    return SeedGroup(name, tuple(places), seeds, has_seeds, own, by_user=True)
 
 
 def _place_of(run: str | Path, folders: Sequence[str | Path]) -> int:
@@ -226,10 +228,10 @@ def seed_notes(read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> list
     said = []
     for group in groups:
         if group.several:
-            what = "seeds" if group.told else "runs"
+            what = "seeds" if group.seeds_known else "runs"
             seeds = ", ".join(group.seeds[:_LISTED]) + ", ..." * (len(group.seeds) > _LISTED)
             unlike = "; each seed has samples of its own" if group.own_samples else ""
-            way_out = "" if group.asked else "; --each-seed takes every run by itself"
+            way_out = "" if group.by_user else "; --each-seed takes every run by itself"
             said.append(
                 f"{group.name!r} stands for {len(group.places)} runs ({what} {seeds}), compared by their "
                 f"mean{unlike}{way_out}"
