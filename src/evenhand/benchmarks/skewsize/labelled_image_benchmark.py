@@ -80,27 +80,27 @@ class PictureBenchmark:
 
     def plan(self, setting: Setting) -> Plan:
         """Read the images and choose how to ask."""
-        given = {name: str(value) for name, value in setting.parameters.items()}
+        params = {name: str(value) for name, value in setting.parameters.items()}
         material = self.reads(setting)
-        by = groupings_in(given["by"]) or [(material.attribute,)]
+        by = groupings_in(params["by"]) or [(material.attribute,)]
         material.check_columns(attributes_in(by))
-        way = choose_way(given["ask"], setting.capabilities, self.name)
+        way = choose_way(params["ask"], setting.capabilities, self.name)
         labels = material.labels
-        if given["labels"]:
-            labels = Labels.read(given["labels"], material.annotations["truth"])
+        if params["labels"]:
+            labels = Labels.read(params["labels"], material.annotations["truth"])
         if way == "zero_shot":
             labels.check(way)
         if way == "answer":
-            check_answers(material, given)
+            check_answers(material, params)
         table, images = material.annotations, material.images
         if setting.limit is not None and setting.limit < len(table):
             table, images = table.head(setting.limit), FirstImages(images, setting.limit)
-        prompt = {**given, "prompt": given["question"] or material.question}
-        asked = questions(way, LabelledImages(table, images), labels, prompt)
-        asked = [replace(one, names="labels") for one in asked]
+        prompt = {**params, "prompt": params["question"] or material.question}
+        requests = questions(way, LabelledImages(table, images), labels, prompt)
+        requests = [replace(request, names="labels") for request in requests]
         dropped, notes = material.dropped, material.notes
         return _Planned(
-            table, asked, by, dropped, notes, about=material.about, material=material, labels=labels
+            table, requests, by, dropped, notes, about=material.about, material=material, labels=labels
         )
 
     def measure(self, answered: Answered) -> Measured:
@@ -108,23 +108,25 @@ class PictureBenchmark:
         plan = answered.plan
         if not isinstance(plan, _Planned) or plan.material is None:
             return self.measure(replace(answered, plan=self.plan(answered.setting)))
-        given, seed = answered.setting.parameters, answered.setting.seed
-        way = choose_way(str(given["ask"]), answered.setting.capabilities, self.name)
+        params, seed = answered.setting.parameters, answered.setting.seed
+        way = choose_way(str(params["ask"]), answered.setting.capabilities, self.name)
         if way == "answer":
             return measure_answers(answered, plan.material)
-        found, unusable = predictions(way, answered.evidence, plan.labels, given, answered.facts)
+        predicted, unusable = predictions(way, answered.evidence, plan.labels, params, answered.facts)
         possible = answers_of(way, plan.labels.names, answered.facts)
         if way == "classify":
-            found, possible = (called(one, answered.facts, plan.material) for one in (found, possible))
-        found, possible = (
-            respelled(one, str(given["rename"]), plan.labels.names) for one in (found, possible)
+            predicted, possible = (
+                called(frame, answered.facts, plan.material) for frame in (predicted, possible)
+            )
+        predicted, possible = (
+            respelled(frame, str(params["rename"]), plan.labels.names) for frame in (predicted, possible)
         )
-        counts = count_labels(plan.annotations, found, plan.by)
-        if given["spelling"] == "check":
+        counts = count_labels(plan.annotations, predicted, plan.by)
+        if params["spelling"] == "check":
             check_spelling(counts, possible)
         limited = answered.setting.limit is not None
         findings, tables = audit_labels(counts, plan.by, seed, limited=limited)
-        tables["predictions"] = label_of_each(found)
+        tables["predictions"] = label_of_each(predicted)
         if way == "zero_shot":
             tables["labels"] = pl.DataFrame({"label": plan.labels.names, "text": plan.labels.texts})
         return Measured(findings, {"predictions": counts}, tables, unusable)

@@ -345,6 +345,6 @@ def assembled(
     manifest["runs"] = [{"model": run.name, "folder": run.folder} for run in runs]
     manifest["warnings"] = list(warnings)
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
-    for one in runs:
-        compared = compared.with_cards(one.run.findings.cards)
+    for compared_run in runs:
+        compared = compared.with_cards(compared_run.run.findings.cards)
     return Run(compared, manifest, counts, tables)
