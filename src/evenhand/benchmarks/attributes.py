@@ -77,9 +77,11 @@ def shared_attribute(
         InputError: Both have it and mean different groups, such as ages with other edges.
     """
     axes = {each.axis for each in queries.values()} & {each.axis for each in database.values()}
-    asked = {each.axis for each in (queries.get(match), database.get(match)) if each is not None} or {match}
-    axis = next(iter(sorted(asked & axes)), None)
-    if axis is None or len(asked) > 1:
+    match_axes = {each.axis for each in (queries.get(match), database.get(match)) if each is not None} or {
+        match
+    }
+    axis = next(iter(sorted(match_axes & axes)), None)
+    if axis is None or len(match_axes) > 1:
         both = ", ".join(sorted(axes)) or "none"
         raise UnknownName("attribute of both queries and database", match, sorted(axes), f"both have: {both}")
     ours, theirs = _column(queries, axis, match), _column(database, axis, match)

@@ -276,20 +276,20 @@ class Artifact:
         Raises:
             UserError: It cannot be made from these.
         """
-        made = self.make(runs, setting) if _takes_two(self.make) else self.make(runs)
-        return made if isinstance(made, Made) else Made(made)
+        result = self.make(runs, setting) if _takes_two(self.make) else self.make(runs)
+        return result if isinstance(result, Made) else Made(result)
 
 
 def _takes_two(make: Callable[..., object]) -> bool:
     """Whether a function has a second place, for the setting."""
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    found = inspect.signature(make).parameters.values()
-    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in found)
-    return several or sum(each.kind in places for each in found) > 1
+    parameters = inspect.signature(make).parameters.values()
+    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    return several or sum(each.kind in places for each in parameters) > 1
 
 
 def parse_parameters(
-    benchmark: Benchmark[Any] | Artifact, given: Mapping[str, str]
+    benchmark: Benchmark[Any] | Artifact, values: Mapping[str, str]
 ) -> dict[str, str | int | float]:
     """All parameters of a benchmark or artifact, those given checked and the others at their default.
 
@@ -298,10 +298,10 @@ def parse_parameters(
         ParameterError: A value that is not possible.
     """
     declared = benchmark.parameters
-    for name in given:
+    for name in values:
         if name not in declared:
             raise UnknownName(f"parameter of {benchmark.name}", name, declared)
     return {
-        name: parameter.parse(name, given[name]) if name in given else parameter.default
+        name: parameter.parse(name, values[name]) if name in values else parameter.default
         for name, parameter in declared.items()
     }

@@ -206,15 +206,15 @@ def half_met(model: object) -> dict[str, str]:
     Returns:
         Name of the capability to one sentence; empty where nothing is half there.
     """
-    found = {}
+    sentences = {}
     for name, protocol in CAPABILITIES.items():
         methods = [var for var in vars(protocol) if not var.startswith("_") and callable(vars(protocol)[var])]
         there = [f"{method}()" for method in methods if hasattr(model, method)]
-        absent = [one for one in (*methods, *get_annotations(protocol)) if not hasattr(model, one)]
+        absent = [member for member in (*methods, *get_annotations(protocol)) if not hasattr(model, member)]
         if there and absent:
             kind = (model if isinstance(model, type) else type(model)).__name__
-            added = " and ".join(_ADDED.get(one, f"the method {one}()") for one in absent)
-            found[name] = (
+            added = " and ".join(_ADDED.get(member, f"the method {member}()") for member in absent)
+            sentences[name] = (
                 f"{kind} has {' and '.join(there)} but no {' and no '.join(absent)}; give it {added}"
             )
-    return found
+    return sentences

@@ -41,21 +41,21 @@ class UnknownName(UserError):  # noqa: N818 - reads as the sentence it prints
 
     Args:
         what: The kind of thing, such as ``column``.
-        given: What the user typed.
+        unknown: What the user typed.
         possible: Every name that would have been accepted.
         hint: What to type to see or change the possibilities.
     """
 
-    def __init__(self, what: str, given: str, possible: Iterable[str], hint: str = "") -> None:
+    def __init__(self, what: str, unknown: str, possible: Iterable[str], hint: str = "") -> None:
         names = [str(name) for name in possible]
-        close = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+        close = difflib.get_close_matches(unknown, names, n=3, cutoff=0.5)
         shown = names[:12]
         listing = ", ".join(map(repr, close or shown)) or "none"
         more = f" and {len(names) - len(shown)} more" if not close and len(names) > len(shown) else ""
         lead = "did you mean" if close else "possible:"
         end = "? " if close else "; "
         tail = (end + hint) if hint else end.strip("; ")
-        super().__init__(f"there is no {what} {given!r}; {lead} {listing}{more}{tail}")
+        super().__init__(f"there is no {what} {unknown!r}; {lead} {listing}{more}{tail}")
 
 
 class ParameterError(UserError):

@@ -33,14 +33,14 @@ def transformed(embeddings: pl.LazyFrame, maps: Mapping[str, Map]) -> pl.LazyFra
             raise InputError(
                 f"the table has no column {column!r}; give embeddings with sample, modality and vector"
             )
-    given = schema["vector"]
-    if not isinstance(given, pl.List | pl.Array) or not given.inner.is_float():
-        raise InputError(f"column 'vector' holds {given}; give lists of Float32 or Float64")
+    dtype = schema["vector"]
+    if not isinstance(dtype, pl.List | pl.Array) or not dtype.inner.is_float():
+        raise InputError(f"column 'vector' holds {dtype}; give lists of Float32 or Float64")
     changing = {modality: change for modality, change in maps.items() if not change.identity}
     if not changing:
         return embeddings
     shorter = any(change.keep is not None for change in changing.values())
-    vector = pl.List(given.inner) if isinstance(given, pl.Array) and shorter else given
+    vector = pl.List(dtype.inner) if isinstance(dtype, pl.Array) and shorter else dtype
     change = partial(_changed, maps=changing, vector=vector)
     return embeddings.map_batches(change, schema={**schema, "vector": vector}, streamable=True)
 
@@ -50,8 +50,8 @@ def _changed(table: pl.DataFrame, *, maps: Mapping[str, Map], vector: pl.List | 
     modality = table["modality"].cast(pl.String)
     pieces = []
     for start in range(0, max(1, len(table)), _ROWS):
-        given = table["vector"].slice(start, _ROWS)
-        result, here = given.cast(pl.List(vector.inner)), modality.slice(start, _ROWS)
+        vectors = table["vector"].slice(start, _ROWS)
+        result, here = vectors.cast(pl.List(vector.inner)), modality.slice(start, _ROWS)
         for name, change in maps.items():
             chosen = ((here == name) & (result.list.len() > 0)).fill_null(False)
             if chosen.any():

@@ -97,11 +97,11 @@ class Map:
             return vectors.copy()
         rows = max(128, min(4096, _NUMBERS // max(1, vectors.shape[1])))
         if self.keep is not None and not (self.unit_before or self.unit_after):
-            kept = vectors.take(np.flatnonzero(self.keep), axis=1)
+            selected = vectors.take(np.flatnonzero(self.keep), axis=1)
             for start in range(0, len(vectors), rows):
                 unanswered = ~np.isfinite(vectors[start : start + rows]).all(axis=1)
-                kept[start : start + rows][unanswered] = np.nan  # what was no answer does not become one
-            return kept
+                selected[start : start + rows][unanswered] = np.nan  # what was no answer does not become one
+            return selected
         width = vectors.shape[1] if self.keep is None else int(self.keep.sum())
         result = np.empty((len(vectors), width), dtype=vectors.dtype)
         block = np.zeros((rows, vectors.shape[1]))  # always full, as BLAS sums otherwise in other orders

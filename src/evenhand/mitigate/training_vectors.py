@@ -54,8 +54,8 @@ class TrainingVectors:
         for code, name in enumerate(names):
             memberships[self.target_sets[name]] += 1
             codes[self.target_sets[name]] = code
-        kept = memberships == 1
-        return self.targets[kept], codes[kept], names
+        is_single = memberships == 1
+        return self.targets[is_single], codes[is_single], names
 
     def directions(self) -> tuple[Floats, Ints, tuple[str, ...]]:
         """As ``grouped``, checked and at length 1, as cosines see them.
@@ -91,7 +91,7 @@ class TrainingVectors:
                     f"positive_pairs must be rows of the {len(self.targets)} targets, shape (P, 2)"
                 )
             return pairs
-        found = []
+        blocks = []
         for x, y in dict.fromkeys((x, y) for x, y, _, _ in self.tests):
             left, right = self.target_sets[x], self.target_sets[y]
             if len(left) != len(right):
@@ -99,8 +99,8 @@ class TrainingVectors:
                     f"{x!r} has {len(left)} prompts and {y!r} {len(right)}, so they cannot be paired by "
                     "place; give positive_pairs, or sets of the same size"
                 )
-            found.append(np.stack([left, right], axis=1))
-        pairs = np.concatenate(found) if found else np.zeros((0, 2), dtype=np.int64)
+            blocks.append(np.stack([left, right], axis=1))
+        pairs = np.concatenate(blocks) if blocks else np.zeros((0, 2), dtype=np.int64)
         return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]], dtype=np.int64)
 
     def mean_of(self, modality: str) -> Floats | None:

@@ -49,14 +49,14 @@ def check_material(material: TrainingVectors) -> None:
         raise InputError("there is no association to lower; give at least one test (X, Y, A, B)")
     for x, y, a, b in material.tests:
         if x == y or a == b:
-            told = f"a test compares {x!r} with {y!r} by {a!r} and {b!r}"
-            raise InputError(f"{told}; give it two different groups and two different sets of attributes")
+            text = f"a test compares {x!r} with {y!r} by {a!r} and {b!r}"
+            raise InputError(f"{text}; give it two different groups and two different sets of attributes")
     check_vectors(material)
     for side, sets, places in (
         ("targets", material.target_sets, (0, 1)),
         ("attributes", material.attribute_sets, (2, 3)),
     ):
-        for name in dict.fromkeys(test[place] for test in material.tests for place in places):
+        for name in dict.fromkeys(test[index] for test in material.tests for index in places):
             _check_set(side, name, sets, getattr(material, side))
 
 

@@ -46,18 +46,18 @@ def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
 def _recipes(adapted: Sequence[tuple[str, Mapping[str, str]]]) -> list[str]:
     methods = _grouped(adapted, "adaptation")
     if len(methods) > 1:
-        told = "; ".join(f"{_listed(names)} by {method}" for method, names in methods.items())
-        return [f"adapted by different methods: {told}; a difference may be that of the methods"]
+        text = "; ".join(f"{_listed(names)} by {method}" for method, names in methods.items())
+        return [f"adapted by different methods: {text}; a difference may be that of the methods"]
     recipes = [(name, _recipe(identity)) for name, identity in adapted]
     keys = sorted({key for _, recipe in recipes for key in recipe})
     differing = [key for key in keys if len({str(recipe.get(key)) for _, recipe in recipes}) > 1]
     if not differing:
         return []
-    told = ", ".join(
+    text = ", ".join(
         f"{key} {' and '.join(dict.fromkeys(str(recipe.get(key)) for _, recipe in recipes))}"
         for key in differing
     )
-    return [f"adapted by different recipes: {told}; a difference may be that of the recipes"]
+    return [f"adapted by different recipes: {text}; a difference may be that of the recipes"]
 
 
 def _were(several: Sequence[object]) -> str:

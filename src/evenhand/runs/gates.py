@@ -77,8 +77,8 @@ def chosen_by(gate: str) -> dict[str, str]:
         ParameterError: They cannot be read.
     """
     match = _GATE.fullmatch(gate)
-    given = "" if match is None else match["only"] or ""
-    pairs = [pair.partition("=") for pair in given.split(",") if pair.strip()]
+    text = "" if match is None else match["only"] or ""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
     if any(not sign or not key.strip() or not value.strip() for key, sign, value in pairs):
         raise ParameterError(
             f"--fail-if {gate!r} cannot be read; write parameters as name[key=value,key=value] OP number, "
@@ -142,16 +142,18 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
     """The findings whose parameters a gate asks for; all where it asks for none."""
     if not only:
         return findings
-    told = [{key: _printed(value) for key, value in finding.params.items()} for finding in findings]
+    printed = [{key: _printed(value) for key, value in finding.params.items()} for finding in findings]
     for key, value in only.items():
-        values = sorted({one[key] for one in told if key in one})
+        values = sorted({params[key] for params in printed if key in params})
         if not values:
             raise UnknownName(
-                f"parameter of {findings[0].name}", key, sorted({k for one in told for k in one})
+                f"parameter of {findings[0].name}", key, sorted({k for params in printed for k in params})
             )
         if value not in values:
             raise UnknownName(f"{key} of {findings[0].name}", value, values)
-    chosen = [one for one, params in zip(findings, told, strict=True) if only.items() <= params.items()]
+    chosen = [
+        finding for finding, params in zip(findings, printed, strict=True) if only.items() <= params.items()
+    ]
     if not chosen:
         raise ParameterError(f"--fail-if {gate!r} chooses no finding: none has all of these; leave one out")
     return chosen

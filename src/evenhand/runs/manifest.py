@@ -51,7 +51,7 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
     decisive = {key: value for key, value in settings.items() if key not in ("source", "command")}
     identity = {
         "evenhand": version("evenhand"),
-        "counts": {name: counts_hash(one) for name, one in counts.items()},
+        "counts": {name: counts_hash(table) for name, table in counts.items()},
         "settings": decisive,
     }
     text = json.dumps(identity, sort_keys=True, default=str)

@@ -76,7 +76,7 @@ class SavedCounts:
             InputError: A folder without counts, a run that asked a model, parts over different columns, rows
                 that are in two parts, or labels of different kinds.
         """
-        parts = [_part(one) for one in _found(path)]
+        parts = [_part(part_path) for part_path in _found(path)]
         same = {name: _shared(parts, name) for name in _ALIKE}
         rows: dict[str, CountsShard] = {}
         for part in parts:
@@ -100,15 +100,17 @@ class SavedCounts:
         Raises:
             ParameterError: Another truth, prediction or cluster, or an id, rank or weight.
         """
-        for name, given in columns.items():
+        for name, column in columns.items():
             known = {
                 "truth": self.truth,
                 "prediction": self.prediction,
                 "cluster": self.counts.cluster,
             }.get(name)
-            if given is not None and given != known:
+            if column is not None and column != known:
                 counted = f"; counted was {known!r}" if known else ""
-                raise ParameterError(f"--{name} {given} cannot be chosen among counts{counted}; leave it out")
+                raise ParameterError(
+                    f"--{name} {column} cannot be chosen among counts{counted}; leave it out"
+                )
 
 
 def is_saved(path: str) -> bool:
@@ -131,9 +133,9 @@ def sum_of(parts: Sequence[Counts]) -> Counts:
 
 def _found(path: str) -> list[Path]:
     """The run folders or files of Counts that a path stands for; none if it is a table."""
-    given = Path(path).expanduser()
-    some = [given] if given.exists() else [Path(name) for name in sorted(glob.glob(str(given)))]
-    if not some or not all(_is_run(one) or _holds_counts(one) for one in some):
+    pattern = Path(path).expanduser()
+    some = [pattern] if pattern.exists() else [Path(name) for name in sorted(glob.glob(str(pattern)))]
+    if not some or not all(_is_run(part_path) or _holds_counts(part_path) for part_path in some):
         return []
     return some
 
@@ -177,11 +179,11 @@ def _shared(parts: Sequence[CountsShard], name: str) -> str:
     """
     said = {part.told(name): part for part in parts}
     if len(said) > 1:
-        told = " and ".join(
+        text = " and ".join(
             f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(said.items())[:3]
         )
         raise InputError(
-            f"these audits do not add up, their column of {name} differs: {told}; audit parts of one whole "
+            f"these audits do not add up, their column of {name} differs: {text}; audit parts of one whole "
             "alike, or compare them: evenhand compare RUN RUN"
         )
     return next(iter(said))

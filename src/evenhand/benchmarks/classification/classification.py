@@ -63,77 +63,77 @@ class Classification(Benchmark[Labels]):
         """Read the samples and choose how to ask."""
         if setting.data is None:
             raise InputError("classification needs your images; give --data TABLE or --data FOLDER")
-        given = {name: str(value) for name, value in setting.parameters.items()}
-        by = groupings_in(given["by"])
+        params = {name: str(value) for name, value in setting.parameters.items()}
+        by = groupings_in(params["by"])
         samples = read_samples(
             setting.data,
-            image=given["image"] or None,
-            truth=given["truth"] or None,
+            image=params["image"] or None,
+            truth=params["truth"] or None,
             by=attributes_in(by),
-            id=given["id"] or None,
-            roots=[root.strip() for root in given["roots"].split(",") if root.strip()],
+            id=params["id"] or None,
+            roots=[root.strip() for root in params["roots"].split(",") if root.strip()],
         )
-        way = choose_way(given["ask"], setting.capabilities)
-        labels = Labels.read(given["labels"], samples.annotations["truth"])
+        way = choose_way(params["ask"], setting.capabilities)
+        labels = Labels.read(params["labels"], samples.annotations["truth"])
         labels.check(way)
         if way == "answer":
-            _vocabulary(labels, given)  # what cannot be used is told before anything is asked
+            _vocabulary(labels, params)  # what cannot be used is told before anything is asked
         if setting.limit is not None and setting.limit < len(samples):
             few = samples.annotations.head(setting.limit)
             samples = replace(samples, annotations=few, images=FirstImages(samples.images, setting.limit))
-        told = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
-        notes = {note: count for note, count in told.items() if count}
-        asked = questions(way, samples, labels, given)
-        return Plan(samples.annotations, asked, by, samples.dropped, notes, state=labels)
+        counted = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
+        notes = {note: count for note, count in counted.items() if count}
+        requests = questions(way, samples, labels, params)
+        return Plan(samples.annotations, requests, by, samples.dropped, notes, state=labels)
 
     def measure(self, answered: Answered[Labels]) -> Measured:
         """Every classification metric under every grouping."""
-        plan, given = answered.plan, answered.setting.parameters
-        way = choose_way(str(given["ask"]), answered.setting.capabilities)
+        plan, params = answered.plan, answered.setting.parameters
+        way = choose_way(str(params["ask"]), answered.setting.capabilities)
         labels = plan.state
-        opened = _opened(answered, labels, given) if way == "answer" else None
+        opened = _opened(answered, labels, params) if way == "answer" else None
         if opened is None:
-            found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
+            predicted, unusable = predictions(way, answered.evidence, labels, params, answered.facts)
         else:
-            found, unusable = opened.predictions, dict[str, int]()
-        renamed = respelled(found, str(given["rename"]), labels.names)
+            predicted, unusable = opened.predictions, dict[str, int]()
+        renamed = respelled(predicted, str(params["rename"]), labels.names)
         counts = count_labels(plan.annotations, renamed, plan.by)
-        if given["spelling"] == "check":
+        if params["spelling"] == "check":
             possible = answers_of(way, labels.names, answered.facts)
-            check_spelling(counts, respelled(possible, str(given["rename"]), labels.names))
+            check_spelling(counts, respelled(possible, str(params["rename"]), labels.names))
         limited = answered.setting.limit is not None
-        findings, kept = audit_labels(counts, plan.by, answered.setting.seed, limited=limited)
-        if way != "classify" or given["rename"]:
-            kept["predictions"] = label_of_each(renamed)
+        findings, tables = audit_labels(counts, plan.by, answered.setting.seed, limited=limited)
+        if way != "classify" or params["rename"]:
+            tables["predictions"] = label_of_each(renamed)
         if way != "classify":
-            kept["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
+            tables["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         more, exports = (opened.tables, opened.exports) if opened is not None else ({}, {})
-        warnings = label_warnings(counts, str(given["truth"]), shared=way != "classify")
-        return Measured(findings, {"predictions": counts}, kept | more, unusable, exports, warnings)
+        warnings = label_warnings(counts, str(params["truth"]), shared=way != "classify")
+        return Measured(findings, {"predictions": counts}, tables | more, unusable, exports, warnings)
 
 
-def _opened(answered: Answered[Any], labels: Labels, given: Mapping[str, Any]) -> OpenLabels | None:
+def _opened(answered: Answered[Any], labels: Labels, params: Mapping[str, Any]) -> OpenLabels | None:
     """Labels of open answers by steps, if that was asked for."""
-    vocabulary = _vocabulary(labels, given)
-    return None if vocabulary is None else open_labels(answered, vocabulary, given)
+    vocabulary = _vocabulary(labels, params)
+    return None if vocabulary is None else open_labels(answered, vocabulary, params)
 
 
-def _vocabulary(labels: Labels, given: Mapping[str, Any]) -> Vocabulary | None:
+def _vocabulary(labels: Labels, params: Mapping[str, Any]) -> Vocabulary | None:
     """What open answers are brought to, or None where an answer counts that names one label.
 
     Raises:
         UserError: A file or parameter about open answers that cannot be used.
     """
-    if str(given["match"]) == NAMED:
-        unused = [name for name in ("synonyms", "decisions") if given[name]]
+    if str(params["match"]) == NAMED:
+        unused = [name for name in ("synonyms", "decisions") if params[name]]
         if unused:
             raise ParameterError(f"-p {unused[0]}=... needs the steps of open answers; add -p match=steps")
         return None
-    folded = given["gendered"] == "fold"
-    found = Vocabulary.read(labels.names, str(given["synonyms"]) or None, gendered=folded)
-    found = found.with_texts(dict(zip(labels.texts, labels.names, strict=True)))
-    check_given(found, given)
-    return found
+    folded = params["gendered"] == "fold"
+    vocabulary = Vocabulary.read(labels.names, str(params["synonyms"]) or None, gendered=folded)
+    vocabulary = vocabulary.with_texts(dict(zip(labels.texts, labels.names, strict=True)))
+    check_given(vocabulary, params)
+    return vocabulary
 
 
 CLASSIFICATION = Classification()

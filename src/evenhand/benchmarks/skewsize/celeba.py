@@ -83,11 +83,11 @@ def read_celeba(
 
 def _images_folder(near: Sequence[Path], samples: Sequence[str]) -> Path:
     """Where the images lie: beside the tables, in a folder of the same name (Kaggle), or a folder further."""
-    inner = [one for place in near for depth in ("", "*/") for one in sorted(place.glob(depth + IMAGES))]
-    possible = dict.fromkeys(one for place in inner for one in (place, place / IMAGES))
+    inner = [path for folder in near for depth in ("", "*/") for path in sorted(folder.glob(depth + IMAGES))]
+    possible = dict.fromkeys(path for folder in inner for path in (folder, folder / IMAGES))
     first = samples[:_LOOKED_FOR]
-    found = {place: sum((place / name).is_file() for name in first) for place in possible}
-    return max(found, key=found.__getitem__, default=near[0] / IMAGES)
+    n_images = {folder: sum((folder / name).is_file() for name in first) for folder in possible}
+    return max(n_images, key=n_images.__getitem__, default=near[0] / IMAGES)
 
 
 def words_of(name: str) -> tuple[str, str]:
@@ -108,10 +108,10 @@ def _codes(name: str) -> dict[str, str]:
 
 
 def _read(setting: Setting) -> LabelledSamples:
-    given = {key: str(value) for key, value in setting.parameters.items()}
-    attributes = attributes_in(groupings_in(given["by"])) or [GENDER]
+    params = {key: str(value) for key, value in setting.parameters.items()}
+    attributes = attributes_in(groupings_in(params["by"])) or [GENDER]
     folder = require_folder(setting.data, LAYOUT)
-    return read_celeba(folder, given["split"], truth=given["truth"], attributes=attributes)
+    return read_celeba(folder, params["split"], truth=params["truth"], attributes=attributes)
 
 
 CELEBA = PictureBenchmark(

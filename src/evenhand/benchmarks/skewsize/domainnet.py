@@ -65,7 +65,11 @@ def lists_folder(folder: Path) -> Path:
     """The folder itself, or the one folder below it that has the lists, as archives may unpack to."""
     if split_lists(folder, _SPLITS[:2]) or not folder.is_dir():
         return folder
-    below = [one for one in sorted(folder.iterdir()) if one.is_dir() and split_lists(one, _SPLITS[:2])]
+    below = [
+        subfolder
+        for subfolder in sorted(folder.iterdir())
+        if subfolder.is_dir() and split_lists(subfolder, _SPLITS[:2])
+    ]
     return below[0] if len(below) == 1 else folder
 
 

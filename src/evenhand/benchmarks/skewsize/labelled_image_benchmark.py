@@ -80,46 +80,48 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
 
     def plan(self, setting: Setting) -> Plan[LabelledPlan]:
         """Read the images and choose how to ask."""
-        given = {name: str(value) for name, value in setting.parameters.items()}
+        params = {name: str(value) for name, value in setting.parameters.items()}
         material = self.reads(setting)
-        by = groupings_in(given["by"]) or [(material.attribute,)]
+        by = groupings_in(params["by"]) or [(material.attribute,)]
         material.check_columns(attributes_in(by))
-        way = choose_way(given["ask"], setting.capabilities, self.name)
+        way = choose_way(params["ask"], setting.capabilities, self.name)
         labels = material.labels
-        if given["labels"]:
-            labels = Labels.read(given["labels"], material.annotations["truth"])
+        if params["labels"]:
+            labels = Labels.read(params["labels"], material.annotations["truth"])
         if way == "zero_shot":
             labels.check(way)
         if way == "answer":
-            check_answers(material, given)
+            check_answers(material, params)
         table, images = material.annotations, material.images
         if setting.limit is not None and setting.limit < len(table):
             table, images = table.head(setting.limit), FirstImages(images, setting.limit)
-        prompt = {**given, "prompt": given["question"] or material.question}
-        asked = questions(way, LabelledImages(table, images), labels, prompt)
-        asked = [replace(one, names="labels") for one in asked]
+        prompt = {**params, "prompt": params["question"] or material.question}
+        requests = questions(way, LabelledImages(table, images), labels, prompt)
+        requests = [replace(request, names="labels") for request in requests]
         dropped, notes = material.dropped, material.notes
         state = LabelledPlan(material, labels)
-        return Plan(table, asked, by, dropped, notes, about=material.about, state=state)
+        return Plan(table, requests, by, dropped, notes, about=material.about, state=state)
 
     def measure(self, answered: Answered[LabelledPlan]) -> Measured:
         """Every classification metric under every grouping; of answers in words also the raw ones."""
         plan, material, labels = answered.plan, answered.plan.state.material, answered.plan.state.labels
-        given, seed = answered.setting.parameters, answered.setting.seed
-        way = choose_way(str(given["ask"]), answered.setting.capabilities, self.name)
+        params, seed = answered.setting.parameters, answered.setting.seed
+        way = choose_way(str(params["ask"]), answered.setting.capabilities, self.name)
         if way == "answer":
             return measure_answers(answered, material)
-        found, unusable = predictions(way, answered.evidence, labels, given, answered.facts)
+        predicted, unusable = predictions(way, answered.evidence, labels, params, answered.facts)
         possible = answers_of(way, labels.names, answered.facts)
         if way == "classify":
-            found, possible = (called(one, answered.facts, material) for one in (found, possible))
-        found, possible = (respelled(one, str(given["rename"]), labels.names) for one in (found, possible))
-        counts = count_labels(plan.annotations, found, plan.by)
-        if given["spelling"] == "check":
+            predicted, possible = (called(frame, answered.facts, material) for frame in (predicted, possible))
+        predicted, possible = (
+            respelled(frame, str(params["rename"]), labels.names) for frame in (predicted, possible)
+        )
+        counts = count_labels(plan.annotations, predicted, plan.by)
+        if params["spelling"] == "check":
             check_spelling(counts, possible)
         limited = answered.setting.limit is not None
         findings, tables = audit_labels(counts, plan.by, seed, limited=limited)
-        tables["predictions"] = label_of_each(found)
+        tables["predictions"] = label_of_each(predicted)
         if way == "zero_shot":
             tables["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         return Measured(findings, {"predictions": counts}, tables, unusable)

@@ -31,13 +31,13 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
         answered: With the evidence ``answers``.
         material: Classes and their other names.
     """
-    given, seed, by = answered.setting.parameters, answered.setting.seed, answered.plan.by
-    vocabulary = vocabulary_of(material, given)
+    params, seed, by = answered.setting.parameters, answered.setting.seed, answered.plan.by
+    vocabulary = vocabulary_of(material, params)
     if material.two_way:
         said = answered.evidence["answers"].select(pl.col("text").drop_nulls().unique(maintain_order=True))
         reader = TwoWay(vocabulary, polar="yes" in material.synonyms)
         vocabulary = vocabulary.with_texts(reader.spellings(said.collect()["text"].to_list()))
-    opened = open_labels(answered, vocabulary, given)
+    opened = open_labels(answered, vocabulary, params)
     annotations = answered.plan.annotations
     counts = count_labels(annotations, opened.predictions, by)
     raw = count_labels(annotations, opened.table.lazy().select("sample", prediction=as_said()), by)
@@ -51,35 +51,35 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
     )
 
 
-def check_answers(material: LabelledSamples, given: Mapping[str, Any]) -> None:
+def check_answers(material: LabelledSamples, params: Mapping[str, Any]) -> None:
     """Refuse what answers could not be brought to labels with, before anything is asked.
 
     Args:
         material: Classes and their other names.
-        given: The parameters about answers.
+        params: The parameters about answers.
 
     Raises:
         UserError: A file that cannot be used, or classes that no answer can tell apart.
     """
-    check_given(vocabulary_of(material, given), given)
+    check_given(vocabulary_of(material, params), params)
 
 
-def vocabulary_of(material: LabelledSamples, given: Mapping[str, Any]) -> Vocabulary:
+def vocabulary_of(material: LabelledSamples, params: Mapping[str, Any]) -> Vocabulary:
     """The classes with the synonyms of a file and with the words that prompts say.
 
     Args:
         material: Classes and their other names.
-        given: The parameters ``synonyms`` and ``gendered``.
+        params: The parameters ``synonyms`` and ``gendered``.
 
     Raises:
         UserError: A file that cannot be used, or classes that no answer can tell apart.
     """
-    file, folded = str(given["synonyms"]) or None, given["gendered"] == "fold"
-    found = Vocabulary.read(material.labels.names, file, gendered=folded).with_texts(material.synonyms)
+    file, folded = str(params["synonyms"]) or None, params["gendered"] == "fold"
+    vocabulary = Vocabulary.read(material.labels.names, file, gendered=folded).with_texts(material.synonyms)
     if material.two_way:
-        own = {spelling: name for spelling, name in found.synonyms.items() if name in found.names}
-        found = replace(found, synonyms=own)
-    return found.with_frames(material.frames)
+        own = {spelling: name for spelling, name in vocabulary.synonyms.items() if name in vocabulary.names}
+        vocabulary = replace(vocabulary, synonyms=own)
+    return vocabulary.with_frames(material.frames)
 
 
 def as_said() -> pl.Expr:
@@ -95,10 +95,10 @@ def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> li
         by: Groupings.
         seed: Of every random stream.
     """
-    made = []
+    findings = []
     for grouping in by:
         prepared = BoundCounts(Grouped.bind(counts, grouping), seed)
-        made += [
+        findings += [
             metric(prepared, by=grouping, seed=seed)
             for metric in (
                 effect_size.skewsize,
@@ -107,8 +107,8 @@ def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> li
                 effect_size.cramers_v_max,
             )
         ]
-        made.append(accuracy(prepared, by=grouping, seed=seed))
-    return [_as_raw(one) for one in made]
+        findings.append(accuracy(prepared, by=grouping, seed=seed))
+    return [_as_raw(finding) for finding in findings]
 
 
 def _as_raw(finding: Finding) -> Finding:

@@ -56,22 +56,25 @@ def shift_parts(name: str, folder: Path) -> list[SourcePart]:
     listed = unwrapped(list_files(folder), {*map(plain_name, wanted), *classes_by_folder(definition)})
     counts: dict[str, Counter[str]] = {}
     loose = 0
-    for place in listed.images:
-        shift, _, rest = place.partition("/")
+    for path in listed.images:
+        shift, _, rest = path.partition("/")
         klass, slash, _ = rest.partition("/")
         loose += not slash
         if slash:
             counts.setdefault(plain_name(shift), Counter())[klass] += 1
-    parts = [_shift(one, counts.pop(plain_name(one), Counter())) for one in wanted]
-    parts += [shown(f"further folder {one}", sum(found.values())) for one, found in sorted(counts.items())]
+    parts = [_shift(shift_name, counts.pop(plain_name(shift_name), Counter())) for shift_name in wanted]
+    parts += [
+        shown(f"further folder {shift_name}", sum(images_of.values()))
+        for shift_name, images_of in sorted(counts.items())
+    ]
     return parts + remarks({**listed.passed, **({"image in no class folder": loose} if loose else {})}, {})
 
 
-def _shift(name: str, found: Counter[str]) -> SourcePart:
-    unlike = sum(count != SHIFT_IMAGES for count in found.values())
-    notes = [f"{len(found):,} of {SHIFT_CLASSES:,} classes"] if len(found) != SHIFT_CLASSES else []
+def _shift(name: str, images_of: Counter[str]) -> SourcePart:
+    unlike = sum(count != SHIFT_IMAGES for count in images_of.values())
+    notes = [f"{len(images_of):,} of {SHIFT_CLASSES:,} classes"] if len(images_of) != SHIFT_CLASSES else []
     notes += [f"{unlike:,} classes without just {SHIFT_IMAGES} images"] if unlike else []
-    return SourcePart(name, sum(found.values()), SHIFT_CLASSES * SHIFT_IMAGES, ", ".join(notes))
+    return SourcePart(name, sum(images_of.values()), SHIFT_CLASSES * SHIFT_IMAGES, ", ".join(notes))
 
 
 def domain_parts(name: str, folder: Path) -> list[SourcePart]:
@@ -91,7 +94,7 @@ def domain_parts(name: str, folder: Path) -> list[SourcePart]:
     folder = domainnet.lists_folder(_inside(folder))
     for domain in domainnet.DOMAINS:
         for split, size in zip(_SPLITS, DOMAIN_SIZES[domain], strict=True):
-            lists = [one for one in (folder / f"{domain}_{split}.txt",) if one.is_file()]
+            lists = [path for path in (folder / f"{domain}_{split}.txt",) if path.is_file()]
             listed = list_lines(lists)
             paths = listed.table["path"].to_list()
             classes |= set(listed.table["class"].to_list())

@@ -73,33 +73,35 @@ def read_study(setting: Setting, *, name: str) -> LabelledSamples:
             f"{there}; make images with: evenhand generate {name} --model URI -o FOLDER, "
             f"or give your own: --data {LAYOUT}, or a table"
         )
-    given = {key: str(value) for key, value in setting.parameters.items()}
+    params = {key: str(value) for key, value in setting.parameters.items()}
     if data.is_dir() and is_generated(data):
-        if given["definition"]:
+        if params["definition"]:
             raise UserError(f"{str(data)!r} has a definition of its own; leave -p definition= out")
-        material = read_generated(data, flagged=given["flagged"])
+        material = read_generated(data, flagged=params["flagged"])
         _check_study(data, name)
         return material
-    definition = GenerationDefinition.read(given["definition"] or name)
+    definition = GenerationDefinition.read(params["definition"] or name)
     if data.is_dir() and not _one_table(data):
-        return read_cells(data, definition, outside=given["outside"])
-    return _from_table(data, definition, given)
+        return read_cells(data, definition, outside=params["outside"])
+    return _from_table(data, definition, params)
 
 
 def _check_study(folder: Path, name: str) -> None:
     """Refuse a folder that was made for another study."""
-    found = GenerationDefinition.read(folder / "definition.yaml").class_axis
+    class_axis = GenerationDefinition.read(folder / "definition.yaml").class_axis
     axes = {GenerationDefinition.read(each).class_axis: each for each in shipped() if "_" not in each}
-    if axes.get(found, name) != name:
-        raise UserError(f"{str(folder)!r} shows each {found}; type: evenhand run skewsize/{axes[found]} ...")
+    if axes.get(class_axis, name) != name:
+        raise UserError(
+            f"{str(folder)!r} shows each {class_axis}; type: evenhand run skewsize/{axes[class_axis]} ..."
+        )
 
 
-def _from_table(data: Path, definition: GenerationDefinition, given: Mapping[str, str]) -> LabelledSamples:
-    by = groupings_in(given["by"]) or [(definition.attribute,)]
+def _from_table(data: Path, definition: GenerationDefinition, params: Mapping[str, str]) -> LabelledSamples:
+    by = groupings_in(params["by"]) or [(definition.attribute,)]
     attributes = attributes_in(by)
-    image, id_ = given["image"] or None, given["id"] or None
+    image, id_ = params["image"] or None, params["id"] or None
     try:
-        samples = read_samples(data, image=image, truth=given["truth"], by=attributes, id=id_)
+        samples = read_samples(data, image=image, truth=params["truth"], by=attributes, id=id_)
     except UnknownName as problem:
         raise UserError(f"{problem}; name the columns of {str(data)!r}: --image, --truth, --by") from None
     classes = classes_by_folder(definition)
@@ -109,18 +111,18 @@ def _from_table(data: Path, definition: GenerationDefinition, given: Mapping[str
         table = table.with_columns(_spelled(definition.attribute, table, groups))
     notes = {"rows whose id stands on an earlier row": samples.repeated} if samples.repeated else {}
     about = {"layout": "table", "annotated_by": dict.fromkeys(attributes, USER)}
-    made = from_definition(definition, table, samples.images, samples.dropped, notes, about)
-    if given["outside"] == "exclude":
+    material = from_definition(definition, table, samples.images, samples.dropped, notes, about)
+    if params["outside"] == "exclude":
         unknown = ~table["truth"].is_in(sorted(set(classes.values()))).fill_null(True)
-        made = made.without(unknown, OUTSIDE_CLASSES)
-    return made
+        material = material.without(unknown, OUTSIDE_CLASSES)
+    return material
 
 
 def _spelled(column: str, table: pl.DataFrame, names: Mapping[str, str]) -> pl.Series:
     """Values as the definition spells them; what it does not have stays as it is."""
     values = table[column].to_list()
-    found = [value if value is None else names.get(plain_name(value), value) for value in values]
-    return pl.Series(column, found, dtype=pl.String)
+    spelled = [value if value is None else names.get(plain_name(value), value) for value in values]
+    return pl.Series(column, spelled, dtype=pl.String)
 
 
 def _one_table(folder: Path) -> bool:

@@ -80,13 +80,13 @@ class TwoWay:
         Returns:
             Those that say yes and the other class, or no and the same, stand for themselves: for a person.
         """
-        found: dict[str, tuple[str, str]] = {}
+        by_form: dict[str, tuple[str, str]] = {}
         unlike: set[str] = set()
         for text in dict.fromkeys(map(one_writing, answers)):
             form, label = plain_form(text), self.read(text)
             if label is not None and form not in self._vocabulary.forms:
-                unlike |= {form} if found.setdefault(form, (text, label))[1] != label else set()
-        return {text: label for form, (text, label) in found.items() if form not in unlike}
+                unlike |= {form} if by_form.setdefault(form, (text, label))[1] != label else set()
+        return {text: label for form, (text, label) in by_form.items() if form not in unlike}
 
     def read(self, text: str) -> str | None:
         """The class that an answer says.

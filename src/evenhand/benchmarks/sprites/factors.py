@@ -166,8 +166,8 @@ def plant(factors: Factors, *, removed: str, colour: str = "green", left: float)
     if not 0 <= left <= 1:
         raise ParameterError(f"left={left!r} is not possible; give a fraction from 0 to 1")
     planted = (factors.shape == SHAPES.index(removed)) & (factors.colour == COLOURS.index(colour))
-    kept = math.floor(left * int(planted.sum()) + 0.5)
-    return factors.take(~planted | (np.cumsum(planted) <= kept))
+    n_left = math.floor(left * int(planted.sum()) + 0.5)
+    return factors.take(~planted | (np.cumsum(planted) <= n_left))
 
 
 def _cells() -> int:

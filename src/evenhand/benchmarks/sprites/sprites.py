@@ -47,7 +47,7 @@ class RenderedSprites:
 
     def digests(self, start: int, stop: int) -> list[str]:
         """Those of several sprites."""
-        return [f"{RENDERING}/{place}" for place in self.sprites.take(slice(start, stop)).index().tolist()]
+        return [f"{RENDERING}/{index}" for index in self.sprites.take(slice(start, stop)).index().tolist()]
 
     def load(self, index: int) -> Pixels:
         """One sprite, uint8 RGB, shape (64, 64, 3)."""
@@ -70,23 +70,25 @@ class Sprites(Benchmark[None]):
         """Unmanipulated test sprites; those that a set biased like the training set would keep are marked."""
         size = preset(str(setting.parameters["preset"])).n_test
         _, test = train_test_split(setting.seed, 0, size)
-        kept = _kept(test, str(setting.parameters["removed"]), str(setting.parameters["strength"]))
+        is_like_training = _kept(
+            test, str(setting.parameters["removed"]), str(setting.parameters["strength"])
+        )
         annotations = pl.DataFrame(
             {
                 "sample": [f"sprite-{index:07d}" for index in test.index().tolist()],
                 "truth": [SHAPES[code] for code in test.shape.tolist()],
                 "colour": [COLOURS[code] for code in test.colour.tolist()],
-                LIKE_TRAINING: kept,
+                LIKE_TRAINING: is_like_training,
             }
         ).head(len(test) if setting.limit is None else setting.limit)
-        asked = Question(
+        request = Question(
             name="predictions",
             capability="classifies_images",
             samples=annotations["sample"].to_list(),
             images=RenderedSprites(test),
             truth=annotations["truth"].to_list(),
         )
-        return Plan(annotations, [asked], by=[("colour",)])
+        return Plan(annotations, [request], by=[("colour",)])
 
     def measure(self, answered: Answered[None]) -> Measured:
         """The audit by colour, and the accuracy on a test set biased like the training set."""
@@ -111,8 +113,8 @@ class Sprites(Benchmark[None]):
 def _kept(test: Factors, removed: str, strength: str) -> list[bool]:
     if removed == "none":
         return [True] * len(test)
-    kept = plant(test, removed=removed, left=left_fraction(strength))
-    marks: list[bool] = np.isin(test.index(), kept.index()).tolist()
+    remaining = plant(test, removed=removed, left=left_fraction(strength))
+    marks: list[bool] = np.isin(test.index(), remaining.index()).tolist()
     return marks
 
 

@@ -122,22 +122,22 @@ class Elicitation:
     def _continuations(self) -> list[Question]:
         """Whole pronouns after the prefix; or, as in the paper, the first token after a trailing space."""
         first = self.way == "first_token"
-        told = [candidate if first else f" {candidate}" for candidate in self.candidates]
-        asked = []
+        continuations = [candidate if first else f" {candidate}" for candidate in self.candidates]
+        requests = []
         for template in self.templates:
             rows, images = self._of(template)
-            asked.append(
+            requests.append(
                 Question(
                     f"continuations_{template.name}",
                     "scores_continuations",
                     [str(row["sample"]) for row in rows],
                     images,
                     [template.prefix(row) + (" " if first else "") for row in rows],
-                    [told] * len(rows),
+                    [continuations] * len(rows),
                     method="next_token_logits" if first else "score_continuations",
                 )
             )
-        return asked
+        return requests
 
     def _from_continuations(self, evidence: Evidence) -> pl.DataFrame:
         parts = [
@@ -153,12 +153,12 @@ class Elicitation:
 
     def _choice(self) -> list[Question]:
         """Which caption is right? Asked in every order of the candidates, so that no place is favoured."""
-        asked = []
+        requests = []
         for template in self.templates:
             rows, images = self._of(template)
             for number, order in enumerate(self._orders()):
-                prompts = [_prompt([template.caption(row, one) for one in order]) for row in rows]
-                asked.append(
+                prompts = [_prompt([template.caption(row, candidate) for candidate in order]) for row in rows]
+                requests.append(
                     Question(
                         f"choice_{template.name}_{number}",
                         "answers_questions",
@@ -167,7 +167,7 @@ class Elicitation:
                         prompts,
                     )
                 )
-        return asked
+        return requests
 
     def _chosen(self, evidence: Evidence) -> pl.DataFrame:
         """sample, template, order, place (None: the answer names no letter), candidate."""
@@ -182,7 +182,7 @@ class Elicitation:
                         order=pl.lit(number),
                         place=pl.Series(places, dtype=pl.Int64),
                         candidate=pl.Series(
-                            [None if place is None else order[place] for place in places], dtype=pl.String
+                            [None if index is None else order[index] for index in places], dtype=pl.String
                         ),
                     )
                 )
@@ -211,14 +211,14 @@ class Elicitation:
         return counted.with_columns(place=pl.col("place") + 1, share=share)
 
 
-def choose_way(asked: str, capabilities: Sequence[str]) -> str:
+def choose_way(choice: str, capabilities: Sequence[str]) -> str:
     """The way that was asked for, or the first that the model can go.
 
     Raises:
         UserError: It can go none.
     """
-    if asked != "auto":
-        return asked
+    if choice != "auto":
+        return choice
     for way, needed in WAYS.items():
         if set(needed) <= set(capabilities):
             return way
@@ -234,8 +234,8 @@ def _prompt(captions: Sequence[str]) -> str:
 
 def _place(text: str, options: int) -> int | None:
     """The place of the letter that an answer begins with."""
-    found = _LETTER.match(text.strip())
-    if found is None:
+    match = _LETTER.match(text.strip())
+    if match is None:
         return None
-    place = _LETTERS.index(found[1].upper())
-    return place if place < options else None
+    index = _LETTERS.index(match[1].upper())
+    return index if index < options else None

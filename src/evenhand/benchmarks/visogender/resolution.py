@@ -80,70 +80,72 @@ class VisoGenderResolution(Benchmark[None]):
         setting, samples = answered.setting, answered.plan.annotations.drop("truth")
         asking = self._asking(setting, samples.to_dicts(), None)
         scores = asking.scores(answered.evidence)
-        found = self._found(scores, samples, setting, asking.way, answered.unanswered["sample"])
+        measured = self._found(scores, samples, setting, asking.way, answered.unanswered["sample"])
         places = asking.places(answered.evidence)
-        tables = found.tables | ({"places": places} if places is not None else {})
+        tables = measured.tables | ({"places": places} if places is not None else {})
         experiment = _EXPERIMENTS.get(asking.way, "CAPTIONING")
         rankings = _neutral_rankings(scores, samples) if asking.way == "captions" else None
         exports = self._export(scores, samples, setting, experiment, rankings, setting.model)
-        return Measured(found.findings, tables=tables, exports=exports)
+        return Measured(measured.findings, tables=tables, exports=exports)
 
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: model outputs of the original code, or a table of ours."""
-        given = given_scores(files, setting)
+        outputs = given_scores(files, setting)
         meant = parse_candidates(str(setting.parameters["candidates"]))
-        order = [name for name in given.candidates if name in meant] or list(meant)
+        order = [name for name in outputs.candidates if name in meant] or list(meant)
         written = ",".join(f"{name}={meant[name]}" for name in [*order, *(meant.keys() - set(order))])
         setting = Setting(
-            {**setting.parameters, "candidates": written}, setting.data, (), setting.seed, model=given.model
+            {**setting.parameters, "candidates": written}, setting.data, (), setting.seed, model=outputs.model
         )
-        measured = self._found(given.scores, given.samples, setting, "", pl.Series([], dtype=pl.String))
+        measured = self._found(outputs.scores, outputs.samples, setting, "", pl.Series([], dtype=pl.String))
         beside = [
-            one.table for one in given.retrieval if (one.context, one.template) == ("two_person", "occ_first")
+            ranking.table
+            for ranking in outputs.retrieval
+            if (ranking.context, ranking.template) == ("two_person", "occ_first")
         ]
         rankings = Rankings.from_frame(beside[0], kind="occupation") if beside else None
         exports = self._export(
-            given.scores,
-            given.samples,
+            outputs.scores,
+            outputs.samples,
             setting,
-            given.experiment or "CLIP",
+            outputs.experiment or "CLIP",
             rankings,
-            given.model or "scores",
+            outputs.model or "scores",
         )
-        kept = Measured(measured.findings, tables=measured.tables, exports=exports)
+        with_exports = Measured(measured.findings, tables=measured.tables, exports=exports)
         by = [(name,) for name in GROUPINGS]
-        return Scored(given.samples, kept, given.model, by, given.dropped)
+        return Scored(outputs.samples, with_exports, outputs.model, by, outputs.dropped)
 
     def _asking(self, setting: Setting, rows: Any, images: Any) -> Elicitation:
-        given = setting.parameters
+        params = setting.parameters
         return Elicitation(
-            choose_way(str(given["ask"]), setting.capabilities),
+            choose_way(str(params["ask"]), setting.capabilities),
             rows,
             images,
-            parse_templates(str(given["templates"])),
-            list(parse_candidates(str(given["candidates"]))),
+            parse_templates(str(params["templates"])),
+            list(parse_candidates(str(params["candidates"]))),
         )
 
     def _found(
         self, scores: pl.DataFrame, samples: pl.DataFrame, setting: Setting, way: str, unanswered: pl.Series
     ) -> Measured:
         """Findings and tables; samples without any answer were counted as such before."""
-        given = setting.parameters
+        params = setting.parameters
         scored = scores["sample"].unique()
         silent = pl.col("sample").is_in(unanswered.implode()) & ~pl.col("sample").is_in(scored.implode())
-        candidates = parse_candidates(str(given["candidates"]))
+        candidates = parse_candidates(str(params["candidates"]))
         present = set(scores["template"].unique())
         findings: list[Finding] = []
-        for template in parse_templates(str(given["templates"])):
+        for template in parse_templates(str(params["templates"])):
             if template.name not in present:
                 continue  # there are no pairs, or a table of scores has one template only
             choices = choices_of(scores, samples.filter(~silent), template=template, candidates=candidates)
-            for name, finding in self._findings(choices, template, setting.seed, str(given["mode"])):
-                asked = {"ask": way} if way else {}
-                findings.append(bound(finding, setting=name, template=template.name, **asked))
+            for name, finding in self._findings(choices, template, setting.seed, str(params["mode"])):
+                elicitation = {"ask": way} if way else {}
+                findings.append(bound(finding, setting=name, template=template.name, **elicitation))
         if not findings:
             raise InputError(
-                f"there is no score for -p templates={given['templates']}; there are scores for "
+                f"there is no score for -p templates={params['templates']}; there are scores for "
                 f"{', '.join(sorted(present)) or 'no template'}"
             )
         return Measured(findings, tables={"scores": scores, "coverage": coverage(samples, scored.to_list())})

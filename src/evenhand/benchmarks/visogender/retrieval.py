@@ -51,34 +51,34 @@ class VisoGenderRetrieval(Benchmark[None]):
     def plan(self, setting: Setting) -> Plan[None]:
         """Each image and each neutral caption, once."""
         material = read_material(setting)
-        given = setting.parameters
-        texts = [text for _, _, text in _queries(material.rows, given)]
+        params = setting.parameters
+        texts = [text for _, _, text in _queries(material.rows, params)]
         unique = list(dict.fromkeys(texts))
         ids = [str(row["sample"]) for row in material.rows]
         annotations = material.samples.frame.with_columns(truth=pl.lit(None, pl.String))
-        asked = [
+        requests = [
             Question("images", "embeds_images", ids, material.images),
             Question("captions", "embeds_texts", unique, texts=unique),
         ]
         by = [(SUBJECTS["occupation"],)]
-        return Plan(annotations, asked, by=by, dropped=material.samples.dropped)
+        return Plan(annotations, requests, by=by, dropped=material.samples.dropped)
 
     def measure(self, answered: Answered[None]) -> Measured:
         """Every retrieval metric for each context, template and subject of the pronoun."""
         setting, samples = answered.setting, answered.plan.annotations.drop("truth")
         images = answered.evidence["images"].select("sample").collect()["sample"].to_list()
-        measured = self._found(self._rankings(answered), setting, told=True)
+        measured = self._found(self._rankings(answered), setting, missing_counted=True)
         tables = {**measured.tables, "coverage": coverage(samples, images)}
         return Measured(measured.findings, tables=tables, exports=measured.exports)
 
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: retrieval scores of the original code, or a table of ours."""
-        given = given_rankings(files, setting)
+        outputs = given_rankings(files, setting)
         wanted = {template.name for template in parse_templates(str(setting.parameters["templates"]))}
-        setting = replace(setting, model=given.model or "scores")
+        setting = replace(setting, model=outputs.model or "scores")
         chosen = [
             (context, TEMPLATES[template], _whole(table, setting))
-            for context, template, table in given.tables
+            for context, template, table in outputs.tables
             if template in wanted
         ]
         if not chosen:
@@ -86,15 +86,15 @@ class VisoGenderRetrieval(Benchmark[None]):
         ranked = (
             (context, template, Rankings.from_frame(t, kind="occupation")) for context, template, t in chosen
         )
-        measured = self._found(ranked, setting, told=False)
-        samples = pl.concat([table for _, _, table in given.tables], how="diagonal").unique("sample")
-        return Scored(samples, measured, given.model, [(SUBJECTS["occupation"],)], given.dropped)
+        measured = self._found(ranked, setting, missing_counted=False)
+        samples = pl.concat([table for _, _, table in outputs.tables], how="diagonal").unique("sample")
+        return Scored(samples, measured, outputs.model, [(SUBJECTS["occupation"],)], outputs.dropped)
 
     def _found(
-        self, ranked: Iterable[tuple[str, Template, Rankings]], setting: Setting, *, told: bool
+        self, ranked: Iterable[tuple[str, Template, Rankings]], setting: Setting, *, missing_counted: bool
     ) -> Measured:
-        """Findings of every context, template and subject; ``told``: samples without scores were counted."""
-        given, findings, tables = setting.parameters, list[Finding](), []
+        """Findings of every context, template and subject; ``missing_counted``: those without scores were."""
+        params, findings, tables = setting.parameters, list[Finding](), []
         exports: dict[str, bytes] = {}
         for context, template, rankings in ranked:
             shown = rankings.to_frame().with_columns(context=pl.lit(context), template=pl.lit(template.name))
@@ -102,24 +102,24 @@ class VisoGenderRetrieval(Benchmark[None]):
             for subject, column in SUBJECTS.items():
                 if not _counts(rankings, context, template, subject):
                     continue
-                for finding in self._findings(rankings, column, setting.seed, given):
+                for finding in self._findings(rankings, column, setting.seed, params):
                     extra = {"context": context, "template": template.name, "subject": subject}
-                    kept = _without_missing(finding) if told else finding
-                    findings.append(bound(kept, **extra, pool=str(given["pool"])))
-            if given["mode"] == "paper" and (context, template.name) == (TWO, "occ_first"):
+                    counted_once = _without_missing(finding) if missing_counted else finding
+                    findings.append(bound(counted_once, **extra, pool=str(params["pool"])))
+            if params["mode"] == "paper" and (context, template.name) == (TWO, "occ_first"):
                 content = paper_mode.retrieval_file(rankings, model=setting.model)
                 exports[paper_mode.benchmark_name("CLIP", setting.model)] = upstream.dump(content)
         return Measured(findings, tables={"rankings": pl.concat(tables)}, exports=exports)
 
     def _rankings(self, answered: Answered[Any]) -> Iterator[tuple[str, Template, Rankings]]:
         """Rankings of each context and template."""
-        given, samples = answered.setting.parameters, answered.plan.annotations.drop("truth")
+        params, samples = answered.setting.parameters, answered.plan.annotations.drop("truth")
         rows = samples.to_dicts()
         pairs: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-        for key, name, text in _queries(rows, given):
+        for key, name, text in _queries(rows, params):
             context, template = key
             for row in rows:
-                whole = given["pool"] == "all"
+                whole = params["pool"] == "all"
                 if row["context"] == context and (whole or row["occupation"] == name):
                     pairs.setdefault((context, template.name), []).append((name, str(row["sample"]), text))
         for (context, named), wanted in pairs.items():
@@ -132,26 +132,26 @@ class VisoGenderRetrieval(Benchmark[None]):
             yield context, TEMPLATES[named], Rankings.from_frame(table, kind="occupation")
 
     def _findings(
-        self, rankings: Rankings, column: str, seed: int, given: Mapping[str, object]
+        self, rankings: Rankings, column: str, seed: int, params: Mapping[str, object]
     ) -> list[Finding]:
-        mode, target = str(given["mode"]), str(given["target"])
-        found = []
+        mode, target = str(params["mode"]), str(params["target"])
+        findings = []
         present = set(rankings.table[column].drop_nulls().unique())
-        for k in _places(str(given["k"])):
-            found += [
+        for k in _places(str(params["k"])):
+            findings += [
                 retrieval.skew_at_k(
                     rankings, by=column, k=k, group=group, target=target, mode=mode, seed=seed
                 )
                 for group in GROUPS
                 if group in present
             ]
-            found += [
+            findings += [
                 retrieval.bias_at_k(rankings, by=column, k=k, groups=GROUPS, mode=mode, seed=seed),
                 retrieval.max_skew_at_k(rankings, by=column, k=k, target=target, mode=mode, seed=seed),
                 retrieval.min_skew_at_k(rankings, by=column, k=k, target=target, mode=mode, seed=seed),
             ]
-        found.append(retrieval.ndkl(rankings, by=column, target=target, mode=mode, seed=seed))
-        return found
+        findings.append(retrieval.ndkl(rankings, by=column, target=target, mode=mode, seed=seed))
+        return findings
 
 
 def _counts(rankings: Rankings, context: str, template: Template, subject: str) -> bool:
@@ -171,15 +171,15 @@ def _whole(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:
 
 def _without_missing(finding: Finding) -> Finding:
     """A sample without a score has no image or no answer, which the run says already."""
-    kept = [one for one in finding.dropped if one.reason != "missing score"]
-    return finding.model_copy(update={"dropped": kept})
+    remaining = [lost for lost in finding.dropped if lost.reason != "missing score"]
+    return finding.model_copy(update={"dropped": remaining})
 
 
 def _queries(
-    rows: Sequence[Row], given: Mapping[str, object]
+    rows: Sequence[Row], params: Mapping[str, object]
 ) -> Iterator[tuple[tuple[str, Template], str, str]]:
     """Context and template, occupation, and its caption; the other noun is that of the first sample."""
-    templates = parse_templates(str(given["templates"]))
+    templates = parse_templates(str(params["templates"]))
     for context in (SINGLE, TWO):
         first: dict[str, Row] = {}
         for row in rows:
@@ -188,7 +188,7 @@ def _queries(
         for template in templates:
             for name, row in first.items():
                 if template.fits(row):
-                    yield (context, template), name, template.caption(row, str(given["pronoun"]))
+                    yield (context, template), name, template.caption(row, str(params["pronoun"]))
 
 
 def _places(text: str) -> list[int]:

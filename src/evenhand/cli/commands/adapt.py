@@ -43,7 +43,7 @@ def adapt_model(
             "adapt writes a model, and needs to know where; add -o DIR, for instance -o models/adapted"
         )
     with _bar(quiet) as progress:
-        made = adapt(
+        adaptations = adapt(
             model,
             train=train,
             out=out,
@@ -58,26 +58,30 @@ def adapt_model(
             options=AskOptions(**options),
             progress=progress,
         )
-    for line in made[0].notes:
+    for line in adaptations[0].notes:
         print(line, file=sys.stderr)
     if not quiet:
-        print_adapted(made)
+        print_adapted(adaptations)
 
 
-def print_adapted(made: Sequence[Adapted]) -> None:
+def print_adapted(adaptations: Sequence[Adapted]) -> None:
     """Images, accuracy on validation, what was left out, and what to type next."""
-    card = made[0].card
+    card = adaptations[0].card
     classes, training = card["classes"], card["training"]
     print(f"{card['method']} of {clean(card['extractor']['uri'], 300)}, {len(classes)} classes")
     if training["images"]:
-        told = f"{made[0].asked:,} asked about" if card["method"] == "probe" else "each seen in every epoch"
-        print(f"{training['images']:,} images, each content once ({told})")
-    for one in made:
-        line = _accuracy(one.card)
+        exposure = (
+            f"{adaptations[0].asked:,} asked about"
+            if card["method"] == "probe"
+            else "each seen in every epoch"
+        )
+        print(f"{training['images']:,} images, each content once ({exposure})")
+    for adapted in adaptations:
+        line = _accuracy(adapted.card)
         if line:
-            print(f"seed {one.card['seed']}: {line}")
-    several = [one.card["fit"].get("validation_accuracy") for one in made]
-    if len(made) > 1 and None not in several:
+            print(f"seed {adapted.card['seed']}: {line}")
+    several = [adapted.card["fit"].get("validation_accuracy") for adapted in adaptations]
+    if len(adaptations) > 1 and None not in several:
         print(
             f"validation accuracy over seeds: mean {mean(several):.3f}, "
             f"standard deviation {stdev(several):.3f}"
@@ -96,21 +100,21 @@ def print_adapted(made: Sequence[Adapted]) -> None:
             "classes below those of the taxonomy count in indicators/label_association only with "
             f"-p hyponyms={clean(hyponyms, 300)}"
         )
-    print(f"Next:   evenhand run BENCHMARK --model {shlex.quote(made[0].uri)}")
+    print(f"Next:   evenhand run BENCHMARK --model {shlex.quote(adaptations[0].uri)}")
 
 
 def _accuracy(card: Mapping[str, Any]) -> str:
     fit = card["fit"]
     if fit.get("fit_accuracy") is None:
         return ""
-    told = f"right on {fit['fit_accuracy']:.3f} of {fit['fit_images']:,} images fitted on"
+    text = f"right on {fit['fit_accuracy']:.3f} of {fit['fit_images']:,} images fitted on"
     if fit.get("validation_accuracy") is not None:
-        told += (
+        text += (
             f", {fit['validation_accuracy']:.3f} of {fit['validation_images']:,} held out "
             f"(mean over classes {fit['validation_mean_class_accuracy']:.3f}, "
             f"by chance {1 / len(card['classes']):.3f})"
         )
-    return f"{told}; stopped by {fit['stopped_because']}"
+    return f"{text}; stopped by {fit['stopped_because']}"
 
 
 @contextmanager

@@ -38,11 +38,11 @@ def make_artifact(
     """
     if out is not None:
         check_format(out)
-    made = artifact(name, runs, data=data, parameters=parse_pairs("-p", parameters), seed=seed)
+    drawn = artifact(name, runs, data=data, parameters=parse_pairs("-p", parameters), seed=seed)
     if out is None:
-        _print(made.title, made.table, made.notes)
+        _print(drawn.title, drawn.table, drawn.notes)
     else:
-        write_artifact(made, out)
+        write_artifact(drawn, out)
 
 
 def _print(title: str, table: Any, notes: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ def compare_runs(
 
     check_gate_names(fail_if or [])
     with progress(quiet) as say:
-        made = compare(
+        comparison = compare(
             list(runs or []),
             by=by or [],
             metrics=metric or [],
@@ -76,5 +76,5 @@ def compare_runs(
             progress=say,
         )
     if not quiet:
-        print_comparison(made, out)
-    check_gates(made.findings.findings, fail_if or [])
+        print_comparison(comparison, out)
+    check_gates(comparison.findings.findings, fail_if or [])

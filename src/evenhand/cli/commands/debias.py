@@ -118,8 +118,8 @@ def _associations(table: pl.DataFrame) -> Table:
 
 def _utilities(table: pl.DataFrame) -> Table:
     shown = Table(box=None, pad_edge=False)
-    for place, name in enumerate(("on held-out items", "of", "before", "after", "by chance", "n")):
-        shown.add_column(name, justify="left" if place < 2 else "right", no_wrap=True)
+    for index, name in enumerate(("on held-out items", "of", "before", "after", "by chance", "n")):
+        shown.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)
     first = table.filter(pl.col("mitigation") == table["mitigation"][0])
     for row in first.iter_rows(named=True):
         of = f"{clean(row['x'], 20)} : {clean(row['y'], 20)}" if row["x"] else clean(row["on"], 30)
@@ -134,8 +134,8 @@ def _shares(table: pl.DataFrame) -> list[str]:
     more: list[str] = []
     for row in first.drop_nulls("share").iter_rows(named=True):
         percent = round(100 * row["share"], 1)
-        told = f"{abs(percent):.1f} % of {row['modality']} {row['role']}s"
-        (more if percent < 0 else gone).append(told)
+        text = f"{abs(percent):.1f} % of {row['modality']} {row['role']}s"
+        (more if percent < 0 else gone).append(text)
     lines = {"is gone": gone, "was added (they are longer than before)": more}
     return [
         f"Share of the vectors' squared length that {what}: {', '.join(of)}"
@@ -158,8 +158,8 @@ def _notes(run: DebiasRun) -> list[str]:
     if len(run.mitigations) > 1:
         said.append(f"{len(run.mitigations)} mitigations, one a test; utility is shown of the first")
     reasons = dict.fromkeys(run.tables["utility"]["reason"].drop_nulls().to_list())
-    told = map(escape, [*said, *(f"–: {reason}" for reason in reasons)])
-    return [*notes_by_row(reductions, _test_name, most=400), *told]
+    lines = map(escape, [*said, *(f"–: {reason}" for reason in reasons)])
+    return [*notes_by_row(reductions, _test_name, most=400), *lines]
 
 
 def _test_name(finding: Finding) -> str:
@@ -178,9 +178,9 @@ def _of_mitigations(run: DebiasRun) -> list[str]:
                 f"vectors of {' and '.join(others)} stay as they are: {mitigation.name} changes others"
             )
         if "such_as" in mitigation.facts:
-            one, other = (clean(text, 40) for text in mitigation.facts["such_as"])
+            x, y = (clean(text, 40) for text in mitigation.facts["such_as"])
             said.append(
-                f"prompts at the same place of X and Y are pairs, such as {one!r} and {other!r}; right only "
+                f"prompts at the same place of X and Y are pairs, such as {x!r} and {y!r}; right only "
                 "where both lists were made from one list"
             )
     return list(dict.fromkeys(said))

@@ -43,7 +43,7 @@ def export_runs(
     from evenhand.core.errors import GateBroken
     from evenhand.workflows.outputs.export import export
 
-    made = export(
+    exported = export(
         list(runs),
         format=format,
         out=out,
@@ -51,11 +51,11 @@ def export_runs(
         gates=fail_if or [],
         suppress=suppress,
     )
-    if made.content is not None and out is None:
-        sys.stdout.buffer.write(made.content)
+    if exported.content is not None and out is None:
+        sys.stdout.buffer.write(exported.content)
         sys.stdout.buffer.flush()
     elif not quiet:
-        for sentence in (*made.told, *([f"wrote {out}"] if made.content is not None else [])):
+        for sentence in (*exported.told, *([f"wrote {out}"] if exported.content is not None else [])):
             typer.echo(sentence, err=True)
-    if made.broken:
-        raise GateBroken("gate broken: " + "; ".join(made.broken))
+    if exported.broken:
+        raise GateBroken("gate broken: " + "; ".join(exported.broken))

@@ -38,7 +38,7 @@ def generate_images(
         raise ParameterError("generate writes images, and needs to know where; add -o DIR")
     load = AskOptions(**options).image_options(**images)
     with _bars(quiet) as progress:
-        made = generate(
+        generated = generate(
             definition,
             model,
             out,
@@ -49,54 +49,54 @@ def generate_images(
             progress=progress,
         )
     if not quiet:
-        print_generated(made)
-    _check_complete(made, sharded=shard is not None)
+        print_generated(generated)
+    _check_complete(generated, sharded=shard is not None)
 
 
-def parse_shard(given: str | None) -> tuple[int, int]:
+def parse_shard(text: str | None) -> tuple[int, int]:
     """``I/N`` as two numbers; None is all.
 
     Raises:
         ParameterError: It has another form.
     """
-    if given is None:
+    if text is None:
         return (1, 1)
-    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", given)
-    if found is None:
-        raise ParameterError(f"--shard {given!r} is not possible; give I/N such as 1/4 to 4/4")
-    return (int(found[1]), int(found[2]))
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
+    if match is None:
+        raise ParameterError(f"--shard {text!r} is not possible; give I/N such as 1/4 to 4/4")
+    return (int(match[1]), int(match[2]))
 
 
-def print_generated(made: Generated) -> None:
+def print_generated(generated: Generated) -> None:
     """Images, what was refused, flags by group, and what to type next."""
-    definition, names = made.definition, [group.name for group in made.definition.groups]
+    definition, names = generated.definition, [group.name for group in generated.definition.groups]
     cells = f"{len(definition.classes)} classes, {len(names)} groups, {definition.images_per_cell} a cell"
-    print(f"{clean(definition.name, 60)}: {made.made:,} of {made.wanted:,} images ({cells})")
-    for row in made.refused.iter_rows(named=True):
+    print(f"{clean(definition.name, 60)}: {generated.made:,} of {generated.wanted:,} images ({cells})")
+    for row in generated.refused.iter_rows(named=True):
         example = f" ({clean(row['detail'], 80)})" if row["detail"] else ""
         print(f"not made, {row['group']}: {row['count']:,} {clean(row['reason'], 60)}{example}")
-    for flag in made.flags["flag"].unique(maintain_order=True):
-        rows = made.flags.filter(flag=flag).iter_rows(named=True)
+    for flag in generated.flags["flag"].unique(maintain_order=True):
+        rows = generated.flags.filter(flag=flag).iter_rows(named=True)
         shares = ", ".join(_share(row) for row in rows if row["of"])
         print(f"{flag}: {shares}")
-    if len(made.flags):
+    if len(generated.flags):
         print("Flagged images are kept. One group flagged more than another is a finding about the images.")
-    if made.written:
-        print(f"Images and annotations.parquet are in {shlex.quote(str(made.folder))}")
+    if generated.written:
+        print(f"Images and annotations.parquet are in {shlex.quote(str(generated.folder))}")
 
 
 def _share(row: Mapping[str, Any]) -> str:
     return f"{clean(row['group'], _COLUMN)} {row['count']:,}/{row['of']:,} ({row['count'] / row['of']:.0%})"
 
 
-def _check_complete(made: Generated, *, sharded: bool) -> None:
+def _check_complete(generated: Generated, *, sharded: bool) -> None:
     """Exit 3 while images are missing that may still come."""
-    if not made.missing:
+    if not generated.missing:
         return
-    why = ", ".join(f"{reason} ({count})" for reason, count in made.failed.items())
+    why = ", ".join(f"{reason} ({count})" for reason, count in generated.failed.items())
     others = "the other shards, or the same command again" if sharded else "the same command again"
     raise Incomplete(
-        f"{made.missing:,} of {made.wanted:,} images are missing{f': {why}' if why else ''}; "
+        f"{generated.missing:,} of {generated.wanted:,} images are missing{f': {why}' if why else ''}; "
         f"what was made is kept; {others} makes the rest"
     )
 

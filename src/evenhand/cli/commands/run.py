@@ -42,13 +42,13 @@ def run_benchmark(
     check_gate_names(gates)
     applied = None if mitigation is None else Applied.read(mitigation)
     folder = out or default_folder(benchmark, model, "" if applied is None else applied.short_name())
-    given = {name: value for name, value in columns.items() if value is not None}
+    chosen_columns = {name: value for name, value in columns.items() if value is not None}
     with _bar(quiet) as progress:
-        made = run(
+        result = run(
             benchmark,
             model=model,
             data=data,
-            parameters={**parse_pairs("-p", parameters), **given},
+            parameters={**parse_pairs("-p", parameters), **chosen_columns},
             tags=parse_pairs("--tag", tags),
             limit=limit,
             seed=seed,
@@ -57,22 +57,22 @@ def run_benchmark(
             out=folder,
             progress=progress,
         )
-    note = (made.manifest.get("mitigation") or {}).get("note")
-    for line in [*([note] if note else []), *made.reuse_notes()]:
+    note = (result.manifest.get("mitigation") or {}).get("note")
+    for line in [*([note] if note else []), *result.reuse_notes()]:
         print(line, file=sys.stderr)
     if quiet:
-        print_warnings(made)
+        print_warnings(result)
     else:
-        print_summary(made, folder)
+        print_summary(result, folder)
         if applied is not None:
             print(f"Measured after {applied.short_name()}; the evidence there is as the model gave it.")
-    check_gates(made.findings.findings, gates)
-    _check_complete(made)
+    check_gates(result.findings.findings, gates)
+    _check_complete(result)
 
 
-def _check_complete(made: AskedRun) -> None:
+def _check_complete(result: AskedRun) -> None:
     """Exit 3 if samples should be asked about again."""
-    reasons = made.temporary_reasons()
+    reasons = result.temporary_reasons()
     if reasons:
         listed = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
         raise Incomplete(

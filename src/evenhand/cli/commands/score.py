@@ -28,12 +28,12 @@ def score_evidence(
     """Read, measure, write, print, and check the gates."""
     check_gate_names(gates)
     folder = out or default_folder(benchmark, evidence[0].stem)
-    given = parse_pairs("-p", parameters)
+    params = parse_pairs("-p", parameters)
     run = score(
         benchmark,
         evidence=list(evidence),
         data=data,
-        parameters=given | ({"mode": mode} if mode is not None else {}),
+        parameters=params | ({"mode": mode} if mode is not None else {}),
         tags=parse_pairs("--tag", tags),
         seed=seed,
         out=folder,

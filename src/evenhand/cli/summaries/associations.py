@@ -49,16 +49,16 @@ def print_associations(console: Console, run: Run) -> None:
         console.print(_table(mine, beside, alpha_of(run)))
         for line in about_intervals(mine, _row_name):
             console.print(f"  {line}")
-        for reason in dict.fromkeys(one.reason for one in mine if one.reason):
+        for reason in dict.fromkeys(finding.reason for finding in mine if finding.reason):
             console.print(f"  {clean(explain(reason), 200)}")
-        for note in notes_by_row([one for one in mine if one.value is None], _row_name, most=300):
+        for note in notes_by_row([finding for finding in mine if finding.value is None], _row_name, most=300):
             console.print(f"  {note}")
         console.print()
     _print_pleasant(console, findings)
     _print_untested(console, run)
     _print_traps(console, run)
-    told = [finding for finding in findings if finding.name in (*_EFFECTS, *_BESIDE)]
-    more = len(findings) - len(told)
+    shown = [finding for finding in findings if finding.name in (*_EFFECTS, *_BESIDE)]
+    more = len(findings) - len(shown)
     if more:
         console.print(f"{more} more findings (single sets, words) stand in report and findings.json.")
 
@@ -79,7 +79,7 @@ def _print_untested(console: Console, run: Run) -> None:
     for (form, reason), count in untested.items():
         by_form.setdefault(str(form), []).append(f"{reason} ({count})")
     for form, reasons in by_form.items():
-        pairs = sum(count for (one, _), count in untested.items() if one == form)
+        pairs = sum(count for (untested_form, _), count in untested.items() if untested_form == form)
         console.print(f"not tested: {pairs} pairs, {clean(form)}: {clean('; '.join(reasons), 300)}")
 
 
@@ -87,8 +87,8 @@ def _print_traps(console: Console, run: Run) -> None:
     """What is unusual about the sets, by kind."""
     kinds = Counter(run.tables["traps"]["kind"].to_list()) if "traps" in run.tables else Counter[str]()
     if kinds:
-        told = "; ".join(f"{kind} ({count})" for kind, count in kinds.items())
-        console.print(f"to know about the sets (tables/traps): {clean(told, 300)}")
+        text = "; ".join(f"{kind} ({count})" for kind, count in kinds.items())
+        console.print(f"to know about the sets (tables/traps): {clean(text, 300)}")
 
 
 def _is_effect(finding: Finding) -> bool:
@@ -102,8 +102,8 @@ def _pair(finding: Finding) -> Key:
 
 
 def _names(finding: Finding, key: str) -> list[str]:
-    given = finding.params.get(key)
-    return [str(one) for one in given] if isinstance(given, list) else []
+    names = finding.params.get(key)
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _heading(finding: Finding) -> Key:
@@ -127,8 +127,8 @@ def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding], alpha: fl
             left = name in ("pair", "value is")
             table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for finding in findings:
-        told = {"difference": _difference(beside.get(_pair(finding))), "over templates": _range(finding)}
-        table.add_row(*_row(finding), verdict(finding, alpha), *((told[last],) if last else ()))
+        cells = {"difference": _difference(beside.get(_pair(finding))), "over templates": _range(finding)}
+        table.add_row(*_row(finding), verdict(finding, alpha), *((cells[last],) if last else ()))
     return table
 
 
@@ -162,11 +162,15 @@ def _row_name(finding: Finding) -> str:
 
 def _print_pleasant(console: Console, findings: Sequence[Finding]) -> None:
     """Of the words at the top of each group, how many are of the second set of attributes."""
-    found = [finding for finding in findings if finding.name == "pleasant_at_k" and finding.value is not None]
-    for k, word in dict.fromkeys((one.params.get("k"), _names(one, "attributes")[-1]) for one in found):
-        told = [
-            f"{clean(str(one.params.get('target')))} {(one.value or 0) * 100:.0f} %"
-            for one in found
-            if (one.params.get("k"), _names(one, "attributes")[-1]) == (k, word)
+    pleasant = [
+        finding for finding in findings if finding.name == "pleasant_at_k" and finding.value is not None
+    ]
+    for k, word in dict.fromkeys(
+        (finding.params.get("k"), _names(finding, "attributes")[-1]) for finding in pleasant
+    ):
+        shares = [
+            f"{clean(str(finding.params.get('target')))} {(finding.value or 0) * 100:.0f} %"
+            for finding in pleasant
+            if (finding.params.get("k"), _names(finding, "attributes")[-1]) == (k, word)
         ]
-        console.print(f"{clean(word)} among the first {k} words of a group: {', '.join(told)}")
+        console.print(f"{clean(word)} among the first {k} words of a group: {', '.join(shares)}")

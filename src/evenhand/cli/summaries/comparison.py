@@ -72,7 +72,7 @@ def _print_grouping(console: Console, run: Run, grouping: str) -> None:
     n = ranking["n"].unique().to_list()
     rows = f"{n[0]:,.0f} rows of each" if len(n) == 1 else "rows of their own"
     console.print(f"\nby {clean(grouping)}, on {rows} ({run.manifest['ranked_on']})", style="bold")
-    numbers = {name: place for place, name in enumerate(run.manifest["models"], 1)}
+    numbers = {name: number for number, name in enumerate(run.manifest["models"], 1)}
     console.print(_ranked(ranking, numbers))
     within = pl.col("value").is_between("low", "high")
     if ranking.filter(~within).height:  # rows without an interval are neither
@@ -112,34 +112,34 @@ def _cell(row: dict[str, float | None]) -> str:
 
 def _print_answers(console: Console, run: Run) -> None:
     """Differences of findings that are not of predictions: those beyond chance, then what was left out."""
-    found = [finding for finding in run.findings.findings if finding.reference is not None]
-    if not found:
+    differences = [finding for finding in run.findings.findings if finding.reference is not None]
+    if not differences:
         return
     console.print()
     _print_pairing(console, run.tables["pairing"])
-    numbers = {name: place for place, name in enumerate(run.manifest["models"], 1)}
-    for name, place in numbers.items():
-        console.print(f"{place} {clean(name)}")
-    tested = [one for one in found if one.p_adjusted is not None]
+    numbers = {name: number for number, name in enumerate(run.manifest["models"], 1)}
+    for name, number in numbers.items():
+        console.print(f"{number} {clean(name)}")
+    tested = [finding for finding in differences if finding.p_adjusted is not None]
     beyond = _beyond(tested, float(run.manifest["alpha"]))
-    varied = _varied(found)
+    varied = _varied(differences)
     console.print(_said(beyond, tested, float(run.manifest["alpha"]), varied))
     _print_pairs(console, beyond, numbers, varied)
-    _print_dropped(console, found)
+    _print_dropped(console, differences)
 
 
-def _varied(found: Sequence[Finding]) -> list[str]:
+def _varied(differences: Sequence[Finding]) -> list[str]:
     """Parameters in which the findings of some metric differ; the others need not be printed."""
     values: dict[tuple[str, str], set[str]] = {}
-    for one in found:
-        for key, value in one.params.items():
-            if key not in _PAIR and not (key == "where" and "setting" in one.params):
-                values.setdefault((one.name, key), set()).add(str(value))
+    for finding in differences:
+        for key, value in finding.params.items():
+            if key not in _PAIR and not (key == "where" and "setting" in finding.params):
+                values.setdefault((finding.name, key), set()).add(str(value))
     return list(dict.fromkeys(key for (_, key), several in values.items() if len(several) > 1))
 
 
 def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
-    return [one for one in tested if is_beyond(one, alpha)]
+    return [finding for finding in tested if is_beyond(finding, alpha)]
 
 
 def _said(
@@ -151,23 +151,23 @@ def _said(
         return "no difference was tested"
     if not beyond:
         return f"no difference is beyond chance {rule}"
-    measures = list(dict.fromkeys(_measure(one, varied) for one in beyond))
+    measures = list(dict.fromkeys(_measure(finding, varied) for finding in beyond))
     more = f" and {len(measures) - _MOST_PAIRS} measures more" if len(measures) > _MOST_PAIRS else ""
     return f"beyond chance: {', '.join(measures[:_MOST_PAIRS])}{more} {rule}"
 
 
 def _print_differences(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
     alpha = float(run.manifest["alpha"])
-    found = [
+    differences = [
         finding
         for finding in run.findings.findings
         if finding.grouping == grouping and finding.reference is not None
     ]
-    tested = [one for one in found if one.p_adjusted is not None]
+    tested = [finding for finding in differences if finding.p_adjusted is not None]
     beyond = _beyond(tested, alpha)
-    if found:
+    if differences:
         console.print(_said(beyond, tested, alpha))
-    _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else found, numbers)
+    _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else differences, numbers)
 
 
 def _print_pairs(
@@ -177,37 +177,42 @@ def _print_pairs(
     table = Table(box=None, pad_edge=False)
     for name in ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj."):
         table.add_column(name, justify="left" if name in ("pair", "measure") else "right", no_wrap=True)
-    ordered = sorted(shown, key=lambda one: one.p_adjusted if one.p_adjusted is not None else 2.0)
-    for one in ordered[:_MOST_PAIRS]:
-        pair = f"{numbers[str(one.model)]} – {numbers[str(one.reference)]}"
-        table.add_row(pair, *_difference(one, varied))
+    ordered = sorted(shown, key=lambda finding: finding.p_adjusted if finding.p_adjusted is not None else 2.0)
+    for finding in ordered[:_MOST_PAIRS]:
+        pair = f"{numbers[str(finding.model)]} – {numbers[str(finding.reference)]}"
+        table.add_row(pair, *_difference(finding, varied))
     if shown:
         console.print(table)
-    if any(one.corrected is not None for one in ordered[:_MOST_PAIRS]):
+    if any(finding.corrected is not None for finding in ordered[:_MOST_PAIRS]):
         console.print("in brackets: the difference without noise, which interval and p are of")
-    for reason in dict.fromkeys(one.reason for one in shown if one.reason):
+    for reason in dict.fromkeys(finding.reason for finding in shown if finding.reason):
         console.print(f"  {clean(reason, 200)}")
     if len(shown) > _MOST_PAIRS:
         console.print(f"{len(shown) - _MOST_PAIRS} more stand in the report and findings.json (-o DIR)")
 
 
-def _difference(one: Finding, varied: Sequence[str]) -> tuple[str, ...]:
-    measure = _measure(one, varied)
-    if one.value is None:
+def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
+    measure = _measure(finding, varied)
+    if finding.value is None:
         return (measure, "–", "", "", "", "")
-    told = (span(one.interval), span(one.null), probability(one.p_value), probability(one.p_adjusted))
-    without_noise = "" if one.corrected is None else f" ({one.corrected:+z.3f})"
-    return (measure, f"{one.value:+z.3f}{without_noise}", *told)
+    cells = (
+        span(finding.interval),
+        span(finding.null),
+        probability(finding.p_value),
+        probability(finding.p_adjusted),
+    )
+    without_noise = "" if finding.corrected is None else f" ({finding.corrected:+z.3f})"
+    return (measure, f"{finding.value:+z.3f}{without_noise}", *cells)
 
 
-def _measure(one: Finding, varied: Sequence[str]) -> str:
+def _measure(finding: Finding, varied: Sequence[str]) -> str:
     """What the difference is of; where it is of answers, with grouping and what tells it from others."""
-    name = one.name.removesuffix("_difference")
-    if "unit" not in one.details:
+    name = finding.name.removesuffix("_difference")
+    if "unit" not in finding.details:
         return name
-    given = [one.params[key] for key in varied if key in one.params]
-    texts = ["/".join(map(str, value)) if isinstance(value, list) else str(value) for value in given]
-    return clean(" ".join([name, *([f"by {one.grouping}"] if one.by else []), *texts]), _LONG)
+    values = [finding.params[key] for key in varied if key in finding.params]
+    texts = ["/".join(map(str, value)) if isinstance(value, list) else str(value) for value in values]
+    return clean(" ".join([name, *([f"by {finding.grouping}"] if finding.by else []), *texts]), _LONG)
 
 
 def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
@@ -217,7 +222,7 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
     table = Table(box=None, pad_edge=False, title="rank stability", title_justify="left")
     table.add_column("", justify="right")
     levels = mev["mev"].unique(maintain_order=True).to_list()
-    table.add_column(f"rank by SkewSize at MEV {', '.join(f'{one:g}' for one in levels)}")
+    table.add_column(f"rank by SkewSize at MEV {', '.join(f'{level:g}' for level in levels)}")
     table.add_column("first in replicates: " + ", ".join(_MEASURES.values()))
     models = mev["model"].unique(maintain_order=True)
     among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
@@ -241,12 +246,12 @@ def _rank(rank: int | None, among: int, models: int) -> str:
 
 def _print_dropped(console: Console, findings: Sequence[Finding]) -> None:
     """Samples and rows left out of a pair, once each."""
-    told = {
+    losses = {
         (finding.model, finding.reference, lost.reason, lost.count): None
         for finding in findings
         for lost in finding.dropped
     }
-    for first, second, reason, count in list(told)[:_MOST_PAIRS]:
+    for first, second, reason, count in list(losses)[:_MOST_PAIRS]:
         console.print(
             f"left out of {clean(str(first))} – {clean(str(second))}: {count:,.0f} {clean(reason, 100)}"
         )
@@ -260,8 +265,8 @@ def _wide(values: pl.DataFrame) -> Table:
     for model in models:
         table.add_column(clean(model), justify="right")
     for (metric, by, params), own in values.group_by("metric", "by", "params", maintain_order=True):
-        told = {row["model"]: _cell(row) for row in own.iter_rows(named=True)}
+        cells = {row["model"]: _cell(row) for row in own.iter_rows(named=True)}
         where = f" by {by}" if by else ""
         more = "" if params == "{}" else f" {params}"
-        table.add_row(clean(f"{metric}{where}{more}", 90), *(told.get(model, "–") for model in models))
+        table.add_row(clean(f"{metric}{where}{more}", 90), *(cells.get(model, "–") for model in models))
     return table

@@ -137,11 +137,11 @@ def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
 
 def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
     """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
-    for line in about_intervals(list(filter(_shown, findings)), lambda one: one.name):
+    for line in about_intervals(list(filter(_shown, findings)), lambda finding: finding.name):
         console.print(f"  {line}")
-    for one in filter(_shown, findings):
-        if (standing := significance_of(one, alpha)).note:
-            console.print(f"  {one.name} is {standing.told()}")
+    for finding in filter(_shown, findings):
+        if (standing := significance_of(finding, alpha)).note:
+            console.print(f"  {finding.name} is {standing.told()}")
     large = [
         f"{finding.name} {finding.value:z.3f} (p {probability(p_shown(finding))})"
         for finding in findings
@@ -189,9 +189,9 @@ def _print_dropped(console: Console, run: Run) -> None:
     whole, items = has_settings(findings), lost_items(run)
     dropped: dict[tuple[str, str], set[float]] = {}
     for finding in findings:
-        for one in finding.dropped:
-            if "class:" not in one.reason:
-                dropped.setdefault(("" if whole else finding.grouping, one.reason), set()).add(one.count)
+        for lost in finding.dropped:
+            if "class:" not in lost.reason:
+                dropped.setdefault(("" if whole else finding.grouping, lost.reason), set()).add(lost.count)
     for (grouping, reason), counts in dropped.items():
         where = f" (by {escape(grouping)})" if grouping else ""
         count = items.get(reason, max(counts))

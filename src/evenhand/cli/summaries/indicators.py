@@ -94,8 +94,8 @@ def _undefined(findings: Sequence[Finding]) -> list[str]:
         if finding.value is None and finding.name in _NAMES:
             named.setdefault(finding.reason or "undefined", []).append(_what(finding))
     others = {finding.reason or "undefined" for finding in findings if finding.value is None} - named.keys()
-    told = [f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in named.items()]
-    return told + [f"– {clean(explain(reason), 200)}" for reason in sorted(others)]
+    lines = [f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in named.items()]
+    return lines + [f"– {clean(explain(reason), 200)}" for reason in sorted(others)]
 
 
 def _what(finding: Finding) -> str:
@@ -115,8 +115,8 @@ def _what(finding: Finding) -> str:
     }
     threshold = params.get("threshold")
     told_at = threshold or "association" in finding.name  # households count any sureness unless asked
-    told = f" at {threshold}" if isinstance(threshold, int | float) and told_at else ""
-    return clean(words[finding.name].rstrip() + told, 40)
+    suffix = f" at {threshold}" if isinstance(threshold, int | float) and told_at else ""
+    return clean(words[finding.name].rstrip() + suffix, 40)
 
 
 def _row_name(finding: Finding) -> str:

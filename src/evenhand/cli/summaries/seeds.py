@@ -18,8 +18,8 @@ _NUMBER = ".3f"
 
 def print_seeds(console: Console, run: Run) -> None:
     """Mean over seeds, their spread, and what samples do to one run, of every model with several seeds."""
-    found = [finding for finding in run.findings.findings if finding.name.endswith(_SPREAD)]
-    if not found:
+    spreads = [finding for finding in run.findings.findings if finding.name.endswith(_SPREAD)]
+    if not spreads:
         return
     table = Table(box=None, pad_edge=False, title="\nover seeds", title_justify="left")
     for title in (
@@ -31,22 +31,28 @@ def print_seeds(console: Console, run: Run) -> None:
         "sampling error of a run",
     ):
         table.add_column(title, justify="left" if title in ("model", "measure", "by") else "right")
-    for one in found[:_MOST]:
-        measure = one.name.removesuffix(_SPREAD)
-        table.add_row(clean(str(one.model)), clean(measure), clean(one.grouping), *_spread(one))
+    for finding in spreads[:_MOST]:
+        measure = finding.name.removesuffix(_SPREAD)
+        table.add_row(clean(str(finding.model)), clean(measure), clean(finding.grouping), *_spread(finding))
     console.print(table)
-    if len(found) > _MOST:
-        console.print(f"{len(found) - _MOST} more stand in the report and findings.json (-o DIR)")
+    if len(spreads) > _MOST:
+        console.print(f"{len(spreads) - _MOST} more stand in the report and findings.json (-o DIR)")
 
 
-def _spread(one: Finding) -> tuple[str, str, str]:
-    if one.value is None:
-        return "–", clean(str(one.reason), 60), "–"
-    told = {key: value for key, value in one.details.items() if isinstance(value, float)}
-    mean = f"{told['mean']:{_NUMBER}} \\[{told['mean_low']:{_NUMBER}}, {told['mean_high']:{_NUMBER}}]"
-    ends = f" \\[{one.interval.low:{_NUMBER}}, {one.interval.high:{_NUMBER}}]" if one.interval else ""
-    sampling = f"{told['sampling_error']:{_NUMBER}}" if "sampling_error" in told else "–"
-    return mean, f"{one.value:{_NUMBER}}{ends}", sampling
+def _spread(finding: Finding) -> tuple[str, str, str]:
+    if finding.value is None:
+        return "–", clean(str(finding.reason), 60), "–"
+    details = {key: value for key, value in finding.details.items() if isinstance(value, float)}
+    mean = (
+        f"{details['mean']:{_NUMBER}} \\[{details['mean_low']:{_NUMBER}}, {details['mean_high']:{_NUMBER}}]"
+    )
+    ends = (
+        f" \\[{finding.interval.low:{_NUMBER}}, {finding.interval.high:{_NUMBER}}]"
+        if finding.interval
+        else ""
+    )
+    sampling = f"{details['sampling_error']:{_NUMBER}}" if "sampling_error" in details else "–"
+    return mean, f"{finding.value:{_NUMBER}}{ends}", sampling
 
 
 def print_drift(console: Console, run: Run) -> None:

@@ -76,11 +76,11 @@ def _is_first(finding: Finding) -> bool:
 
 
 def _facets(finding: Finding) -> tuple[str, ...]:
-    told = [
+    facets = [
         _words(str(finding.params[name])) for name in _FACETS if name in finding.params and name != "subject"
     ]
     subject = finding.params.get("subject")
-    return (*told, f"gender of the {subject}") if subject is not None else tuple(told)
+    return (*facets, f"gender of the {subject}") if subject is not None else tuple(facets)
 
 
 def _table(findings: Sequence[Finding], alpha: float) -> Table:
@@ -90,8 +90,8 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
         name_shown = _MEANINGS.get(name, name)
-        for place, finding in enumerate(finding for finding in findings if finding.name == name):
-            table.add_row(name_shown if place == 0 else "", *_row(finding), verdict(finding, alpha))
+        for index, finding in enumerate(finding for finding in findings if finding.name == name):
+            table.add_row(name_shown if index == 0 else "", *_row(finding), verdict(finding, alpha))
     return table
 
 

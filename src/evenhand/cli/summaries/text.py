@@ -44,13 +44,13 @@ def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) 
         if finding.value is not None and finding.interval is not None
     ]
     unusual = [
-        f"{row(one).strip()} {level_text(interval.level)} %"
-        for one, interval in shown
+        f"{row(finding).strip()} {level_text(interval.level)} %"
+        for finding, interval in shown
         if abs(interval.level - USUAL) > 1e-9
     ]
-    spread = [row(one).strip() for one, interval in shown if interval.method.startswith("spread")]
+    spread = [row(finding).strip() for finding, interval in shown if interval.method.startswith("spread")]
     said = []
-    if any(one.corrected is not None for one, _ in shown):
+    if any(finding.corrected is not None for finding, _ in shown):
         said.append("An interval beside a corrected value is of that value")
     if unusual:
         said.append(f"Levels of intervals that are not at 95 %: {', '.join(unusual)}")

@@ -71,7 +71,7 @@ def findings_chart(findings: Sequence[Any]) -> altair.VConcatChart:
     for finding in findings:
         by_name.setdefault(finding.name, []).append(finding)
     panels = [
-        _panel([_line(_said(one, several), one) for one in alike], name, name, alike[0].fair_at)
+        _panel([_line(_said(finding, several), finding) for finding in alike], name, name, alike[0].fair_at)
         for name, alike in list(by_name.items())[:MOST_PANELS]
     ]
     left = [f"{len(by_name) - MOST_PANELS:,} more metrics"] if len(by_name) > MOST_PANELS else []
@@ -114,7 +114,7 @@ def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None)
 
     there = [line for line in lines if line["value"] is not None]
     drawn = harmless(_apart(there[:MOST_LINES]))
-    title, about, told = harmless([title, about, _notes(lines, there)])
+    title, about, subtitle = harmless([title, about, _notes(lines, there)])
     base = alt.Chart(alt.InlineData(values=drawn)).encode(
         y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
@@ -140,19 +140,19 @@ def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None)
     if fair_at is not None and drawn:
         fair = alt.Chart(alt.InlineData(values=[{"fair": fair_at}])).mark_rule(strokeDash=[4, 3], color=_INK)
         layers.append(fair.encode(x="fair:Q", tooltip=[alt.Tooltip("fair:Q", title="fair at")]))
-    head = alt.Title(title, subtitle=told, anchor="start", fontSize=12, fontWeight="bold")
+    head = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=12, fontWeight="bold")
     return alt.LayerChart(layer=layers, width=_WIDTH, title=head)
 
 
 def _apart(lines: Iterable[Line]) -> list[Line]:
     """Lines whose labels are the same, such as after cutting, are numbered: they do not share a place."""
     met: Counter[str] = Counter()
-    told = []
+    labelled = []
     for line in lines:
         met[line["label"]] += 1
         again = met[line["label"]]
-        told.append(line if again == 1 else {**line, "label": f"{line['label']} ({again})"})
-    return told
+        labelled.append(line if again == 1 else {**line, "label": f"{line['label']} ({again})"})
+    return labelled
 
 
 def _notes(lines: Sequence[Line], there: Sequence[Line]) -> list[str]:

@@ -34,8 +34,8 @@ def harmless(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace("</", "<\u2215").replace("<!", "<\ufe57")
     if isinstance(value, dict):
-        return {harmless(key): harmless(one) for key, one in value.items()}
-    return [harmless(one) for one in value] if isinstance(value, list) else value
+        return {harmless(key): harmless(entry) for key, entry in value.items()}
+    return [harmless(entry) for entry in value] if isinstance(value, list) else value
 
 
 def number(value: object) -> str:
@@ -70,7 +70,7 @@ def table(title: object, columns: Sequence[str], rows: Iterable[Sequence[str]], 
 def finding_html(finding: Any) -> str:
     """A ``Finding`` and its parts: the first row is the finding itself."""
     undefined = f": not estimable: {finding.reason}" if finding.value is None else ""
-    dropped = [f"left out, {one.reason}: {one.count:g}" for one in finding.dropped]
+    dropped = [f"left out, {lost.reason}: {lost.count:g}" for lost in finding.dropped]
     return table(
         f"{finding.metric}{undefined}",
         ["Part", *_COLUMNS],
@@ -92,7 +92,7 @@ def findings_html(findings: Any, title: object = "Findings") -> str:
 
 def run_title(manifest: Mapping[str, Any], folder: object) -> str:
     """The heading of a run: benchmark, model and folder; of one without these, its columns and rows."""
-    known = [one for one in (manifest.get("benchmark"), manifest.get("model"), folder) if one]
+    known = [text for text in (manifest.get("benchmark"), manifest.get("model"), folder) if text]
     if not known and manifest.get("prediction"):
         by = ", ".join(map(str, manifest.get("by") or []))
         known = [f"{manifest['prediction']} against {manifest.get('truth')}", *([f"by {by}"] if by else [])]

@@ -83,27 +83,27 @@ def visible(text: object) -> str:
         return f"{_SPACE * before}{visible(inside)}{_SPACE * after}"
     if shown.isascii() and shown.isprintable():
         return shown
-    return "".join(_sign(shown, place) for place in range(len(shown)))
+    return "".join(_sign(shown, index) for index in range(len(shown)))
 
 
-def _sign(text: str, place: int) -> str:
-    letter = text[place]
+def _sign(text: str, index: int) -> str:
+    letter = text[index]
     if letter in _SIGNS:
         return _SIGNS[letter]
     category = unicodedata.category(letter)
     if category == "Cs":
         return "\ufffd"
-    if (category in _UNSEEN or letter in _BLANK) and not _of_a_picture(text, place):
+    if (category in _UNSEEN or letter in _BLANK) and not _of_a_picture(text, index):
         return f"[U+{ord(letter):04X}]"
     return letter
 
 
-def _of_a_picture(text: str, place: int) -> bool:
+def _of_a_picture(text: str, index: int) -> bool:
     """Whether a joiner or selector stands where emoji have it."""
-    letter, before, after = text[place], text[max(place - 1, 0)], text[place + 1 : place + 2]
+    letter, before, after = text[index], text[max(index - 1, 0)], text[index + 1 : index + 2]
     if letter == _AS_PICTURE:
         keycap = before in _KEYCAPS and after == _KEYCAP
-        return place > 0 and (keycap or unicodedata.category(before) == "So")
+        return index > 0 and (keycap or unicodedata.category(before) == "So")
     drawn = before == _AS_PICTURE or unicodedata.category(before) in ("So", "Sk")
     return letter == _JOINER and drawn and after != "" and unicodedata.category(after) == "So"
 
@@ -156,9 +156,9 @@ def listing(items: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
-def plural(n: float, one: str, many: str | None = None) -> str:
+def plural(n: float, singular: str, many: str | None = None) -> str:
     """A count with its noun."""
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+    return f"{count(n)} {singular if n == 1 else many or singular + 's'}"
 
 
 def moment(text: object) -> str:

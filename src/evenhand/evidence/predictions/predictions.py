@@ -218,10 +218,10 @@ class Predictions:
         """
         key = (tuple(attributes), None if self.origin is None else sources.state_of(self.origin.files))
         if key not in self._counted:
-            made = self._relabelled(attributes)
+            result = self._relabelled(attributes)
             if not self._may_change:
-                self._counted[key] = made
-            return made
+                self._counted[key] = result
+            return result
         return self._counted[key]
 
     @property

@@ -34,11 +34,11 @@ def neighbour_information(
         from sklearn.feature_selection import mutual_info_classif
     except ImportError:
         raise MissingExtra("scikit-learn", "debias") from None
-    found = mutual_info_classif(
+    information = mutual_info_classif(
         np.asarray(vectors, dtype=np.float64),
         np.asarray(labels),
         discrete_features=False,
         n_neighbors=neighbours,
         random_state=seed,
     )
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(information, dtype=np.float64)

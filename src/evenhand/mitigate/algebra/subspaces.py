@@ -43,11 +43,11 @@ def set_means(vectors: Floats, codes: Ints, sets: int) -> Floats:
     return np.asarray(totals / np.bincount(codes, minlength=sets)[:, None])
 
 
-def removal_facts(removed: int, asked: int | None, possible: int) -> dict[str, Any]:
+def removal_facts(removed: int, requested: int | None, possible: int) -> dict[str, Any]:
     """``removed``, ``rank``, and a note where fewer directions exist than were asked for."""
     facts: dict[str, Any] = {"removed": removed, "rank": removed, "possible": possible}
-    if asked is not None and asked > removed:
-        facts["note"] = f"{asked} directions were to be removed, and {removed} are there"
+    if requested is not None and requested > removed:
+        facts["note"] = f"{requested} directions were to be removed, and {removed} are there"
     return facts
 
 

@@ -105,12 +105,12 @@ class ClipClip:
         if len(np.unique(codes)) < 2:
             raise InputError("clip_clip needs targets of at least two groups; give sets that differ")
         if self.estimator == "knn":
-            found = neighbour_information(vectors, codes, seed=seed)
+            information = neighbour_information(vectors, codes, seed=seed)
         else:
             estimate = binned_information if self.estimator == "binned" else smoothed_information
-            found = estimate(vectors, codes)
-        order = np.argsort(-found, kind="stable")
-        return ClippingOrder(tuple(order.tolist()), found[order], names, len(codes))
+            information = estimate(vectors, codes)
+        order = np.argsort(-information, kind="stable")
+        return ClippingOrder(tuple(order.tolist()), information[order], names, len(codes))
 
     def cut(self, order: ClippingOrder, remove: int | None = None) -> Mitigation:
         """The mitigation that leaves out the first dimensions of an order.
@@ -126,9 +126,9 @@ class ClipClip:
             ParameterError: More dimensions to remove than there are.
         """
         total = len(order.dimensions)
-        asked = self.remove if remove is None else remove
-        check_amount(asked, total)
-        count = total - round(KEPT * total) if asked is None else asked
+        amount = self.remove if remove is None else remove
+        check_amount(amount, total)
+        count = total - round(KEPT * total) if amount is None else amount
         gone = order.dimensions[:count]
         facts: dict[str, Any] = {
             "removed": count,
@@ -139,4 +139,4 @@ class ClipClip:
             "n": order.n,
             "cannot_promise": [ONE_BASIS],
         }
-        return Mitigation(self.name, asdict(self) | {"remove": asked}, kept_maps(total, gone), facts)
+        return Mitigation(self.name, asdict(self) | {"remove": amount}, kept_maps(total, gone), facts)

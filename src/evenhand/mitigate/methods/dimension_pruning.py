@@ -272,14 +272,14 @@ class Pruning:
             return np.ones(material.dimensions, dtype=bool), used
         vectors, labels, whose = _labelled(material)
         if how == "binned":
-            found = binned_information(vectors, labels)
+            information = binned_information(vectors, labels)
         else:
-            found = neighbour_information(vectors, labels, seed=seed)
+            information = neighbour_information(vectors, labels, seed=seed)
         if self.threshold is not None:
-            allowed, threshold = found < self.threshold, self.threshold
+            allowed, threshold = information < self.threshold, self.threshold
         else:
-            threshold = float(np.quantile(found, self.quantile))
-            allowed = found <= threshold  # many are exactly 0 by nearest neighbours
+            threshold = float(np.quantile(information, self.quantile))
+            allowed = information <= threshold  # many are exactly 0 by nearest neighbours
         return allowed, {"information": how, "threshold": threshold, "labels": whose}
 
 

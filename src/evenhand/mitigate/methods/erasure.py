@@ -109,9 +109,9 @@ def erasing(vectors: Floats, concept: Floats, *, shrinkage: bool) -> tuple[Float
     root = np.sqrt(np.where(there, strength, 0))
     inverse = np.divide(1, root, out=np.zeros_like(root), where=there)
     whitened = axes @ (inverse[:, None] * (axes.T @ shared))
-    found, sizes, _ = np.linalg.svd(whitened, full_matrices=False)
-    found = found[:, sizes > NEGLIGIBLE]
-    return (axes * root) @ (axes.T @ found), (found.T @ axes * inverse) @ axes.T
+    directions, sizes, _ = np.linalg.svd(whitened, full_matrices=False)
+    directions = directions[:, sizes > NEGLIGIBLE]
+    return (axes * root) @ (axes.T @ directions), (directions.T @ axes * inverse) @ axes.T
 
 
 def _shrunk(covariance: Floats, n: int) -> Floats:

@@ -49,9 +49,9 @@ def group_span(
     means = set_means(vectors, codes, len(names))
     spanning = vectors if basis == "items" else means
     possible = span(spanning - means.mean(axis=0) if centred else spanning)
-    found = possible[:remove]
-    check_something_left(len(found), material.dimensions, basis)
-    return found, len(possible)
+    directions = possible[:remove]
+    check_something_left(len(directions), material.dimensions, basis)
+    return directions, len(possible)
 
 
 @dataclass(frozen=True)

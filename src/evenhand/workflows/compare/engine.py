@@ -348,6 +348,6 @@ def assembled(
     said = [compared_run.manifest.get(WORDS) for compared_run in runs]
     manifest |= {WORDS: said[0]} if said[0] and all(words == said[0] for words in said) else {}
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
-    for one in runs:
-        compared = compared.with_cards(one.run.findings.cards)
+    for compared_run in runs:
+        compared = compared.with_cards(compared_run.run.findings.cards)
     return Run(compared, manifest, counts, tables)

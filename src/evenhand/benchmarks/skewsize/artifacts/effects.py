@@ -63,14 +63,14 @@ def _shown(view: RunSlice, options: Mapping[str, Any]) -> str:
 
 def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
-    told: list[str] = []
+    texts: list[str] = []
     tag = str(setting.parameters["colour"])
     known = {name for run in runs for name in tags_of(run)}
     if tag and tag not in known:
         raise UnknownName("tag of these runs", tag, known)
     for view in views(runs, setting, "skewsize/figure2"):
         options = chosen_options(view, setting)
-        told.append(_shown(view, options))
+        texts.append(_shown(view, options))
         colour = tags_of(view.run).get(tag, "not tagged") if tag else view.lead["panel"]
         rows += [{**row, "colour": colour} for row in _points(view, options)]
     if not tag and len({row["panel"] for row in rows}) == 1:
@@ -80,7 +80,7 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     notes = (
         "Higher SkewSize: strong effects are rarer; read it with the mean V of table 4.",
         "Intervals of SkewSize are descriptive: resampling adds noise to V, so that a value may lie outside.",
-        *dict.fromkeys(told),
+        *dict.fromkeys(texts),
     )
     columns = (*LEAD, "colour", "measure", "value", "left", "right_end", "skewsize", "low", "high", "n",
                "reason")  # fmt: skip
@@ -97,38 +97,38 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 def _points(view: RunSlice, options: Mapping[str, Any]) -> Iterator[Row]:
     """SkewSize of a run beside each measure of accuracy."""
-    found = view.effect("skewsize", **options)
-    y = {"skewsize": found.value, **ends(found)}
+    skewsize = view.effect("skewsize", **options)
+    y = {"skewsize": skewsize.value, **ends(skewsize)}
     extra = {"mode": "paper"} if view.mode == "paper" else {}
     how = {"mode": view.mode, "inference": options["inference"]}
     for words, (name, metric) in _ACCURACIES.items():
-        one = view.finding(name, {} if name == "accuracy" else extra, metric, how)
+        finding = view.finding(name, {} if name == "accuracy" else extra, metric, how)
         yield {
-            **view.lead, **y, "measure": words, "value": one.value, "n": one.n,
-            "left": one.interval.low if one.interval else None,
-            "right_end": one.interval.high if one.interval else None,
-            "reason": one.reason or found.reason,
+            **view.lead, **y, "measure": words, "value": finding.value, "n": finding.n,
+            "left": finding.interval.low if finding.interval else None,
+            "right_end": finding.interval.high if finding.interval else None,
+            "reason": finding.reason or skewsize.reason,
         }  # fmt: skip
 
 
 def _domainnet() -> Iterator[Row]:
     """The paper's ResNet-50 on DomainNet; its worst group follows from accuracy and gap."""
-    found = published.DOMAINNET
-    worst = found["accuracy"] - found["accuracy_gap"]
+    figures = published.DOMAINNET
+    worst = figures["accuracy"] - figures["accuracy_gap"]
     where = panel(_DOMAINNET, "domain")
-    for words, value in zip(_ACCURACIES, (found["accuracy"], worst, found["accuracy_gap"]), strict=True):
+    for words, value in zip(_ACCURACIES, (figures["accuracy"], worst, figures["accuracy_gap"]), strict=True):
         yield {
             "source": PAPER, "model": "ResNet-50", "benchmark": _DOMAINNET, "by": "domain", "panel": where,
-            "colour": where, "measure": words, "value": value, "skewsize": found["skewsize"],
+            "colour": where, "measure": words, "value": value, "skewsize": figures["skewsize"],
         }  # fmt: skip
 
 
 def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
-    told: list[str] = []
+    texts: list[str] = []
     for view in views(runs, setting, "skewsize/figure4"):
         options = chosen_options(view, setting)
-        told.append(_shown(view, options))
+        texts.append(_shown(view, options))
         parts = view.effect("skewsize", **options).parts
         bands = Counter(part.band or _UNDEFINED for part in parts)
         defined = len(parts) - bands[_UNDEFINED]
@@ -145,25 +145,25 @@ def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     notes = (
         f"Bands of V: {edges}. Undefined: classes without an effect size; none of them is taken for fair.",
         "A band says nothing of chance: see the null bands of table 3 and figure 6.",
-        *dict.fromkeys(told),
+        *dict.fromkeys(texts),
     )
     return Made(frame(rows, (*LEAD, "band", "n", "share", "share_of_defined", "classes", "reason")), notes)
 
 
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
-    told: list[str] = []
+    texts: list[str] = []
     eo = str(setting.parameters["eo"])
     for view in views(runs, setting, "skewsize/figure5"):
         options = chosen_options(view, setting)
-        told.append(_shown(view, options))
+        texts.append(_shown(view, options))
         classes = _class_rows(view, options, eo)
-        found = _correlations(classes)
-        v = {f"r_{row['measure']}": row["r"] for row in found} | {
-            f"p_{row['measure']}": row["p"] for row in found
+        correlations = _correlations(classes)
+        v = {f"r_{row['measure']}": row["r"] for row in correlations} | {
+            f"p_{row['measure']}": row["p"] for row in correlations
         }
         rows += [{**view.lead, "part": "classes", "facet": view.model, **row, **v} for row in classes]
-        rows += [{**view.lead, "part": "correlations", **row} for row in found]
+        rows += [{**view.lead, "part": "correlations", **row} for row in correlations]
     printed = [
         {"source": PAPER, "model": "ResNet-50", "benchmark": _DOMAINNET, "by": "domain",
          "panel": panel(_DOMAINNET, "domain"), "part": "correlations", "measure": measure, "r": r, "p": p}
@@ -174,7 +174,7 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
         "Up and to the right: right most of the time, and yet mistaken differently by group.",
         f"EO: {how} the ranges over groups of true and false positive rates (-p eo=avg|max|full).",
         "p of r: Student's t; Holm over the four. V and accuracy share their rows: r is a description.",
-        *dict.fromkeys(told),
+        *dict.fromkeys(texts),
     )
     columns = (*LEAD, "part", "facet", "class", "n", "accuracy", "gap", "V", "EO", "DP", "measure", "r",
                "low", "high", "p", "p_holm", "pairs", "r_accuracy", "p_accuracy", "reason")  # fmt: skip
@@ -186,7 +186,7 @@ def _class_rows(view: RunSlice, options: Mapping[str, Any], eo: str) -> list[Row
     mode = {"mode": view.mode, "inference": "none"}
     odds = _by_key(parity.equalized_odds(view.counts, by=view.by, eo=eo, seed=view.seed, **mode).parts)
     rates = _by_key(parity.demographic_parity(view.counts, by=view.by, seed=view.seed, **mode).parts)
-    found = view.effect("skewsize", **{**options, "inference": "none"})
+    effect = view.effect("skewsize", **{**options, "inference": "none"})
     return [
         {
             "class": str(part.key), "n": part.n, "V": part.value, "accuracy": part.details.get("accuracy"),
@@ -194,7 +194,7 @@ def _class_rows(view: RunSlice, options: Mapping[str, Any], eo: str) -> list[Row
             "EO": None if part.details.get("accuracy_gap") is None else odds.get(str(part.key)),
             "DP": rates.get(str(part.key)), "reason": part.reason,
         }
-        for part in found.parts
+        for part in effect.parts
     ]  # fmt: skip
 
 
@@ -207,15 +207,16 @@ def _correlations(classes: Sequence[Row]) -> list[Row]:
     v = _column(classes, "V")
     rows: list[Row] = []
     for measure in published.FIGURE5:
-        found = pearson(v, _column(classes, measure))
-        ends_of_r = fisher_interval(found.value, found.n) if not found.reason else None
+        correlation = pearson(v, _column(classes, measure))
+        ends_of_r = fisher_interval(correlation.value, correlation.n) if not correlation.reason else None
         rows.append({
-            "measure": measure, "r": _known(found.value), "p": _known(found.p_value), "pairs": found.n,
+            "measure": measure, "r": _known(correlation.value), "p": _known(correlation.p_value),
+            "pairs": correlation.n,
             "low": ends_of_r[0] if ends_of_r else None, "high": ends_of_r[1] if ends_of_r else None,
-            "reason": found.reason or None,
+            "reason": correlation.reason or None,
         })  # fmt: skip
     p = np.array([np.nan if row["p"] is None else row["p"] for row in rows])
-    return [{**row, "p_holm": _known(one)} for row, one in zip(rows, adjust(p, "holm"), strict=True)]
+    return [{**row, "p_holm": _known(p_holm)} for row, p_holm in zip(rows, adjust(p, "holm"), strict=True)]
 
 
 def _column(rows: Sequence[Row], name: str) -> Floats:
@@ -228,23 +229,23 @@ def _known(value: float) -> float | None:
 
 def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
-    told: list[str] = []
+    texts: list[str] = []
     for view in views(runs, setting, "skewsize/figure6"):
         options = chosen_options(view, setting)
-        told.append(_shown(view, options))
-        found = view.effect("skewsize", **{**options, "inference": "none"})
+        texts.append(_shown(view, options))
+        effect = view.effect("skewsize", **{**options, "inference": "none"})
         rows += [
             {**view.lead, "series": _OBSERVED, "class": str(part.key), "n": part.n, "V": part.value,
-             "skewsize": found.value, "reason": part.reason}
-            for part in found.parts
+             "skewsize": effect.value, "reason": part.reason}
+            for part in effect.parts
         ]  # fmt: skip
         if setting.parameters["chance"] == "yes" and view.own("inference") != "none":
-            rows += _by_chance(view, options, found)
+            rows += _by_chance(view, options, effect)
     notes = (
         "Each class counts once. Curves are smoothed: read few classes with care.",
         f"By chance: {_DRAWS} values of each class's own null distribution, in which groups are exchanged "
         "within the class.",
-        *dict.fromkeys(told),
+        *dict.fromkeys(texts),
     )
     chance = any(row["series"] == _CHANCE for row in rows)
     shown = notes if chance else (notes[0], *notes[2:])
@@ -261,20 +262,20 @@ def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows, columns), shown, (figure,))
 
 
-def _by_chance(view: RunSlice, options: Mapping[str, Any], found: Finding) -> Iterator[Row]:
+def _by_chance(view: RunSlice, options: Mapping[str, Any], effect: Finding) -> Iterator[Row]:
     """Evenly spaced quantiles of each class's null distribution."""
     bound = EffectOptions.make("separation", {**options, "inference": "auto"})
     null = class_effects(view.prepared, bound).null
     if null is None:
         return
     at = (np.arange(_DRAWS) + 0.5) / _DRAWS
-    for place, part in enumerate(found.parts):
-        draws = null.draws[:, place]
+    for index, part in enumerate(effect.parts):
+        draws = null.draws[:, index]
         if part.value is not None and np.isfinite(draws).all():
             for value in np.quantile(draws, at).tolist():
                 yield {
                     **view.lead, "series": _CHANCE, "class": str(part.key), "n": part.n, "V": value,
-                    "skewsize": found.value,
+                    "skewsize": effect.value,
                 }  # fmt: skip
 
 

@@ -48,22 +48,22 @@ _SIGNS = (
 
 
 def _figure1(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    found = views(runs, setting, "skewsize/figure1")
-    options = [{**chosen_options(view, setting), "inference": "none"} for view in found]
-    keys = _chosen_classes(found, options, str(setting.parameters["classes"]))
+    slices = views(runs, setting, "skewsize/figure1")
+    options = [{**chosen_options(view, setting), "inference": "none"} for view in slices]
+    keys = _chosen_classes(slices, options, str(setting.parameters["classes"]))
     top = max(1, int(setting.parameters["top"]))
-    short = [f"M{place}" for place in range(1, len(found) + 1)]
-    rows = [row for key in keys for row in _bars(found, short, key, top)]
-    rows += _metric_rows(found, options, short, keys)
-    rows += _printed(keys) if len(found) == len(published.FIGURE1_MODELS) else []
-    settings = [view.told(one) for view, one in zip(found, options, strict=True)]
-    names = "; ".join(f"{name}: {view.model}" for name, view in zip(short, found, strict=True))
+    short = [f"M{number}" for number in range(1, len(slices) + 1)]
+    rows = [row for key in keys for row in _bars(slices, short, key, top)]
+    rows += _metric_rows(slices, options, short, keys)
+    rows += _printed(keys) if len(slices) == len(published.FIGURE1_MODELS) else []
+    settings = [view.told(view_options) for view, view_options in zip(slices, options, strict=True)]
+    names = "; ".join(f"{name}: {view.model}" for name, view in zip(short, slices, strict=True))
     notes = (
         f"{names}. Effect sizes over {', '.join(dict.fromkeys(settings))}.",
         f"V of “{_ALL}”: the mean over the classes shown. {_SIGNS}",
         *(
             ["M2 − M1 has no interval here; for one type: evenhand compare RUN RUN"]
-            if len(found) == 2
+            if len(slices) == 2
             else []
         ),
     )
@@ -72,18 +72,18 @@ def _figure1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows, columns), notes)
 
 
-def _chosen_classes(found: Sequence[RunSlice], options: Sequence[dict[str, Any]], text: str) -> list[str]:
+def _chosen_classes(slices: Sequence[RunSlice], options: Sequence[dict[str, Any]], text: str) -> list[str]:
     """The classes asked for; else where V differs most between the first and the last run, or one run's."""
-    wanted = chosen_names(text, {key: key for view in found for key in _keys(view)}, "class of these runs")
+    wanted = chosen_names(text, {key: key for view in slices for key in _keys(view)}, "class of these runs")
     if wanted:
         return wanted
-    if len(found) > 1:
-        first, last = (_effects(found[place], options[place]) for place in (0, -1))
+    if len(slices) > 1:
+        first, last = (_effects(slices[index], options[index]) for index in (0, -1))
         both = [key for key in first if key in last]
         both.sort(key=lambda key: (-abs(first[key] - last[key]), key))
         if both:
             return both[:_SHOWN]
-    for view in found:
+    for view in slices:
         table = prediction_differences(view.counts, by=view.by, classes=_SHOWN, seed=view.seed)
         if len(table):
             return list(dict.fromkeys(table["truth"].to_list()))
@@ -101,9 +101,9 @@ def _effects(view: RunSlice, options: Mapping[str, Any]) -> dict[str, float]:
     return {str(part.key): part.value for part in parts if part.value is not None}
 
 
-def _bars(found: Sequence[RunSlice], short: Sequence[str], key: str, top: int) -> Iterator[Row]:
+def _bars(slices: Sequence[RunSlice], short: Sequence[str], key: str, top: int) -> Iterator[Row]:
     """How often a class is taken for what, in each run and group; alike labels for all runs."""
-    tables = [_table(view, key) for view in found]
+    tables = [_table(view, key) for view in slices]
     totals: dict[str, float] = {}
     for table in tables:
         for own in table.values():
@@ -113,8 +113,8 @@ def _bars(found: Sequence[RunSlice], short: Sequence[str], key: str, top: int) -
     names = [*most, _OTHERS] if len(totals) > len(most) else most
     groups = list(dict.fromkeys(group for table in tables for group in table))
     if len(groups) > _MOST_GROUPS:
-        groups = list(_pair(next(v for v, t in zip(found[::-1], tables[::-1], strict=True) if t), key)[:2])
-    for view, name_of_run, table in zip(found, short, tables, strict=True):
+        groups = list(_pair(next(v for v, t in zip(slices[::-1], tables[::-1], strict=True) if t), key)[:2])
+    for view, name_of_run, table in zip(slices, short, tables, strict=True):
         lead = {**view.lead, "part": "counts", "column": name_of_run, "class": key}
         if not table:
             yield {**lead, "reason": _ABSENT}
@@ -131,12 +131,19 @@ def _bars(found: Sequence[RunSlice], short: Sequence[str], key: str, top: int) -
 def _table(view: RunSlice, key: str) -> dict[str, dict[str, float]]:
     """Group to predicted label to rows, of one class."""
     grouped = view.prepared.grouped
-    cells = next((one for one in view.prepared.classes if grouped.label_key(one.label) == key), None)
-    found: dict[str, dict[str, float]] = {}
+    cells = next(
+        (
+            class_counts
+            for class_counts in view.prepared.classes
+            if grouped.label_key(class_counts.label) == key
+        ),
+        None,
+    )
+    table: dict[str, dict[str, float]] = {}
     if cells is not None:
         for group, label, n in zip(cells.group.tolist(), cells.prediction.tolist(), cells.n, strict=True):
-            found.setdefault(_group(view, group), {})[grouped.label_key(label)] = float(n)
-    return found
+            table.setdefault(_group(view, group), {})[grouped.label_key(label)] = float(n)
+    return table
 
 
 def _group(view: RunSlice, code: int) -> str:
@@ -146,27 +153,29 @@ def _group(view: RunSlice, code: int) -> str:
 
 def _only(counts: Counts, keys: Sequence[str]) -> Counts:
     """The rows of some classes."""
-    levels = [place for place, level in enumerate(counts.axis("truth").levels) if str(level) in keys]
+    levels = [index for index, level in enumerate(counts.axis("truth").levels) if str(level) in keys]
     keep = np.isin(counts.codes_of("truth"), levels)
     return counts.only(keep)
 
 
 def _metric_rows(
-    found: Sequence[RunSlice], options: Sequence[dict[str, Any]], short: Sequence[str], keys: Sequence[str]
+    slices: Sequence[RunSlice], options: Sequence[dict[str, Any]], short: Sequence[str], keys: Sequence[str]
 ) -> Iterator[Row]:
     """Each measure of each class and of all, for every run, and what the second has more than the first."""
     for name, classes in [*((key, [key]) for key in keys), (_ALL, list(keys))]:
-        measured = [_measures(view, classes, one) for view, one in zip(found, options, strict=True)]
+        measured = [
+            _measures(view, classes, view_options) for view, view_options in zip(slices, options, strict=True)
+        ]
         for measure in measured[0]:
             values = [each[measure] for each in measured]
             lead = {"part": "metrics", "class": name, "measure": measure}
-            for view, run, value in zip(found, short, values, strict=True):
+            for view, run, value in zip(slices, short, values, strict=True):
                 yield {**view.lead, **lead, "heading": f"{name}: {run}", "column": run, "value": value,
                        "reason": _why(value, len(classes), measure)}  # fmt: skip
-            if len(found) == 2:
+            if len(slices) == 2:
                 first, second = values
                 more = None if first is None or second is None else second - first
-                yield {**found[0].lead, **lead, "model": None, "heading": f"{name}: M2 − M1",
+                yield {**slices[0].lead, **lead, "model": None, "heading": f"{name}: M2 − M1",
                        "column": "M2 − M1", "value": more,
                        "reason": _why(more, len(classes), measure)}  # fmt: skip
 
@@ -213,24 +222,26 @@ def _printed(keys: Sequence[str]) -> Iterator[Row]:
 
 
 def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    given = setting.parameters
-    found = views(runs, setting, "skewsize/figure3")
-    key, pair = _class_and_pair(found, str(given["class"]), str(given["groups"]))
+    params = setting.parameters
+    slices = views(runs, setting, "skewsize/figure3")
+    key, pair = _class_and_pair(slices, str(params["class"]), str(params["groups"]))
     rows: list[Row] = []
     notes: list[str] = []
-    for view in found:
+    for view in slices:
         effect = _effects(view, {**chosen_options(view, setting), "inference": "none"}).get(key)
         table = _table(view, key)
         right = sum(group.get(key, 0.0) for group in table.values())
         n = sum(sum(group.values()) for group in table.values())
-        told = f"accuracy {right / n:.1%}, V {effect:.3f}" if effect is not None and n else "no effect size"
-        notes.append(f"{view.model}: “{key}” has {told} over {len(table)} groups.")
+        text = f"accuracy {right / n:.1%}, V {effect:.3f}" if effect is not None and n else "no effect size"
+        notes.append(f"{view.model}: “{key}” has {text} over {len(table)} groups.")
         for group in pair:
-            rows += _most(view, key, group, table.get(group, {}), int(given["top"]))
+            rows += _most(view, key, group, table.get(group, {}), int(params["top"]))
     notes.append(_HOW_CHOSEN)
-    if given["images"] == "no":
+    if params["images"] == "no":
         return Made(frame(rows, _COLUMNS), tuple(notes), (_likely(rows),))
-    copies = [row for view in found for row in picture_rows(view, rows, int(given["of_each"]), setting.data)]
+    copies = [
+        row for view in slices for row in picture_rows(view, rows, int(params["of_each"]), setting.data)
+    ]
     notes.append("The file holds small copies of images: pass it on only where the images may be passed on.")
     columns = (*_COLUMNS, "heading", "sample", "picture")
     return Made(frame([*rows, *copies], columns), tuple(notes), (_likely(rows), _PICTURES))
@@ -246,9 +257,9 @@ _COLUMNS = (*LEAD, "part", "class", "group", "prediction", "right", "rank", "n",
             "group_accuracy", "reason")  # fmt: skip
 
 
-def _class_and_pair(found: Sequence[RunSlice], name: str, groups: str) -> tuple[str, tuple[str, ...]]:
+def _class_and_pair(slices: Sequence[RunSlice], name: str, groups: str) -> tuple[str, tuple[str, ...]]:
     """The class and the two groups, chosen in the first run where they are not given."""
-    view = found[0]
+    view = slices[0]
     named = chosen_names(name, {key: key for key in _keys(view)}, "class of this run")
     if len(named) > 1:
         raise ParameterError(f"-p class={name!r} names {len(named)} classes; this figure shows one")
@@ -279,7 +290,7 @@ def _most(view: RunSlice, key: str, group: str, own: Mapping[str, float], top: i
     lead = {**view.lead, "part": "predictions", "class": key, "group": group, "group_n": size}
     if not size:
         yield {**lead, "reason": _ABSENT}
-    for rank, name in enumerate(sorted(own, key=lambda one: (-own[one], one))[: max(1, top)], 1):
+    for rank, name in enumerate(sorted(own, key=lambda label: (-own[label], label))[: max(1, top)], 1):
         yield {
             **lead, "prediction": name, "right": "right" if name == key else "wrong", "rank": rank,
             "n": own[name], "share": own[name] / size, "group_accuracy": own.get(key, 0.0) / size,

@@ -33,16 +33,16 @@ def picture_rows(view: RunSlice, rows: Sequence[Row], of_each: int, data: Path |
         InputError: The run keeps no annotations or answers, or no image is where they say.
     """
     table = _samples(view)
-    found: list[Row] = []
+    pictures: list[Row] = []
     for row in rows:
         if row["model"] == view.model and row.get("prediction") is not None:
-            found += _of_prediction(view, table, row, of_each, data)
-    if not any(row.get("picture") for row in found):
+            pictures += _of_prediction(view, table, row, of_each, data)
+    if not any(row.get("picture") for row in pictures):
         raise InputError(
             "skewsize/figure3: no image is where the run's annotations say; add --data FOLDER, where their "
             "paths begin, or leave out -p images=yes"
         )
-    return found
+    return pictures
 
 
 def _samples(view: RunSlice) -> pl.DataFrame:
@@ -82,14 +82,20 @@ def _of_prediction(
     # a benchmark may write predictions in the spelling of its truths
     same = pl.col("prediction").str.to_lowercase() == str(row["prediction"]).lower()
     mine = table.filter((pl.col("truth") == row["class"]) & (group == row["group"]) & same)
-    for sample, place in mine.sort("sample").select("sample", "place").head(of_each).iter_rows():
+    for sample, image_path in mine.sort("sample").select("sample", "place").head(of_each).iter_rows():
         heading = f"{row['class']}, {row['group']} ({view.model})"
-        yield {**row, "part": "pictures", "sample": sample, "heading": heading, **_copy(str(place), data)}
+        yield {
+            **row,
+            "part": "pictures",
+            "sample": sample,
+            "heading": heading,
+            **_copy(str(image_path), data),
+        }
 
 
-def _copy(place: str, data: Path | None) -> Row:
+def _copy(image_path: str, data: Path | None) -> Row:
     folder = data if data is None or data.is_dir() else data.parent
-    path = Path(place) if folder is None else folder / place
+    path = Path(image_path) if folder is None else folder / image_path
     try:
         return {"picture": thumbnail(ImageFiles([path]).load(0), 96)}
     except UnreadableImage as problem:

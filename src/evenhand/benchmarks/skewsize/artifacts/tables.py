@@ -59,13 +59,13 @@ _UNSTATED = "Which setting the paper's sports column has is not said."
 
 def _measured(view: RunSlice, options: Mapping[str, Any], *, words: bool = False) -> Row:
     """SkewSize with what must stand beside it, at one setting."""
-    found = view.effect("skewsize", **options)
+    effect = view.effect("skewsize", **options)
     answers = view.answers if words else ""
-    reasons = [part.reason for part in found.parts]
+    reasons = [part.reason for part in effect.parts]
     return {
-        **view.lead, **ends(found), "setting": in_words(options, answers), "answers": answers or None,
+        **view.lead, **ends(effect), "setting": in_words(options, answers), "answers": answers or None,
         "mev": options["mev"], "mev_rule": options["mev_rule"] if options["mev"] else None,
-        "skewsize": found.value, "n": found.n, "classes": len(reasons),
+        "skewsize": effect.value, "n": effect.n, "classes": len(reasons),
         "classes_used": reasons.count(None), "classes_lost": reasons.count("below_minimum_expected"),
         **{name: _plain(view, name, options) for name in _SIZES},
     }  # fmt: skip
@@ -118,8 +118,8 @@ def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame([*printed, *rows], columns), tuple(notes))
 
 
-def _classes(view: RunSlice, found: Finding) -> Iterator[Row]:
-    for part in found.parts:
+def _classes(view: RunSlice, effect: Finding) -> Iterator[Row]:
+    for part in effect.parts:
         yield {
             **view.lead, "class": str(part.key), "n": part.n, "accuracy": part.details.get("accuracy"),
             "accuracy_gap": part.details.get("accuracy_gap"), "effect_size": part.value,
@@ -144,8 +144,8 @@ def _only(rows: list[Row], text: str) -> list[Row]:
     if not order:
         return rows
     models = list(dict.fromkeys(row["model"] for row in rows))
-    kept = [row for row in rows if row["class"] in order]
-    return sorted(kept, key=lambda row: (models.index(row["model"]), order.index(row["class"])))
+    selected = [row for row in rows if row["class"] in order]
+    return sorted(selected, key=lambda row: (models.index(row["model"]), order.index(row["class"])))
 
 
 def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
@@ -196,14 +196,14 @@ def _table6(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    given = setting.parameters
-    levels = [expected_value(text.strip()) for text in str(given["mev"]).split(",") if text.strip()]
+    params = setting.parameters
+    levels = [expected_value(text.strip()) for text in str(params["mev"]).split(",") if text.strip()]
     if not levels:
         raise ParameterError("-p mev is empty; give one or more numbers, such as 2,3,4,5,6")
     rows: list[Row] = []
     for mev, values in published.TABLE7.items():
         rows += _paper("occupations", values, "as published", mev=mev)
-    rule, inference = str(given["mev_rule"]), str(given["inference"])
+    rule, inference = str(params["mev_rule"]), str(params["inference"])
     for view in views(runs, setting, "skewsize/table7"):
         rows += [_measured(view, view.options(level, rule, inference)) for level in levels]
     for row in rows:

@@ -120,9 +120,9 @@ class RunSlice:
         chosen = expected_value(mev) if mev != "" else float(self.own("mev") or 0.0)
         how = rule or str(self.own("mev_rule") or "min")
         rare = str(self.own("rare") or "drop")
-        found = {"mode": self.mode, "mev": chosen, "mev_rule": how, "rare": rare, "inference": inference}
-        EffectOptions.make("separation", found)
-        return found
+        values = {"mode": self.mode, "mev": chosen, "mev_rule": how, "rare": rare, "inference": inference}
+        EffectOptions.make("separation", values)
+        return values
 
     def told(self, options: Mapping[str, Any]) -> str:
         """How effect sizes were measured, and whether of raw answers."""
@@ -148,7 +148,7 @@ class RunSlice:
             metric: Called with the counts where the run has none.
             options: For the metric.
         """
-        key = (name, *sorted((one, str(value)) for one, value in options.items()))
+        key = (name, *sorted((option, str(value)) for option, value in options.items()))
         if key not in self.memo:
             wanted = {**params, **({"answers": RAW} if self.answers == RAW else {})}
             own = (
@@ -156,8 +156,8 @@ class RunSlice:
                 for finding in self.run.findings.findings
                 if finding.name == name and tuple(finding.by) == self.by and finding.params == wanted
             )
-            found = next(own, None)
-            self.memo[key] = found or metric(self.counts, by=self.by, seed=self.seed, **options)
+            saved = next(own, None)
+            self.memo[key] = saved or metric(self.counts, by=self.by, seed=self.seed, **options)
         return self.memo[key]
 
 
@@ -181,14 +181,14 @@ def views(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ru
         InputError: A run without such counts.
         UnknownName: No run has the grouping, or none has the tag.
     """
-    given = setting.parameters
-    which = str(given.get("answers", NORMALISED))
-    found = []
-    for model, run in _ordered(named([_with_model(run) for run in runs]), str(given.get("order", ""))):
+    params = setting.parameters
+    which = str(params.get("answers", NORMALISED))
+    slices = []
+    for model, run in _ordered(named([_with_model(run) for run in runs]), str(params.get("order", ""))):
         counts = _counts(run, which, artifact)
-        by = _grouping(run, counts, str(given.get("by", "")), artifact)
-        found.append(RunSlice(model, run, by, counts, which, setting.seed))
-    return found
+        by = _grouping(run, counts, str(params.get("by", "")), artifact)
+        slices.append(RunSlice(model, run, by, counts, which, setting.seed))
+    return slices
 
 
 def has_raw(run: RunFolder) -> bool:
@@ -284,25 +284,25 @@ def chosen_names(text: str, known: Mapping[str, str], what: str) -> list[str]:
     folds: dict[str, list[str]] = {}
     for name in known:
         folds.setdefault(name.casefold(), []).append(name)
-    found: list[str] = []
+    names: list[str] = []
     pieces = text.split(",")
     while pieces:
         reads = [",".join(pieces[:size]).strip() for size in range(len(pieces), 0, -1)]
         fits = [[read] if read in known else folds.get(read.casefold(), []) for read in reads]
-        place = next((place for place, fit in enumerate(fits) if len(fit) == 1), len(reads) - 1)
-        if len(fits[place]) == 1:
-            found.append(known[fits[place][0]])
-        elif reads[place]:
-            raise UnknownName(what, reads[place], known)
-        del pieces[: len(reads) - place]
-    return list(dict.fromkeys(found))
+        index = next((index for index, fit in enumerate(fits) if len(fit) == 1), len(reads) - 1)
+        if len(fits[index]) == 1:
+            names.append(known[fits[index][0]])
+        elif reads[index]:
+            raise UnknownName(what, reads[index], known)
+        del pieces[: len(reads) - index]
+    return list(dict.fromkeys(names))
 
 
 def chosen_options(view: RunSlice, setting: Setting) -> dict[str, Any]:
     """``RunSlice.options`` with what the user gave as ``mev``, ``mev_rule`` and ``inference``."""
-    given = setting.parameters
+    params = setting.parameters
     return view.options(
-        str(given.get("mev", "")), str(given.get("mev_rule", "")), str(given.get("inference", "auto"))
+        str(params.get("mev", "")), str(params.get("mev_rule", "")), str(params.get("inference", "auto"))
     )
 
 

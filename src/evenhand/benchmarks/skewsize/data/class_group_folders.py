@@ -45,8 +45,8 @@ def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str =
     classes = classes_by_folder(definition)
     listed = unwrapped(list_files(folder), {**groups, **classes})
     dropped = Counter(listed.passed)
-    parts = [place.split("/") for place in listed.images]
-    deep = [place for place in parts if len(place) > 2]
+    parts = [path.split("/") for path in listed.images]
+    deep = [path for path in parts if len(path) > 2]
     dropped[NO_CELL] += len(parts) - len(deep)
     level = _group_level(deep, groups, classes)
     if deep and level is None:
@@ -59,9 +59,9 @@ def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str =
     level = 1 if level is None else level
     table = pl.DataFrame(
         {
-            "sample": ["/".join(place) for place in deep],
-            "truth": _named([place[1 - level] for place in deep], classes),
-            definition.attribute: _named([place[level] for place in deep], groups),
+            "sample": ["/".join(path) for path in deep],
+            "truth": _named([path[1 - level] for path in deep], classes),
+            definition.attribute: _named([path[level] for path in deep], groups),
         },
         schema={"sample": pl.String, "truth": pl.String, definition.attribute: pl.String},
     )
@@ -88,9 +88,9 @@ def _group_level(
     """Which of two levels of folders is of groups, by the names on both; None where none is known."""
     fits = Counter(
         level
-        for place in places
+        for path in places
         for level in (0, 1)
-        for name, known in ((place[level], groups), (place[1 - level], classes))
+        for name, known in ((path[level], groups), (path[1 - level], classes))
         if plain_name(name) in known
     )
     return None if not fits else 0 if fits[0] > fits[1] else 1
@@ -106,11 +106,11 @@ def unwrapped(listed: Listing, names: Container[str]) -> Listing:
     Returns:
         The same; or what lies in the only folder that has no such name, if two levels in it do.
     """
-    folders = [place.split("/")[:-1] for place in listed.images]
+    folders = [path.split("/")[:-1] for path in listed.images]
     ends = zip(min(folders, default=[]), max(folders, default=[]), strict=False)
     shared = takewhile(lambda pair: pair[0] == pair[1] and plain_name(pair[0]) not in names, ends)
     around = [name for name, _ in shared]
-    pairs = [place[len(around) :][:2] for place in folders]
+    pairs = [path[len(around) :][:2] for path in folders]
     named = [pair for pair in pairs if len(pair) == 2 and all(plain_name(name) in names for name in pair)]
     if not around or not named:
         return listed
@@ -119,9 +119,9 @@ def unwrapped(listed: Listing, names: Container[str]) -> Listing:
 
 def classes_by_folder(definition: GenerationDefinition) -> dict[str, str]:
     """What folders of a class may be called, plain, and the class."""
-    named = {plain_name(one.name): one.name for one in definition.classes}
-    texts = {plain_name(one.text): one.name for one in definition.classes}
-    ids = {one.wordnet_id: one.name for one in definition.classes if one.wordnet_id}
+    named = {plain_name(klass.name): klass.name for klass in definition.classes}
+    texts = {plain_name(klass.text): klass.name for klass in definition.classes}
+    ids = {klass.wordnet_id: klass.name for klass in definition.classes if klass.wordnet_id}
     return {**texts, **named, **ids}
 
 
@@ -132,5 +132,5 @@ def plain_name(name: str) -> str:
 
 def _named(folders: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """As the definition spells them; what it does not have stays as it is."""
-    found = {folder: names.get(plain_name(folder), folder) for folder in set(folders)}
-    return [found[folder] for folder in folders]
+    names_by_folder = {folder: names.get(plain_name(folder), folder) for folder in set(folders)}
+    return [names_by_folder[folder] for folder in folders]

@@ -76,11 +76,11 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     origin = [name for name in _ORIGIN if name in table.columns and name != attribute]
     annotations = table.select("sample", "truth", attribute, "image", *origin, FLAGGED)
     images = files_below(folder, table["image"].to_list())
-    told = {note: count for note, count in notes.items() if count}
+    counted = {note: count for note, count in notes.items() if count}
     about: dict[str, Any] = {"layout": "generated", "annotated_by": {attribute: PROMPT}}
     if "model" in origin:
         about["generator"] = sorted(set(annotations["model"].cast(pl.String).drop_nulls().to_list()))
-    return from_definition(definition, annotations, images, +dropped, told, about)
+    return from_definition(definition, annotations, images, +dropped, counted, about)
 
 
 def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -> Counter[str]:
@@ -92,12 +92,12 @@ def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -
     wanted = len(definition.classes) * definition.images_per_cell
     try:
         refused = json.loads(path.read_text(encoding="utf-8")).get("refused", [])
-        rows = [(str(one["reason"]), str(one["group"]), int(one["count"])) for one in refused]
+        rows = [(str(refusal["reason"]), str(refusal["group"]), int(refusal["count"])) for refusal in refused]
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise InputError(f"{str(path)!r} is not as evenhand wrote it: {one_line(problem)}") from None
     left = dict.fromkeys((group.name for group in definition.groups), wanted)
-    for group, made in table[definition.attribute].value_counts().iter_rows():
-        left[group] = left.get(group, 0) - made
+    for group, n_images in table[definition.attribute].value_counts().iter_rows():
+        left[group] = left.get(group, 0) - n_images
     for reason, group, count in rows:
         lost[f"image refused for group {group} ({reason})"] += count
         left[group] = left.get(group, 0) - count
@@ -107,18 +107,18 @@ def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -
 
 def _flagged(table: pl.DataFrame) -> pl.Series:
     """``yes`` or ``no`` for each row."""
-    found = pl.Series([False] * len(table), dtype=pl.Boolean)
+    is_flagged = pl.Series([False] * len(table), dtype=pl.Boolean)
     if "flags" in table.columns and isinstance(table.schema["flags"], pl.List):
-        found = found | (table["flags"].list.len().fill_null(0) > 0)
+        is_flagged = is_flagged | (table["flags"].list.len().fill_null(0) > 0)
     if table.schema.get("flagged_by_model") == pl.Boolean:
-        found = found | table["flagged_by_model"].fill_null(False)
-    return found.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
+        is_flagged = is_flagged | table["flagged_by_model"].fill_null(False)
+    return is_flagged.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
 
 
 def _kept(table: pl.DataFrame, dropped: Counter[str], attribute: str) -> pl.DataFrame:
     """Rows that are whole, stay in the folder and come once."""
     whole = pl.all_horizontal(pl.col("sample", "image", "truth", attribute).str.len_bytes().fill_null(0) > 0)
-    outside = pl.Series([leaves(place or "") for place in table["image"].to_list()], dtype=pl.Boolean)
+    outside = pl.Series([leaves(image or "") for image in table["image"].to_list()], dtype=pl.Boolean)
     checked = table.with_columns(whole.alias("\0whole"), outside.alias("\0outside"))
     dropped[INCOMPLETE] += int((~checked["\0whole"]).sum())
     left = checked.filter(pl.col("\0whole"))

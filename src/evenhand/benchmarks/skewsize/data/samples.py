@@ -77,10 +77,10 @@ class LabelledSamples:
         """The rows that are not left out; the others are counted under the reason."""
         if not left_out.any():
             return self
-        kept = (~left_out).arg_true().to_list()
-        dropped = Counter(self.dropped) + Counter({reason: len(left_out) - len(kept)})
-        images = ChosenImages(self.images, kept)
-        return replace(self, annotations=self.annotations[kept], images=images, dropped=dropped)
+        remaining = (~left_out).arg_true().to_list()
+        dropped = Counter(self.dropped) + Counter({reason: len(left_out) - len(remaining)})
+        images = ChosenImages(self.images, remaining)
+        return replace(self, annotations=self.annotations[remaining], images=images, dropped=dropped)
 
 
 def from_definition(
@@ -101,31 +101,31 @@ def from_definition(
         notes: What else is worth knowing.
         about: As of ``LabelledSamples``.
     """
-    said = {one.name: one.text for one in definition.classes}
+    said = {klass.name: klass.text for klass in definition.classes}
     there = set(annotations["truth"].drop_nulls().unique().to_list())
     own = dict.fromkeys(sorted(there - set(said)))
-    told = dict(notes or {})
+    all_notes = dict(notes or {})
     missing = len(set(said) - there)
     if missing:
-        told["classes of the definition without an image"] = missing
+        all_notes["classes of the definition without an image"] = missing
     return LabelledSamples(
         annotations=annotations,
         images=images,
         attribute=definition.attribute,
         labels=Labels((*said, *own), (*said.values(), *own)),
         question=definition.question,
-        wordnet_ids={one.wordnet_id: one.name for one in definition.classes if one.wordnet_id},
+        wordnet_ids={klass.wordnet_id: klass.name for klass in definition.classes if klass.wordnet_id},
         synonyms={text: name for name, text in said.items()},
         frames=definition.around(),
         dropped=dropped,
-        notes=told,
+        notes=all_notes,
         about={"definition": definition.name, **(about or {})},
     )
 
 
 def files_below(folder: Path, places: Sequence[str]) -> ImageFiles:
     """Images by their paths below a folder."""
-    return ImageFiles([folder / place for place in places])
+    return ImageFiles([folder / path for path in places])
 
 
 def in_turn(table: pl.DataFrame, attributes: Sequence[str]) -> pl.DataFrame:
@@ -134,10 +134,10 @@ def in_turn(table: pl.DataFrame, attributes: Sequence[str]) -> pl.DataFrame:
     return table.with_columns(turn).sort("\0turn", "truth", *attributes, "sample").drop("\0turn")
 
 
-def leaves(place: str) -> bool:
+def leaves(path_text: str) -> bool:
     """Whether a path of a table is absolute or climbs out of its folder."""
-    path = PurePosixPath(place.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or "\0" in place
+    path = PurePosixPath(path_text.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or "\0" in path_text
 
 
 def require_folder(data: Path | None, what: str) -> Path:

@@ -51,7 +51,7 @@ def find_table(folder: Path, name: str, layout: str) -> Path:
     """
     names = (name, f"{Path(name).stem}.txt")
     places = [[folder / each] for each in names] + [sorted(folder.glob(f"*/{each}")) for each in names]
-    there = next((files for found in places if (files := [one for one in found if one.is_file()])), [])
+    there = next((files for paths in places if (files := [path for path in paths if path.is_file()])), [])
     if len(there) == 1:
         return there[0]
     several = f"{len(there)} of it, such as {str(there[0])!r}" if there else "none"
@@ -86,8 +86,8 @@ def read_rows(
         columns = lazy.collect_schema().names()
         for name in (path, *coded):
             if name not in columns:
-                told = f"{str(file)!r} is another table"
-                raise UnknownName("column", name, columns, hint if hint and path in columns else told)
+                message = f"{str(file)!r} is another table"
+                raise UnknownName("column", name, columns, hint if hint and path in columns else message)
         table = lazy.select(path, *coded).collect()
     dropped: Counter[str] = Counter()
     said = table
@@ -100,7 +100,7 @@ def read_rows(
     )
     whole = table.drop_nulls()
     dropped[MALFORMED] += len(table) - len(whole)
-    outside = pl.Series([leaves(place) or not place.strip() for place in whole[path]], dtype=pl.Boolean)
+    outside = pl.Series([leaves(image) or not image.strip() for image in whole[path]], dtype=pl.Boolean)
     inside = whole.filter(~outside)
     dropped[OUTSIDE_FOLDER] += len(whole) - len(inside)
     once = inside.unique(path, keep="first", maintain_order=True)
@@ -122,14 +122,14 @@ def _blank_separated(file: Path, path: str, headless: tuple[str, ...]) -> pl.Laz
     elif rows and len(rows[0]) == len(head) + 1:
         head = [path, *head]
     wide = len(head)
-    kept = [(*row, *[None] * (wide - len(row)))[:wide] for row in rows]
-    return pl.LazyFrame(kept, schema=dict.fromkeys(head, pl.String), orient="row")
+    padded = [(*row, *[None] * (wide - len(row)))[:wide] for row in rows]
+    return pl.LazyFrame(padded, schema=dict.fromkeys(head, pl.String), orient="row")
 
 
-def _first_odd(said: pl.DataFrame, found: pl.DataFrame, coded: Mapping[str, Mapping[str, str]]) -> str:
+def _first_odd(said: pl.DataFrame, parsed: pl.DataFrame, coded: Mapping[str, Mapping[str, str]]) -> str:
     """The first value that stands for no word, with those that do."""
     for name, words in coded.items():
-        odd = said[name].filter(found[name].is_null())
+        odd = said[name].filter(parsed[name].is_null())
         if len(odd):
             value = "nothing" if odd[0] is None else repr(one_line(odd[0])[:40])
             return f"such as {value} in {name!r}, where {', '.join(words)} can be"
@@ -153,9 +153,9 @@ def in_split(rows: WildsTable, split: str, file: Path) -> pl.DataFrame:
         InputError: There is none.
     """
     table = rows.table
-    kept = table if split == "all" else table.filter(pl.col("split") == split)
-    if len(kept):
-        return kept
+    selected = table if split == "all" else table.filter(pl.col("split") == split)
+    if len(selected):
+        return selected
     counts = Counter(table["split"].to_list())
     there = ", ".join(f"{name}: {counts[name]:,}" for name in SPLITS if counts[name]) or "no row"
     lost = ", ".join(f"{reason}: {count:,}" for reason, count in rows.dropped.items())

@@ -13,7 +13,7 @@ from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 _ID = re.compile(r"n\d{8}")
 
 
-def called(found: pl.LazyFrame, facts: Mapping[str, Any], material: LabelledSamples) -> pl.LazyFrame:
+def called(predicted: pl.LazyFrame, facts: Mapping[str, Any], material: LabelledSamples) -> pl.LazyFrame:
     """Predictions of a classifier by the benchmark's names.
 
     A label goes by its WordNet id, where the model has ids, else by its first word (``goldfish, Carassius
@@ -21,14 +21,14 @@ def called(found: pl.LazyFrame, facts: Mapping[str, Any], material: LabelledSamp
     does not have stays as the model calls it.
 
     Args:
-        found: Has a column ``prediction``.
+        predicted: Has a column ``prediction``.
         facts: ``labels`` and maybe ``wordnet_ids`` of the model.
         material: Classes and their ids.
     """
     if not material.wordnet_ids:
-        return found
+        return predicted
     mapping = label_names(facts.get("labels", ()), facts.get("wordnet_ids", ()), material)
-    return found.with_columns(pl.col("prediction").replace(mapping)) if mapping else found
+    return predicted.with_columns(pl.col("prediction").replace(mapping)) if mapping else predicted
 
 
 def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSamples) -> dict[str, str]:
@@ -40,7 +40,7 @@ def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSam
         material: Classes and their ids.
     """
     names = set(material.labels.names)
-    made: dict[str, str] = {}
+    class_names: dict[str, str] = {}
     for number, label in enumerate(labels):
         own = ids[number] if number < len(ids) else ""
         leading = _ID.match(label)
@@ -49,5 +49,5 @@ def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSam
         known = key if key in names else None
         name = material.wordnet_ids.get(key, known) if key else first if first in names else None
         if name is not None and name != label:
-            made[label] = name
-    return made
+            class_names[label] = name
+    return class_names

@@ -48,8 +48,8 @@ def answers_of(run: RunFolder, setting: Setting) -> pl.DataFrame:
     """
     if "scores" not in run.tables:
         raise InputError("this run has no table of scores; make it again with evenhand run or evenhand score")
-    given = run.manifest.get("parameters") or {}
-    candidates = parse_candidates(str(given.get("candidates", "his,her,their")))
+    params = run.manifest.get("parameters") or {}
+    candidates = parse_candidates(str(params.get("candidates", "his,her,their")))
     samples = _samples(run, setting)
     choices = choices_of(
         run.tables["scores"], samples.drop("truth", strict=False), template=OCC_FIRST, candidates=candidates
@@ -61,13 +61,13 @@ def answers_of(run: RunFolder, setting: Setting) -> pl.DataFrame:
 
 
 def _samples(run: RunFolder, setting: Setting) -> pl.DataFrame:
-    kept = run.annotations
-    if kept is not None:
-        return kept
-    place = setting.data or default_folder("visogender")
-    if not place.exists():
+    saved_samples = run.annotations
+    if saved_samples is not None:
+        return saved_samples
+    path = setting.data or default_folder("visogender")
+    if not path.exists():
         raise InputError("this run kept no samples; give the data it was made from with --data DIR")
-    return read_samples(place).frame
+    return read_samples(path).frame
 
 
 def pools_of(setting: Setting) -> list[tuple[int, int]]:
@@ -83,7 +83,7 @@ def pools_of(setting: Setting) -> list[tuple[int, int]]:
     counted = frame.group_by("occupation", maintain_order=True).agg(
         (gender == MASCULINE).sum().alias("first"), (gender == FEMININE).sum().alias("second")
     )
-    return [(int(one), int(other)) for one, other in counted.select("first", "second").rows()]
+    return [(int(first), int(other)) for first, other in counted.select("first", "second").rows()]
 
 
 def male_shares(setting: Setting) -> Mapping[str, float]:
@@ -95,13 +95,13 @@ def male_shares(setting: Setting) -> Mapping[str, float]:
     Raises:
         InputError: There is no table.
     """
-    place = setting.data or default_folder("visogender")
-    if not place.exists():
+    path = setting.data or default_folder("visogender")
+    if not path.exists():
         raise InputError(
             "this needs the table of labour statistics; type: evenhand data fetch visogender "
             "--metadata-only, or give --data FOLDER"
         )
-    table = read_labour(place)
+    table = read_labour(path)
     return dict(table.select("occupation", "male_proportion").iter_rows())
 
 
@@ -152,9 +152,9 @@ def correlations(shares: Mapping[str, float], values: Mapping[str, float]) -> di
     return {name: coefficient(x, y) for name, coefficient in COEFFICIENTS.items()}
 
 
-def holm(found: Sequence[Correlation]) -> list[float | None]:
+def holm(coefficients: Sequence[Correlation]) -> list[float | None]:
     """P-values corrected by Holm over the coefficients of one model; None where undefined."""
-    adjusted = adjust(np.array([each.p_value for each in found], dtype=np.float64), "holm")
+    adjusted = adjust(np.array([each.p_value for each in coefficients], dtype=np.float64), "holm")
     return [None if np.isnan(p) else float(p) for p in adjusted]
 
 
@@ -185,7 +185,7 @@ def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[str
     Returns:
         One for each of ``MEASURES``; ``overall`` has no gap. NaN where a gender has no image.
     """
-    found: dict[str, Kept] = {}
+    subsamples: dict[str, Kept] = {}
     for name in MEASURES[1:]:
         chosen = answers
         for column, wanted in SETTINGS[name].items():
@@ -194,11 +194,11 @@ def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[str
         spread = kept_spread(cells, k)
         rng = np.random.default_rng([seed, k, MEASURES.index(name)])
         draws = np.stack(kept_draws(cells, k, trials, rng))
-        found[name] = Kept((spread.average, spread.gap), (spread.average_sd, spread.gap_sd), draws)
-    one, two = found["single"], found["two_person"]
-    mean, sd = (one.mean[0] + two.mean[0]) / 2, float(np.hypot(one.sd[0], two.sd[0])) / 2
-    draws = np.stack([(one.draws[0] + two.draws[0]) / 2, np.full(trials, np.nan)])
-    return {"overall": Kept((mean, np.nan), (sd, np.nan), draws), **found}
+        subsamples[name] = Kept((spread.average, spread.gap), (spread.average_sd, spread.gap_sd), draws)
+    single, two = subsamples["single"], subsamples["two_person"]
+    mean, sd = (single.mean[0] + two.mean[0]) / 2, float(np.hypot(single.sd[0], two.sd[0])) / 2
+    draws = np.stack([(single.draws[0] + two.draws[0]) / 2, np.full(trials, np.nan)])
+    return {"overall": Kept((mean, np.nan), (sd, np.nan), draws), **subsamples}
 
 
 def _cells(answers: pl.DataFrame) -> list[CellCount]:

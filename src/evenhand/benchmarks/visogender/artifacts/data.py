@@ -68,10 +68,10 @@ def _summary(samples: pl.DataFrame, context: str) -> list[Row]:
     }
     for what, columns in cells.items():
         sizes = held.group_by(columns).len()["len"]
-        found = sorted(sizes.to_list()) or [0]
-        even = found[0] == found[-1]
-        reason = None if even else f"{found[0]} to {found[-1]}"
-        rows.append({"what": what, "value": float(found[-1]) if even else None, "reason": reason})
+        sorted_sizes = sorted(sizes.to_list()) or [0]
+        even = sorted_sizes[0] == sorted_sizes[-1]
+        reason = None if even else f"{sorted_sizes[0]} to {sorted_sizes[-1]}"
+        rows.append({"what": what, "value": float(sorted_sizes[-1]) if even else None, "reason": reason})
     return [*rows, {"what": "images", "value": float(held.height)}]
 
 
@@ -79,8 +79,8 @@ def _table10(runs: Sequence[RunFolder], setting: Setting) -> Made:
     samples, notes = _read(setting)
     rows: list[Row] = []
     for level in ("sector", "specialisation"):
-        found = samples.frame.group_by("context", level).len()
-        have = {(context, name): count for context, name, count in found.rows()}
+        counted = samples.frame.group_by("context", level).len()
+        have = {(context, name): count for context, name, count in counted.rows()}
         names = [name for kind, name in published.TABLE10 if kind == level]
         for name in [*names, *sorted({name for _, name in have} - set(names))]:
             printed = published.TABLE10.get((level, name))
@@ -102,7 +102,7 @@ def _figure13(runs: Sequence[RunFolder], setting: Setting) -> Made:
     merged = samples.frame.group_by(keys, maintain_order=True).agg(
         pl.col("object").drop_nulls().first(), pl.col("participant").drop_nulls().first(), value=pl.len()
     )
-    order = {name: place for place, name in enumerate(OCCUPATIONS)}
+    order = {name: index for index, name in enumerate(OCCUPATIONS)}
     rows = [
         {**row, **{key: _spaced(row[key]) for key in keys}, "source": OURS, "value": float(row["value"]),
          "what": " / ".join(str(row[noun] or "–") for noun in ("object", "participant"))}

@@ -42,12 +42,12 @@ _COEFFICIENTS = ("pearson", "p_pearson", "kendall", "p_kendall")
 _SOURCE = "Share of men: US labour statistics; some categories are distant (painters are artists)."
 
 
-def _of(found: Mapping[str, Correlation]) -> Row:
+def _of(coefficients: Mapping[str, Correlation]) -> Row:
     """Both coefficients with p, as columns."""
     row: Row = {}
-    for name, one in found.items():
-        row |= {name: _known(one.value), f"p_{name}": _known(one.p_value)}
-    return row | {"n": float(found["pearson"].n), "reason": found["pearson"].reason or None}
+    for name, correlation in coefficients.items():
+        row |= {name: _known(correlation.value), f"p_{name}": _known(correlation.p_value)}
+    return row | {"n": float(coefficients["pearson"].n), "reason": coefficients["pearson"].reason or None}
 
 
 def _known(value: float) -> float | None:
@@ -56,11 +56,11 @@ def _known(value: float) -> float | None:
 
 def _bias_at_10(run: RunFolder) -> dict[str, float]:
     """Bias@10 of each occupation, images of two persons."""
-    found = find(
+    finding = find(
         run, "bias_at_k", "occupation_perceived_gender", k=10, context="two_person", template="occ_first",
         subject="occupation",
     )  # fmt: skip
-    parts = found.parts if found is not None else []
+    parts = finding.parts if finding is not None else []
     return {str(part.key): float("nan") if part.value is None else part.value for part in parts}
 
 
@@ -70,13 +70,15 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     for model in ("CLIP", "BLIP-2"):
         rows += [{**row, "measure": row["gender_pair"]} for row in _paper_coefficients(model)]
     for model, run in zip(labels_of(runs), runs, strict=True):
-        found = {name: correlations(shares, values) for name, values in _measured(run, setting).items()}
-        flat = [one for pair in found.values() for one in pair.values()]
+        coefficients = {
+            name: correlations(shares, values) for name, values in _measured(run, setting).items()
+        }
+        flat = [correlation for pair in coefficients.values() for correlation in pair.values()]
         adjusted = holm(flat)
-        for place, (name, both) in enumerate(found.items()):
+        for index, (name, both) in enumerate(coefficients.items()):
             row = {"source": OURS, "model": model, "measure": PAIR_TITLES.get(name, name), **_of(both)}
             row |= {"gender_pair": PAIR_TITLES.get(name)}
-            row |= {"p_pearson_holm": adjusted[2 * place], "p_kendall_holm": adjusted[2 * place + 1]}
+            row |= {"p_pearson_holm": adjusted[2 * index], "p_kendall_holm": adjusted[2 * index + 1]}
             rows.append(row)
     columns = ("source", "model", "measure", "gender_pair", "pearson", "p_pearson", "p_pearson_holm",
                "kendall", "p_kendall", "p_kendall_holm", "n", "reason")  # fmt: skip
@@ -152,9 +154,9 @@ def _figure9(model_of_paper: str, runs: Sequence[RunFolder], setting: Setting) -
         for pairing, pairs in PAIRS.items():
             for pair in pairs:
                 lead = {"pairing": pairing, "gender_pair": PAIR_TITLES[pair]}
-                found = _points(model, shares, occupation_accuracies(answers, pair), lead, NO_IMAGES)
-                rows += [{**row, "part": "points"} for row in found]
-                rows.append({**found[0], "part": "coefficients", "occupation": None, "value": None})
+                points = _points(model, shares, occupation_accuracies(answers, pair), lead, NO_IMAGES)
+                rows += [{**row, "part": "points"} for row in points]
+                rows.append({**points[0], "part": "coefficients", "occupation": None, "value": None})
     columns = ("source", "part", "model", "pairing", "gender_pair", "occupation", "male_proportion", "value",
                *_COEFFICIENTS, "n", "reason")  # fmt: skip
     notes = (

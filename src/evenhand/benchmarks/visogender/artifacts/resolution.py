@@ -92,9 +92,9 @@ def _paper_rows(table: published.Numbers, measures: Sequence[tuple[str, str]]) -
 
 
 def _our_row(model: str, run: RunFolder, setting: str, quantity: str) -> Row:
-    found = _overall(run, quantity) if setting == "overall" else numbers(_finding(run, setting, quantity))
+    cells = _overall(run, quantity) if setting == "overall" else numbers(_finding(run, setting, quantity))
     lead = {"source": OURS, "model": model, ZERO_SHOT: zero_shot_of(run), "setting": SETTING_TITLES[setting]}
-    return {**lead, "quantity": quantity, "measure": measure_title(setting, quantity), **found}
+    return {**lead, "quantity": quantity, "measure": measure_title(setting, quantity), **cells}
 
 
 def _finding(run: RunFolder, setting: str, quantity: str, template: str = "occ_first") -> Finding | None:
@@ -188,13 +188,13 @@ def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):
         finding = find(run, "resolution_gap", level, setting="all", template="occ_first")
-        found: dict[str, Part] = {
+        parts: dict[str, Part] = {
             str(part.key): part for part in (finding.parts if finding else []) if part.kind == level
         }
-        if not found:
+        if not parts:
             rows.append({"source": OURS, "model": model, "name": level, **numbers(None, NO_IMAGES)})
-        for name in sorted(found, key=lambda each: (_places(level).get(each, 99), each)):
-            part = found[name]
+        for name in sorted(parts, key=lambda each: (_places(level).get(each, 99), each)):
+            part = parts[name]
             lead = {"source": OURS, "model": model, "name": name.replace("_", " "), **numbers(part)}
             rows.append({**lead, "p_adjusted": part.p_adjusted})
     columns = ("source", "model", "name", *NUMBERS, "p_adjusted", "reason")
@@ -204,7 +204,7 @@ def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
 def _places(level: str) -> Mapping[str, int]:
     """The order of the files."""
     names = (name if level == "occupation" else getattr(known, level) for name, known in OCCUPATIONS.items())
-    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 
 _TITLES = {"value": "", "measure": "", "model": "model", ZERO_SHOT: "ImageNet zero-shot, %"}

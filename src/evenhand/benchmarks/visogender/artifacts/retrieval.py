@@ -66,16 +66,16 @@ _Z = (
 def _nulls() -> dict[str, Row]:
     """What random rankings of complete data give: mean, sigma, band and sd of the mean of each measure."""
     rng = np.random.default_rng(0)
-    single, found = chances(_POOL, (5, 10), rng), {}
+    single, nulls = chances(_POOL, (5, 10), rng), {}
     for measure, (name, k) in _METRICS.items():
         null = single[name.removesuffix("_k") + f"_{k}" if k else name]
         moments, whole = exact_moments([null] * _POOLS, rng, 20_000), null_of_mean([null] * _POOLS)
         low, high = whole.band(_LEVEL)
-        found[measure] = {
+        nulls[measure] = {
             "null_mean": moments.mean, "null_sd": moments.mean_sd, "null_low": low, "null_high": high,
             "sigma": moments.sigma,
         }  # fmt: skip
-    return found
+    return nulls
 
 
 def _finding(run: RunFolder, measure: str, template: str, subject: str) -> Finding | None:
@@ -89,8 +89,8 @@ def _finding(run: RunFolder, measure: str, template: str, subject: str) -> Findi
 def _paper_rows(table: published.Numbers, counted: str) -> list[Row]:
     rows = []
     for model, values in table.items():
-        for place, measure in enumerate(published.RETRIEVAL_MEASURES):
-            mean, sigma = values[2 * place], values[2 * place + 1]
+        for index, measure in enumerate(published.RETRIEVAL_MEASURES):
+            mean, sigma = values[2 * index], values[2 * index + 1]
             null = {key: value for key, value in _nulls()[measure].items() if key != "sigma"}
             z = (mean - null["null_mean"]) / null["null_sd"]
             rows.append(
@@ -162,11 +162,11 @@ def _table5(runs: Sequence[RunFolder]) -> Made:
 
 
 def _table6(runs: Sequence[RunFolder]) -> Made:
-    asked = [run for run in runs if benchmark_of(run) == RESOLUTION_RUNS]
+    resolution_runs = [run for run in runs if benchmark_of(run) == RESOLUTION_RUNS]
     ranked = [run for run in runs if benchmark_of(run) == RETRIEVAL_RUNS]
-    rows = [{**row, "part": "resolution"} for row in accuracy_rows(asked, published.TABLE6A)]
-    found = retrieval_rows(ranked, published.TABLE6B, "occ_first", ["occupation"])
-    rows += [{**row, "part": "retrieval"} for row in found]
+    rows = [{**row, "part": "resolution"} for row in accuracy_rows(resolution_runs, published.TABLE6A)]
+    ranked_rows = retrieval_rows(ranked, published.TABLE6B, "occ_first", ["occupation"])
+    rows += [{**row, "part": "retrieval"} for row in ranked_rows]
     columns = (*_COLUMNS[:6], ZERO_SHOT, "quantity", "setting", *_COLUMNS[6:])
     return Made(frame(rows, columns), (_Z, *mode_notes(runs)))
 

@@ -73,9 +73,9 @@ def labels_of(runs: Sequence[RunFolder]) -> list[str]:
     keys = list(zip(names, map(benchmark_of, runs), strict=True))
     for key, times in Counter(keys).items():
         if times > 1:
-            alike = [place for place, other in enumerate(keys) if other == key]
-            for place, name in zip(alike, _told_apart([runs[place] for place in alike]), strict=True):
-                names[place] = f"{names[place]} · {name}"
+            alike = [index for index, other in enumerate(keys) if other == key]
+            for index, name in zip(alike, _told_apart([runs[index] for index in alike]), strict=True):
+                names[index] = f"{names[index]} · {name}"
     return names
 
 
@@ -90,10 +90,10 @@ def _label(run: RunFolder) -> str:
 
 def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
     """Parameters in which like-named runs differ, or their number."""
-    given = [{**_parameters(run), "seed": run.manifest.get("seed")} for run in runs]
-    keys = [key for key in given[0] if len({str(each.get(key)) for each in given}) > 1]
-    texts = [", ".join(f"{key}={each.get(key)}" for key in keys) for each in given]
-    return texts if len(set(texts)) == len(texts) else [str(place + 1) for place in range(len(runs))]
+    params = [{**_parameters(run), "seed": run.manifest.get("seed")} for run in runs]
+    keys = [key for key in params[0] if len({str(each.get(key)) for each in params}) > 1]
+    texts = [", ".join(f"{key}={each.get(key)}" for key in keys) for each in params]
+    return texts if len(set(texts)) == len(texts) else [str(index + 1) for index in range(len(runs))]
 
 
 def zero_shot_of(run: RunFolder) -> float | None:

@@ -66,13 +66,13 @@ def _table8(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows, ("source", "model", "how", "of", "measure", "shown", "value", "reason")), notes)
 
 
-def _kept_rows(model: str, found: Mapping[str, Kept], trials: int) -> Iterator[Row]:
+def _kept_rows(model: str, subsamples: Mapping[str, Kept], trials: int) -> Iterator[Row]:
     for name, quantity in published.RESOLUTION_MEASURES:
-        kept, column = found[name], int(quantity == "gap")
-        drawn = kept.draws[column]
+        moments, column = subsamples[name], int(quantity == "gap")
+        drawn = moments.draws[column]
         values = {
-            ("exact", "mean"): kept.mean[column],
-            ("exact", "σ"): kept.sd[column],
+            ("exact", "mean"): moments.mean[column],
+            ("exact", "σ"): moments.sd[column],
             (f"drawn, {trials} trials", "mean"): float(drawn.mean()),
             (f"drawn, {trials} trials", "σ"): float(drawn.std(ddof=1)) if trials > 1 else np.nan,
         }
@@ -99,16 +99,16 @@ def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
     for model, run in zip(labels_of(runs), runs, strict=True):
         answers = answers_of(run, setting)
         for k in range(1, _CELL + 1):
-            kept = subsample(answers, k, trials, setting.seed)["overall"]
-            drawn = kept.draws[0]
+            moments = subsample(answers, k, trials, setting.seed)["overall"]
+            drawn = moments.draws[0]
             lead = {"source": OURS, "model": model, "kept": float(k)}
             if np.isnan(drawn).any():
                 rows.append({**lead, "reason": "needs images of single persons and of two"})
                 continue
             low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
             rows.append(
-                {**lead, "value": float(drawn.mean()), "low": low, "high": high, "exact": kept.mean[0],
-                 "sd": kept.sd[0], "sd_drawn": float(drawn.std(ddof=1)) if trials > 1 else None}
+                {**lead, "value": float(drawn.mean()), "low": low, "high": high, "exact": moments.mean[0],
+                 "sd": moments.sd[0], "sd_drawn": float(drawn.std(ddof=1)) if trials > 1 else None}
             )  # fmt: skip
     columns = ("source", "model", "kept", "value", "low", "high", "exact", "sd", "sd_drawn", "reason")
     return Made(frame(rows, columns), (_NOT_ONE, *mode_notes(runs)))
@@ -130,8 +130,8 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
     exact = {key: exact_moments([known[pool][key] for pool in pools], rng) for key in _FIGURES.values()}
     rows: list[Row] = []
     for of, values in published.TABLE9.items():
-        for place, value in enumerate(values):
-            measure, part = published.RETRIEVAL_MEASURES[place // 2], ("mean", "σ")[place % 2]
+        for index, value in enumerate(values):
+            measure, part = published.RETRIEVAL_MEASURES[index // 2], ("mean", "σ")[index % 2]
             rows.append(
                 {"source": PAPER, "how": "paper, 3,000 times", "of": "σ" if of == "sigma" else of,
                  "what": measure, "quantity": part, "measure": f"{measure} {part}", "value": value,
@@ -147,11 +147,11 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows, columns), notes)
 
 
-def _moment_rows(how: str, found: Mapping[str, FigureMoments]) -> Iterator[Row]:
+def _moment_rows(how: str, figures: Mapping[str, FigureMoments]) -> Iterator[Row]:
     for of in ("mean", "σ"):
         for measure, key in _FIGURES.items():
-            one = found[key]
-            pair = (one.mean, one.sigma) if of == "mean" else (one.mean_sd, one.sigma_sd)
+            figure = figures[key]
+            pair = (figure.mean, figure.sigma) if of == "mean" else (figure.mean_sd, figure.sigma_sd)
             for part, value in zip(("mean", "σ"), pair, strict=True):
                 known = None if np.isnan(value) else value
                 yield {

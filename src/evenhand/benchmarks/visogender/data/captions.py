@@ -49,7 +49,7 @@ class Template:
 
 OCC_FIRST = Template("occ_first", "occupation_perceived_gender", "occupation")
 PAR_FIRST = Template("par_first", "participant_perceived_gender", "participant")
-TEMPLATES: Mapping[str, Template] = {one.name: one for one in (OCC_FIRST, PAR_FIRST)}
+TEMPLATES: Mapping[str, Template] = {template.name: template for template in (OCC_FIRST, PAR_FIRST)}
 
 
 def parse_candidates(text: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ def parse_candidates(text: str) -> dict[str, str]:
     Raises:
         ParameterError: Fewer than two, or one whose gender is not known and not said.
     """
-    found: dict[str, str] = {}
+    genders: dict[str, str] = {}
     for part in text.split(","):
         pronoun, _, meaning = (piece.strip() for piece in part.partition("="))
         meant = meaning or PRONOUNS.get(pronoun, "")
@@ -67,13 +67,13 @@ def parse_candidates(text: str) -> dict[str, str]:
                 f"-p candidates={text!r}: what does {pronoun!r} stand for? write for instance "
                 "his=masculine,her=feminine,xyr=neutral"
             )
-        found[pronoun] = meant
-    if not {MASCULINE, FEMININE} <= set(found.values()):
+        genders[pronoun] = meant
+    if not {MASCULINE, FEMININE} <= set(genders.values()):
         raise ParameterError(
             f"-p candidates={text!r} needs a masculine and a feminine pronoun at least; the paper's are "
             "his,her,their"
         )
-    return found
+    return genders
 
 
 def parse_templates(text: str) -> list[Template]:
@@ -90,11 +90,11 @@ def parse_templates(text: str) -> list[Template]:
 
 def unique_captions(rows: Sequence[Row], templates: Sequence[Template], pronouns: Sequence[str]) -> list[str]:
     """Every different caption, in the order of the samples."""
-    found = {
+    captions = {
         template.caption(row, pronoun): None
         for row in rows
         for template in templates
         if template.fits(row)
         for pronoun in pronouns
     }
-    return list(found)
+    return list(captions)

@@ -66,11 +66,13 @@ def _table(source: Path) -> Path:
     if source.is_file():
         return source
     places = [source, source / "US_Labor_Force_Statistics", source / "data" / "US_Labor_Force_Statistics"]
-    found = [path for place in places if place.is_dir() for path in sorted(place.glob("US_Visogender*.tsv"))]
-    if len(found) != 1:
-        have = ", ".join(repr(path.name) for path in found) or "none"
+    tables = [
+        path for folder in places if folder.is_dir() for path in sorted(folder.glob("US_Visogender*.tsv"))
+    ]
+    if len(tables) != 1:
+        have = ", ".join(repr(path.name) for path in tables) or "none"
         raise InputError(
             f"{str(source)!r} must have one table US_Visogender*.tsv, it has {have}; "
             "type: evenhand data fetch visogender --metadata-only"
         )
-    return found[0]
+    return tables[0]

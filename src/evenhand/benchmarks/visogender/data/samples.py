@@ -154,36 +154,36 @@ def find_tables(
         InputError: No table, or several for one context.
         UnknownName: No table is called as given.
     """
-    given = [source] if isinstance(source, Path) else list(source)
+    roots = [source] if isinstance(source, Path) else list(source)
     candidates: list[Path] = []
-    for place in given:
-        if not place.exists():
+    for root in roots:
+        if not root.exists():
             raise InputError(
-                f"there is no {str(place)!r}; give a folder with --data, or type: "
+                f"there is no {str(root)!r}; give a folder with --data, or type: "
                 "evenhand data fetch visogender"
             )
-        candidates += tables_below(place) if place.is_dir() else [place]
-    found: dict[str, Path] = {}
+        candidates += tables_below(root) if root.is_dir() else [root]
+    tables: dict[str, Path] = {}
     for context, choice, flag in ((SINGLE, single, "single"), (TWO, two, "two")):
         fitting = [path for path in candidates if context_of(path) == context]
         names = [path.name for path in fitting]
         if choice is not None:
             fitting = [path for path in fitting if choice in (path.name, path.stem, str(path))]
             if not fitting:
-                raise UnknownName("table", choice, names, f"-p {flag}=NAME names a table in {given[0]}")
+                raise UnknownName("table", choice, names, f"-p {flag}=NAME names a table in {roots[0]}")
         if len(fitting) > 1:
             listing = ", ".join(map(repr, names))
             raise InputError(
-                f"{str(given[0])!r} has several tables of {context} images: {listing}; choose one with "
+                f"{str(roots[0])!r} has several tables of {context} images: {listing}; choose one with "
                 f"-p {flag}={fitting[-1].name}, or keep only that one there"
             )
-        found |= dict.fromkeys([context], fitting[0]) if fitting else {}
-    if not found:
+        tables |= dict.fromkeys([context], fitting[0]) if fitting else {}
+    if not tables:
         raise InputError(
-            f"{str(given[0])!r} has no VisoGender table (OO_Visogender_*.tsv, OP_Visogender_*.tsv); "
+            f"{str(roots[0])!r} has no VisoGender table (OO_Visogender_*.tsv, OP_Visogender_*.tsv); "
             "type: evenhand data fetch visogender"
         )
-    return found
+    return tables
 
 
 def find_images(folder: Path, samples: Sequence[str]) -> Pictures:
@@ -196,20 +196,20 @@ def find_images(folder: Path, samples: Sequence[str]) -> Pictures:
     Raises:
         InputError: Two files for one id.
     """
-    found: dict[str, Path] = {}
+    images: dict[str, Path] = {}
     for below in IMAGE_FOLDERS:
         for each, names in files_by_id(folder / below).items():
-            paths = [*([found[each]] if each in found else []), *(folder / below / name for name in names)]
+            paths = [*([images[each]] if each in images else []), *(folder / below / name for name in names)]
             if len(paths) > 1:
                 shown = " and ".join(repr(str(path.relative_to(folder))) for path in paths[:2])
                 raise InputError(f"{str(folder)!r} has {shown} for {each}; keep one of them")
-            found[each] = paths[0]
+            images[each] = paths[0]
     removed = set(removed_ids(folder / IMAGES))
     for each in removed:
-        found.pop(each, None)  # put back by hand, perhaps; whoever asked to be left out is left out
-    places = [found.get(each, folder / IMAGES / each) for each in samples]
-    missing = [each for each in samples if each not in found]
-    others = sorted(str(found[each]) for each in found.keys() - set(samples))
+        images.pop(each, None)  # put back by hand, perhaps; whoever asked to be left out is left out
+    places = [images.get(each, folder / IMAGES / each) for each in samples]
+    missing = [each for each in samples if each not in images]
+    others = sorted(str(images[each]) for each in images.keys() - set(samples))
     gone = [each for each in samples if each in removed]
     return Pictures(ImageFiles(places), missing, gone, others)
 
@@ -321,8 +321,8 @@ def tables_below(folder: Path) -> list[Path]:
         folder: It, or a folder below it as releases have them, holds tables.
     """
     places = [folder / below for below in _TABLE_FOLDERS]
-    found = [path for place in places if place.is_dir() for path in sorted(place.glob("*.tsv"))]
-    return [path for path in found if path.is_file() and not path.name.startswith(".")]
+    tables = [path for subfolder in places if subfolder.is_dir() for path in sorted(subfolder.glob("*.tsv"))]
+    return [path for path in tables if path.is_file() and not path.name.startswith(".")]
 
 
 def _url(text: str) -> str | None:

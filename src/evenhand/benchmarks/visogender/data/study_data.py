@@ -56,23 +56,23 @@ def read_material(setting: Setting) -> StudyData:
     Raises:
         InputError: No data, or no table in it.
     """
-    given = setting.parameters
-    place = setting.data or default_folder("visogender")
-    if not place.exists():
+    params = setting.parameters
+    source = setting.data or default_folder("visogender")
+    if not source.exists():
         raise InputError(
             "VisoGender needs its tables and images; type: evenhand data fetch visogender, or give "
             "--data FOLDER"
         )
     samples = read_samples(
-        place,
-        exclude=_path(given["exclude"]),
-        amend=_path(given["amend"]),
-        single=str(given["single"]) or None,
-        two=str(given["two"]) or None,
+        source,
+        exclude=_path(params["exclude"]),
+        amend=_path(params["amend"]),
+        single=str(params["single"]) or None,
+        two=str(params["two"]) or None,
     )
     if setting.limit is not None:
         samples = AccountedSamples(samples.frame.head(setting.limit), samples.rows, samples.dropped)
-    folder = _path(given["images"]) or (place if place.is_dir() else place.parent)
+    folder = _path(params["images"]) or (source if source.is_dir() else source.parent)
     return StudyData(samples, find_images(folder, samples.frame["sample"].to_list()).images)
 
 
@@ -87,7 +87,7 @@ def coverage(samples: pl.DataFrame, answered: Sequence[str]) -> pl.DataFrame:
 
 def bound(finding: Finding, **params: object) -> Finding:
     """The finding with further parameters in its name, which tell it from its like."""
-    kept = {name: value for name, value in params.items() if value is not None}
-    merged = {**finding.params, **kept}
+    known = {name: value for name, value in params.items() if value is not None}
+    merged = {**finding.params, **known}
     name = str(MetricId.make(finding.name, tuple(finding.by), merged))
     return finding.model_copy(update={"params": merged, "metric": name})

@@ -84,9 +84,16 @@ def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
             pl.col("sample", "template", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64)
         )
         return GivenScores(material.samples.frame, scores, dropped=material.samples.dropped)
-    found = upstream.read_resolution(*outputs)
-    beside = [upstream.read_retrieval(file) for file in files if _is_retrieval(file, found.model)]
-    return GivenScores(found.samples, found.scores, found.candidates, found.experiment, found.model, beside)
+    resolution = upstream.read_resolution(*outputs)
+    beside = [upstream.read_retrieval(file) for file in files if _is_retrieval(file, resolution.model)]
+    return GivenScores(
+        resolution.samples,
+        resolution.scores,
+        resolution.candidates,
+        resolution.experiment,
+        resolution.model,
+        beside,
+    )
 
 
 def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
@@ -106,15 +113,15 @@ def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
         outputs = [file for file in outputs if _is_retrieval(file)]
     if not outputs:
         return _ranking_table(_one_table(files, places, "rankings"), setting)
-    models = sorted({found["model"] for file in outputs if (found := _RETRIEVAL.fullmatch(file.name))})
+    models = sorted({match["model"] for file in outputs if (match := _RETRIEVAL.fullmatch(file.name))})
     if len(models) > 1:
         raise InputError(f"there is retrieval of {', '.join(map(repr, models))}; give files of one model")
     read = [upstream.read_retrieval(file) for file in outputs]
     dropped: dict[str, int] = {}
-    for one in read:
-        for reason, count in one.dropped.items():
+    for ranking in read:
+        for reason, count in ranking.dropped.items():
             dropped[f"occupation: {reason}"] = dropped.get(f"occupation: {reason}", 0) + count
-    tables = [(one.context, one.template, one.table) for one in read]
+    tables = [(ranking.context, ranking.template, ranking.table) for ranking in read]
     return GivenRankings(tables, models[0] if models else "", dropped)
 
 
@@ -141,24 +148,24 @@ def _ranking_table(table: pl.DataFrame, setting: Setting) -> GivenRankings:
 
 
 def _is_retrieval(file: Path, model: str | None = None) -> bool:
-    found = _RETRIEVAL.fullmatch(file.name)
-    return found is not None and model in (None, found["model"])
+    match = _RETRIEVAL.fullmatch(file.name)
+    return match is not None and model in (None, match["model"])
 
 
 def _files(places: Sequence[Path], kind: str) -> list[Path]:
     """Files that may hold scores; of a run folder, its table."""
     files: list[Path] = []
-    for given in places:
-        place = given.expanduser()
-        if not place.exists():
-            raise InputError(f"there is no {str(given)!r}; give a file or a folder with --evidence")
-        kept = place / "tables" / f"{kind}.parquet"
-        if place.is_file():
-            files.append(place)
-        elif kept.is_file():
-            files.append(kept)
+    for written_path in places:
+        path = written_path.expanduser()
+        if not path.exists():
+            raise InputError(f"there is no {str(written_path)!r}; give a file or a folder with --evidence")
+        table = path / "tables" / f"{kind}.parquet"
+        if path.is_file():
+            files.append(path)
+        elif table.is_file():
+            files.append(table)
         else:
-            names = sorted(place.iterdir())
+            names = sorted(path.iterdir())
             known = [each for each in names if each.suffix == ".json" or sources.is_table(each)]
             files += [each for each in known if not each.name.startswith(_RESULTS)]
     return files
@@ -167,7 +174,7 @@ def _files(places: Sequence[Path], kind: str) -> list[Path]:
 def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.DataFrame:
     """The table among the files that has the columns of a kind."""
     needed = _TABLES[kind]
-    found: list[tuple[Path, pl.LazyFrame]] = []
+    tables: list[tuple[Path, pl.LazyFrame]] = []
     seen: list[str] = []
     for file in files:
         if not sources.is_table(file):
@@ -177,14 +184,14 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
             columns = lazy.collect_schema().names()
         seen += columns
         if set(needed) <= set(columns):
-            found.append((file, lazy))
-    if len(found) == 1:
-        file, lazy = found[0]
+            tables.append((file, lazy))
+    if len(tables) == 1:
+        file, lazy = tables[0]
         with sources.reading(f"{str(file)!r}"):
             table = lazy.collect()
             return table.with_columns(pl.col("score").cast(pl.Float64))
-    if found:
-        listed = ", ".join(repr(file.name) for file, _ in found)
+    if tables:
+        listed = ", ".join(repr(file.name) for file, _ in tables)
         raise InputError(f"several tables hold {kind}: {listed}; give one of them with --evidence")
     if seen:
         missing = next(name for name in needed if name not in seen)
@@ -193,6 +200,6 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
         "clip_MODEL_ContextOP.json" if kind == "scores" else "retrieval_bias_MODEL_occ_first_ContextOP.json"
     )
     raise InputError(
-        f"{', '.join(repr(str(place)) for place in places)} holds no {kind}; give a table with columns "
+        f"{', '.join(repr(str(path)) for path in places)} holds no {kind}; give a table with columns "
         f"{', '.join(needed)}, or {what} and the like"
     )

@@ -108,18 +108,18 @@ def read_resolution(*paths: str | Path) -> Resolution:
             experiment = _experiment(_text(record, "experiment", where), where)
             named[experiment, _text(record, "model_name", where)] = where
             for template, key in _LISTS[context].items():
-                given = _scores_of(record, key, where)
-                orders.setdefault(tuple(given), where)
-                scores += [(sample, template, candidate, score) for candidate, score in given.items()]
+                by_candidate = _scores_of(record, key, where)
+                orders.setdefault(tuple(by_candidate), where)
+                scores += [(sample, template, candidate, score) for candidate, score in by_candidate.items()]
     if not samples:
         raise InputError(f"{', '.join(map(repr, map(str, paths)))}: no record; give the model outputs")
     if len(named) > 1:
-        (one, first), (other, second) = list(named.items())[:2]
-        told = f"{first} is of {' '.join(one)}, {second} of {' '.join(other)}"
-        raise InputError(f"{told}; give files of one model")
+        (model, first), (other, second) = list(named.items())[:2]
+        text = f"{first} is of {' '.join(model)}, {second} of {' '.join(other)}"
+        raise InputError(f"{text}; give files of one model")
     ids = [row[0] for row in samples]
     if len(set(ids)) < len(ids):
-        twice = next(one for one in ids if ids.count(one) > 1)
+        twice = next(sample for sample in ids if ids.count(sample) > 1)
         raise InputError(f"{one_line(twice)} stands in several files; give each sample once")
     return Resolution(
         pl.DataFrame(samples, schema=_SAMPLES, orient="row"),
@@ -184,22 +184,22 @@ def resolution_records(resolution: Resolution, context: str, *, flags: bool = Fa
         context: ``single`` or ``two_person``.
         flags: Also what its preliminary results add: whether the choice matches the truth or is neutral.
     """
-    given: dict[str, dict[str, dict[str, float]]] = {}
+    by_sample: dict[str, dict[str, dict[str, float]]] = {}
     for sample, template, candidate, score in resolution.scores.iter_rows():
         if score is not None:
-            given.setdefault(sample, {}).setdefault(template, {})[candidate] = score
-    found = {}
+            by_sample.setdefault(sample, {}).setdefault(template, {})[candidate] = score
+    records = {}
     for row in resolution.samples.filter(pl.col("context") == context).iter_rows(named=True):
         lists = {
             template: {
                 candidate: values[candidate] for candidate in resolution.candidates if candidate in values
             }
-            for template, values in given.get(row["sample"], {}).items()
+            for template, values in by_sample.get(row["sample"], {}).items()
         }
         whole = all(len(lists.get(name, {})) == len(resolution.candidates) for name in _LISTS[context])
         if whole:
-            found[row["sample"]] = _record(row, lists, resolution, flags)
-    return found
+            records[row["sample"]] = _record(row, lists, resolution, flags)
+    return records
 
 
 def retrieval_records(table: pl.DataFrame, samples: pl.DataFrame, context: str) -> dict[str, Record]:
@@ -215,12 +215,12 @@ def retrieval_records(table: pl.DataFrame, samples: pl.DataFrame, context: str) 
     scored = samples.filter(pl.col("context") == context).join(
         table.select("sample", "score"), on="sample", how="left", maintain_order="left"
     )
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for (occupation,), pool in scored.group_by("occupation", maintain_order=True):
         first = pool.row(0, named=True)
         noun = {"obj": first["object_written"]} if context == SINGLE else {"par": first["participant"]}
         missing = pool["score"].null_count() > 0
-        found[str(occupation)] = {
+        records[str(occupation)] = {
             "sector": first["sector"],
             "specialisation": first["specialisation"],
             "occ": occupation,
@@ -229,7 +229,7 @@ def retrieval_records(table: pl.DataFrame, samples: pl.DataFrame, context: str) 
             "error": missing,
             **({} if missing else {"logits_list": pool["score"].to_list()}),
         }
-    return found
+    return records
 
 
 def dump(content: Mapping[str, Any]) -> bytes:
@@ -286,11 +286,11 @@ def _records(path: str | Path) -> Iterator[tuple[str, Record]]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    record = dict(pairs)
+    if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice")
-    return found
+    return record
 
 
 def _sample(sample: str, record: Record, context: str, where: str) -> tuple[Any, ...]:
@@ -314,10 +314,10 @@ def _sample(sample: str, record: Record, context: str, where: str) -> tuple[Any,
 
 
 def _scores_of(record: Record, key: str, where: str) -> dict[str, float | None]:
-    given = record.get(key)
-    if not isinstance(given, dict) or not given:
+    scores = record.get(key)
+    if not isinstance(scores, dict) or not scores:
         raise InputError(f"{where}: no {key}; it holds a number for each of his, her, their")
-    return {name: _number(value, f"{where}, {key}, {one_line(name)}") for name, value in given.items()}
+    return {name: _number(value, f"{where}, {key}, {one_line(name)}") for name, value in scores.items()}
 
 
 def _number(value: Any, where: str) -> float | None:
@@ -343,16 +343,18 @@ def _list(record: Record, key: str, where: str) -> list[Any]:
 
 
 def _gender(label: Any, where: str) -> str:
-    found = gender_of(label) if isinstance(label, str) else None
-    if found is None:
+    gender = gender_of(label) if isinstance(label, str) else None
+    if gender is None:
         raise InputError(f"{where}: {one_line(label)!r} is no known label; write masculine or feminine")
-    return found
+    return gender
 
 
-def _experiment(given: str, where: str) -> str:
-    if given.upper() not in EXPERIMENTS:
-        raise InputError(f"{where}: experiment {one_line(given)!r} is not known; write CLIP or CAPTIONING")
-    return given.upper()
+def _experiment(experiment: str, where: str) -> str:
+    if experiment.upper() not in EXPERIMENTS:
+        raise InputError(
+            f"{where}: experiment {one_line(experiment)!r} is not known; write CLIP or CAPTIONING"
+        )
+    return experiment.upper()
 
 
 def _one_order(orders: Mapping[tuple[str, ...], str]) -> tuple[str, ...]:

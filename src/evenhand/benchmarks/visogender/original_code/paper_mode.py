@@ -37,21 +37,21 @@ def resolution_numbers(choices: Choices) -> dict[str, dict[str, float | None]]:
     Args:
         choices: Choices of the ``occ_first`` template.
     """
-    found: dict[str, dict[str, float | None]] = {"all_images": {"overall_accuracy": None}}
+    numbers: dict[str, dict[str, float | None]] = {"all_images": {"overall_accuracy": None}}
     known = set(choices.annotated["pairing"].drop_nulls().unique().to_list())
     known |= set(choices.annotated["context"].drop_nulls().unique().to_list())
     for setting, name in _NAMES.items():
         where = SETTINGS[setting]
         if not set(where.values()) <= known:
-            found[name] = {"RA_avg": None, "gender_gap": None}
+            numbers[name] = {"RA_avg": None, "gender_gap": None}
             continue
         accuracy = resolution_accuracy(choices, where=where, mode="paper", inference="none")
         gap = resolution_gap(choices, where=where, mode="paper", inference="none")
-        found[name] = {"RA_avg": accuracy.value, "gender_gap": gap.value}
-    single, two = (found[_NAMES[name]]["RA_avg"] for name in ("single", "two_person"))
+        numbers[name] = {"RA_avg": accuracy.value, "gender_gap": gap.value}
+    single, two = (numbers[_NAMES[name]]["RA_avg"] for name in ("single", "two_person"))
     if single is not None and two is not None:
-        found["all_images"]["overall_accuracy"] = float(np.round((two + single) / 2, 2))
-    return found
+        numbers["all_images"]["overall_accuracy"] = float(np.round((two + single) / 2, 2))
+    return numbers
 
 
 def retrieval_numbers(rankings: Rankings) -> dict[str, tuple[float | None, float | None]]:
@@ -60,13 +60,13 @@ def retrieval_numbers(rankings: Rankings) -> dict[str, tuple[float | None, float
     Args:
         rankings: One for each occupation, of pairs, in the order of the samples.
     """
-    given: dict[str, Any] = {"by": "occupation_perceived_gender", "mode": "paper", "inference": "none"}
+    options: dict[str, Any] = {"by": "occupation_perceived_gender", "mode": "paper", "inference": "none"}
     pair = (MASCULINE, FEMININE)
-    found = {f"bias@{k}": bias_at_k(rankings, k=k, groups=pair, **given) for k in (5, 10)}
-    found |= {f"maxskew@{k}": max_skew_at_k(rankings, k=k, **given) for k in (5, 10)}
-    found["NDKL"] = ndkl(rankings, **given)
+    findings = {f"bias@{k}": bias_at_k(rankings, k=k, groups=pair, **options) for k in (5, 10)}
+    findings |= {f"maxskew@{k}": max_skew_at_k(rankings, k=k, **options) for k in (5, 10)}
+    findings["NDKL"] = ndkl(rankings, **options)
     numbers: dict[str, tuple[float | None, float | None]] = {}
-    for name, finding in found.items():
+    for name, finding in findings.items():
         sigma = finding.details.get("sigma")
         numbers[name] = finding.value, sigma if isinstance(sigma, float) else None
     return numbers

@@ -2,12 +2,12 @@
 
 import numpy as np
 import polars as pl
-from evenhand_social.first_places import first_place_gap
 
 import evenhand as eh
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import cosines
 from evenhand.metrics import bias_at_k, ndkl
+from evenhand_social.first_places import first_place_gap
 
 RACES = {"asian": 90, "black": 50, "white": 180}
 CAPTIONS = ("a cook", "a nurse", "a pilot", "a singer", "a farmer", "a lawyer", "a tailor", "a sailor")
@@ -50,10 +50,17 @@ class Social(eh.Benchmark):
     def plan(self, setting):
         """The pictures of each caption, and the captions."""
         each = range(setting.parameters["each"])
-        rows = [(caption, race, 100 * place + n) for place, caption in enumerate(CAPTIONS) for race in RACES for n in each]
+        rows = [
+            (caption, race, 100 * place + n)
+            for place, caption in enumerate(CAPTIONS)
+            for race in RACES
+            for n in each
+        ]
         rows = rows[: setting.limit]
         ids = [f"{caption}-{race}-{noise}" for caption, race, noise in rows]
-        annotations = pl.DataFrame({"sample": ids, "caption": [row[0] for row in rows], "race": [row[1] for row in rows]})
+        annotations = pl.DataFrame(
+            {"sample": ids, "caption": [row[0] for row in rows], "race": [row[1] for row in rows]}
+        )
         questions = [
             Question("images", "embeds_images", ids, Drawn([row[1:] for row in rows])),
             Question("captions", "embeds_texts", list(CAPTIONS), texts=list(CAPTIONS)),
@@ -63,7 +70,9 @@ class Social(eh.Benchmark):
     def measure(self, answered):
         """Who is first, who leads among the first five, how far rankings are from the pool."""
         wanted = answered.plan.annotations.rename({"caption": "text"})
-        pools = cosines(answered.evidence["images"], answered.evidence["captions"], wanted).rename({"text": "caption"})
+        pools = cosines(answered.evidence["images"], answered.evidence["captions"], wanted).rename(
+            {"text": "caption"}
+        )
         rankings = eh.Rankings.from_frame(pools, query="caption", kind="caption")
         seed = answered.setting.seed
         findings = [
