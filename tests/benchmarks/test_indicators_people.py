@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from evenhand.benchmarks.attributes import Attribute, plain_axis, shared_attribute
+from evenhand.benchmarks.attributes import AnnotatedAttribute, plain_axis, shared_attribute
 from evenhand.benchmarks.datasets.download_source import DATA
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age, utk_age
 from evenhand.benchmarks.indicators.people.datasets import casual_conversations, miap, utkface
@@ -438,7 +438,7 @@ def test_other_definitions_of_one_word_are_refused(tmp_path):
         with pytest.raises(InputError, match="mean different groups"):
             shared_attribute(ours, theirs, match)
     assert shared_attribute(fair, utk, "gender") == ("perceived_gender", "perceived_gender")
-    own = {"sex": Attribute("sex", plain_axis("sex"), "the user's table")}
+    own = {"sex": AnnotatedAttribute("sex", plain_axis("sex"), "the user's table")}
     assert shared_attribute(own, utk, "gender", query_levels=["female", "x"]) == ("sex", "perceived_gender")
     with pytest.raises(InputError, match=r"mean different groups \(F, M against female, male\)"):
         shared_attribute(own, utk, "gender", query_levels=["F", "M"])

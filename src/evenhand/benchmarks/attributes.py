@@ -22,7 +22,7 @@ USER = "the user's table"
 
 
 @dataclass(frozen=True)
-class Attribute:
+class AnnotatedAttribute:
     """An annotated attribute.
 
     Attributes:
@@ -53,8 +53,8 @@ def plain_axis(column: str) -> str:
 
 
 def shared_attribute(
-    queries: Mapping[str, Attribute],
-    database: Mapping[str, Attribute],
+    queries: Mapping[str, AnnotatedAttribute],
+    database: Mapping[str, AnnotatedAttribute],
     match: str,
     *,
     query_levels: Collection[str] = (),
@@ -89,14 +89,17 @@ def shared_attribute(
     return ours.name, theirs.name
 
 
-def _column(attributes: Mapping[str, Attribute], axis: str, match: str) -> Attribute:
+def _column(attributes: Mapping[str, AnnotatedAttribute], axis: str, match: str) -> AnnotatedAttribute:
     if match in attributes:
         return attributes[match]
     return next(each for each in attributes.values() if each.axis == axis)
 
 
 def _require_same(
-    ours: Attribute, theirs: Attribute, query_levels: Collection[str], database_levels: Collection[str]
+    ours: AnnotatedAttribute,
+    theirs: AnnotatedAttribute,
+    query_levels: Collection[str],
+    database_levels: Collection[str],
 ) -> None:
     """A group that one side alone has is fine (nobody asked, or nobody to find), other edges are not."""
     left = set(ours.levels or query_levels) - UNKNOWN

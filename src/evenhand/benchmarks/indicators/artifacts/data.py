@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evenhand.benchmarks.attributes import Attribute
+from evenhand.benchmarks.attributes import AnnotatedAttribute
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.datasets.download_source import DataSource
 from evenhand.benchmarks.indicators import published
@@ -46,7 +46,7 @@ _NOT_THERE = "not in the paper"
 _AXES = ("gender", "age", "skin_tone", "race", "fitzpatrick", "lighting")
 _MOST_GROUPS = 20
 
-_PEOPLE: Mapping[str, tuple[DataSource, Mapping[str, Attribute] | None, str, int | None]] = {
+_PEOPLE: Mapping[str, tuple[DataSource, Mapping[str, AnnotatedAttribute] | None, str, int | None]] = {
     casual_conversations.NAME: (
         people_sources.CASUAL_CONVERSATIONS,
         casual_conversations.DEFINITIONS,

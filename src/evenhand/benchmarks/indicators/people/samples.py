@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from evenhand.benchmarks.attributes import Attribute
+from evenhand.benchmarks.attributes import AnnotatedAttribute
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.requests import ImageSource
 from evenhand.evidence.label_matches import UNKNOWN
@@ -55,7 +55,7 @@ class People:
     name: str
     annotations: pl.DataFrame
     images: ImageSource
-    definitions: Mapping[str, Attribute]
+    definitions: Mapping[str, AnnotatedAttribute]
     clusters: str | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.benchmarks.attributes import USER, Attribute, plain_axis
+from evenhand.benchmarks.attributes import USER, AnnotatedAttribute, plain_axis
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.datasets.readers.rows import RESERVED, ColumnSpec, ImageRows, as_text, unique_ids
 from evenhand.benchmarks.datasets.readers.tables import read_table
@@ -97,7 +97,7 @@ def read_people_table(
 def _people(rows: ImageRows, attributes: Sequence[str], of: str, sample: str, listing: Listing) -> People:
     ids, repeated = unique_ids(rows.table[sample] if sample else None, sample or None, rows.places)
     columns = {"sample": pl.Series(ids, dtype=pl.String), "subject": _subjects(rows, of)}
-    definitions: dict[str, Attribute] = {}
+    definitions: dict[str, AnnotatedAttribute] = {}
     notes = Counter({_REPEATED: repeated})
     for name in attributes:
         if rows.table[name].n_unique() > _MOST:
@@ -106,15 +106,15 @@ def _people(rows: ImageRows, attributes: Sequence[str], of: str, sample: str, li
         axis = plain_axis(name)
         values = _told(as_text(rows.table[name], name, labels=False, is_text=rows.is_text))
         columns[_free(name)] = values.str.to_lowercase() if axis == "gender" else values
-        definitions[_free(name)] = Attribute(_free(name), axis, USER)
+        definitions[_free(name)] = AnnotatedAttribute(_free(name), axis, USER)
         years = _years(columns[name]) if axis == "age" else None
         if years is not None:
             columns |= {"years": years, name: _grouped(columns[name], years)}
-            definitions[name] = Attribute(name, axis, USER, CC_AGES)
+            definitions[name] = AnnotatedAttribute(name, axis, USER, CC_AGES)
             notes["age in years that was put into a group"] = len(ids) - years.null_count()
         if axis == "fitzpatrick" and "skin_tone" not in attributes:
             columns["skin_tone"] = _each(skin_tone, values)
-            definitions["skin_tone"] = Attribute("skin_tone", "skin_tone", USER, SKIN_TONES)
+            definitions["skin_tone"] = AnnotatedAttribute("skin_tone", "skin_tone", USER, SKIN_TONES)
     dropped = Counter(rows.dropped)
     table, images = pl.DataFrame(columns), rows.images
     if isinstance(images, ImageFiles):

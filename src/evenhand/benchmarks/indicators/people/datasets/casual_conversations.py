@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.attributes import ANNOTATORS, PERSON, Attribute
+from evenhand.benchmarks.attributes import ANNOTATORS, PERSON, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
@@ -37,11 +37,11 @@ says that 29 of 2,982 videos have no face; its groups by gender add up to 2,921,
 DEFINITIONS = {
     each.name: each
     for each in (
-        Attribute("gender", "gender", PERSON, ("female", "male", "other")),
-        Attribute("age", "age", PERSON, CC_AGES),
-        Attribute("perceived_skin_tone", "skin_tone", ANNOTATORS, SKIN_TONES),
-        Attribute("perceived_fitzpatrick", "fitzpatrick", ANNOTATORS, FITZPATRICK),
-        Attribute("lighting", "lighting", ANNOTATORS, ("bright", "dark")),
+        AnnotatedAttribute("gender", "gender", PERSON, ("female", "male", "other")),
+        AnnotatedAttribute("age", "age", PERSON, CC_AGES),
+        AnnotatedAttribute("perceived_skin_tone", "skin_tone", ANNOTATORS, SKIN_TONES),
+        AnnotatedAttribute("perceived_fitzpatrick", "fitzpatrick", ANNOTATORS, FITZPATRICK),
+        AnnotatedAttribute("lighting", "lighting", ANNOTATORS, ("bright", "dark")),
     )
 }
 

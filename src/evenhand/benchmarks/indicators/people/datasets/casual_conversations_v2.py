@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.attributes import ANNOTATORS, PERSON, RECORDED, USER, Attribute
+from evenhand.benchmarks.attributes import ANNOTATORS, PERSON, RECORDED, USER, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age, whole_years
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
@@ -40,17 +40,19 @@ _CONFIDENCE = ("low", "medium", "high")
 _KNOWN = {
     each.name: each
     for each in (
-        Attribute("gender", "gender", PERSON, GENDERS),
-        Attribute("age", "age", PERSON, CC_AGES),
-        Attribute("perceived_skin_tone", "skin_tone", ANNOTATORS, SKIN_TONES),
-        Attribute("perceived_fitzpatrick", "fitzpatrick", ANNOTATORS, FITZPATRICK),
-        Attribute("perceived_fitzpatrick_confidence", "fitzpatrick_confidence", ANNOTATORS, _CONFIDENCE),
-        Attribute("perceived_monk", "monk", ANNOTATORS, MONK),
-        Attribute("perceived_monk_confidence", "monk_confidence", ANNOTATORS, _CONFIDENCE),
-        Attribute("country", "country", PERSON),
-        Attribute("native_language", "native_language", PERSON),
-        Attribute("secondary_languages", "secondary_languages", PERSON),
-        Attribute("script", "script", RECORDED, ("scripted", "nonscripted")),
+        AnnotatedAttribute("gender", "gender", PERSON, GENDERS),
+        AnnotatedAttribute("age", "age", PERSON, CC_AGES),
+        AnnotatedAttribute("perceived_skin_tone", "skin_tone", ANNOTATORS, SKIN_TONES),
+        AnnotatedAttribute("perceived_fitzpatrick", "fitzpatrick", ANNOTATORS, FITZPATRICK),
+        AnnotatedAttribute(
+            "perceived_fitzpatrick_confidence", "fitzpatrick_confidence", ANNOTATORS, _CONFIDENCE
+        ),
+        AnnotatedAttribute("perceived_monk", "monk", ANNOTATORS, MONK),
+        AnnotatedAttribute("perceived_monk_confidence", "monk_confidence", ANNOTATORS, _CONFIDENCE),
+        AnnotatedAttribute("country", "country", PERSON),
+        AnnotatedAttribute("native_language", "native_language", PERSON),
+        AnnotatedAttribute("secondary_languages", "secondary_languages", PERSON),
+        AnnotatedAttribute("script", "script", RECORDED, ("scripted", "nonscripted")),
     )
 }
 _READ = frozenset(
@@ -154,12 +156,14 @@ def _others(entry: dict[str, Any], start: str = "") -> Iterator[tuple[str, str |
             yield name.strip().lower().replace("-", "_").replace(" ", "_"), as_word(value)
 
 
-def _definitions(rows: list[Row]) -> tuple[dict[str, Attribute], dict[str, int]]:
+def _definitions(rows: list[Row]) -> tuple[dict[str, AnnotatedAttribute], dict[str, int]]:
     """What the attributes mean, and what is too varied to be one."""
     fields = dict.fromkeys(field for row in rows for field in row if field not in _NO_ATTRIBUTES)
     varied = {field for field in fields if len({row.get(field) for row in rows}) > _MOST}
     definitions = {
-        field: _KNOWN.get(field, Attribute(field, field, USER)) for field in fields if field not in varied
+        field: _KNOWN.get(field, AnnotatedAttribute(field, field, USER))
+        for field in fields
+        if field not in varied
     }
     return definitions, {"field with too many values to be an attribute": len(varied)} if varied else {}
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import polars as pl
 
-from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, Attribute
+from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.ages import FAIRFACE_AGES, fairface_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
@@ -26,11 +26,11 @@ VALIDATION = 10_954
 DEFINITIONS = {
     each.name: each
     for each in (
-        Attribute("perceived_gender", "gender", ANNOTATORS, GENDERS),
-        Attribute("perceived_age", "age", ANNOTATORS, FAIRFACE_AGES),
-        Attribute("perceived_race", "race", ANNOTATORS, RACES),
-        Attribute("service_test", "service_test", RECORDED, ("yes", "no")),
-        Attribute("split", "split", RECORDED, ("train", "val")),
+        AnnotatedAttribute("perceived_gender", "gender", ANNOTATORS, GENDERS),
+        AnnotatedAttribute("perceived_age", "age", ANNOTATORS, FAIRFACE_AGES),
+        AnnotatedAttribute("perceived_race", "race", ANNOTATORS, RACES),
+        AnnotatedAttribute("service_test", "service_test", RECORDED, ("yes", "no")),
+        AnnotatedAttribute("split", "split", RECORDED, ("train", "val")),
     )
 }
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, Attribute
+from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
 from evenhand.core.errors import InputError, UnknownName, check_choice, one_line
@@ -46,10 +46,10 @@ _YES = {"1": "yes", "0": "no", "-1": "unknown"}
 DEFINITIONS = {
     each.name: each
     for each in (
-        Attribute("perceived_gender", "gender", ANNOTATORS, ("female", "male")),
-        Attribute("perceived_age", "age", ANNOTATORS, ("young", "middle", "older")),
-        *(Attribute(name, name, ANNOTATORS, ("yes", "no")) for name in _FLAGS.values()),
-        Attribute("split", "split", RECORDED, ("train", "val", "test")),
+        AnnotatedAttribute("perceived_gender", "gender", ANNOTATORS, ("female", "male")),
+        AnnotatedAttribute("perceived_age", "age", ANNOTATORS, ("young", "middle", "older")),
+        *(AnnotatedAttribute(name, name, ANNOTATORS, ("yes", "no")) for name in _FLAGS.values()),
+        AnnotatedAttribute("split", "split", RECORDED, ("train", "val", "test")),
     )
 }
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import polars as pl
 
-from evenhand.benchmarks.attributes import ANNOTATORS, Attribute
+from evenhand.benchmarks.attributes import ANNOTATORS, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, UTK_AGES, cc_age, utk_age
 from evenhand.benchmarks.indicators.people.samples import People
@@ -32,10 +32,10 @@ _OLDEST = 130
 DEFINITIONS = {
     each.name: each
     for each in (
-        Attribute("perceived_gender", "gender", ANNOTATORS, tuple(GENDERS.values())),
-        Attribute("perceived_age", "age", ANNOTATORS, CC_AGES),
-        Attribute("perceived_age_utk", "age_utk", ANNOTATORS, UTK_AGES),
-        Attribute("perceived_race", "race", ANNOTATORS, tuple(RACES.values())),
+        AnnotatedAttribute("perceived_gender", "gender", ANNOTATORS, tuple(GENDERS.values())),
+        AnnotatedAttribute("perceived_age", "age", ANNOTATORS, CC_AGES),
+        AnnotatedAttribute("perceived_age_utk", "age_utk", ANNOTATORS, UTK_AGES),
+        AnnotatedAttribute("perceived_race", "race", ANNOTATORS, tuple(RACES.values())),
     )
 }
 """Age, gender and race were estimated by a model and checked by an annotator."""
