@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -31,6 +33,28 @@ class Source(Model):
     equation: str = ""
 
 
+class Sentences(Model):
+    """What tables and sentences say of a metric.
+
+    Attributes:
+        row: What a row of the terminal's table is called; ``{k}`` stands for a parameter of the finding.
+        symbol: Its name in running text: *MaxSkew*.
+        topic: What it is about, at the start of a sentence: *Accuracy*.
+        value: What its value is, up to *is*; ``{first}`` and ``{second}`` are the members of two groups.
+        more: What a group that it favours does: *get the right pronoun more often*.
+    """
+
+    row: str = ""
+    symbol: str = ""
+    topic: str = ""
+    value: str = ""
+    more: str = ""
+
+    def row_of(self, params: Mapping[str, object]) -> str:
+        """What a row of the terminal's table is called, with a finding's parameters filled in."""
+        return self.row.format_map(defaultdict(str, params))
+
+
 class MetricCard(Model):
     """What a metric means, as data.
 
@@ -51,6 +75,9 @@ class MetricCard(Model):
         p_is_about: A difference between ``groups``, or an answer at random (``guessing``), two ``models``, or
             ``seeds``.
         of: The card of the metric that this one compares: a difference, or a spread.
+        family: Metrics that a report's sentences speak of together; empty: it is spoken of by itself.
+        sentences: What sentences say of it beyond title and value.
+        headline: Whether the terminal shows it.
     """
 
     name: str
@@ -67,6 +94,9 @@ class MetricCard(Model):
     compared: Compared = "values"
     p_is_about: ABOUT = "groups"
     of: MetricCard | None = None
+    family: str = ""
+    sentences: Sentences = Sentences()
+    headline: bool = True
 
     @classmethod
     def plain(cls, name: str, **facts: Any) -> MetricCard:

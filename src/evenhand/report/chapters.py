@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding, Part
+from evenhand.core.nouns import BenchmarkWords
 from evenhand.core.text.formatting import attribute, quoted, shorten
 from evenhand.report import glossary
 from evenhand.report.facets import facet_title, facets_of
+
+_PLAIN = BenchmarkWords()
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Chapter:
         title: The grouping in words.
         by: The attribute columns that make the groups.
         findings: Known metrics first, in the order that their declarations give.
+        words: What the benchmark calls things.
         faceted: Whether chapters of one grouping are told apart by parameters, such as the template.
     """
 
@@ -30,6 +34,7 @@ class Chapter:
     by: tuple[str, ...]
     findings: tuple[Finding, ...]
     faceted: bool = False
+    words: BenchmarkWords = _PLAIN
 
     def first(self, name: str) -> Finding | None:
         """The first finding with this metric name."""
@@ -61,7 +66,7 @@ class Chapter:
         return _ranked(self.groups)
 
 
-def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
+def in_chapters(findings: Iterable[Finding], words: BenchmarkWords = _PLAIN) -> list[Chapter]:
     """One chapter per benchmark, model, grouping and facets, in the order of their first finding."""
     own = list(findings)
     apart = _models_apart(own)
@@ -76,9 +81,8 @@ def in_chapters(findings: Iterable[Finding]) -> list[Chapter]:
     for (benchmark, model, by, facets), members in grouped.items():
         before = [name for name in (benchmark if several else "", model) if name]
         title = ": ".join([*map(shorten, before), _title(by, facet_title(facets))])
-        words = [value for _, value in facets]
-        anchor = _anchor([*before, *by, *words], taken)
-        result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place)), bool(facets)))
+        anchor = _anchor([*before, *by, *(value for _, value in facets)], taken)
+        result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place)), bool(facets), words))
     return result
 
 

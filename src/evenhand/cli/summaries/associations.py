@@ -22,8 +22,7 @@ from evenhand.core.findings import Finding
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
-_EFFECTS = ("association_effect_size", "match_association")
-_BESIDE = ("association_difference",)
+_FAMILY = "associations"
 _READINGS: Mapping[str, str] = {
     "per_image_joint": "of the most probable words of each image",
     "per_image_joint_share": "of the most probable words of each image, counted",
@@ -42,7 +41,7 @@ def print_associations(console: Console, run: Run) -> None:
     """One table for each form (reading); single sets and contributions stay in the folder."""
     findings = run.findings.findings
     effects = [finding for finding in findings if _is_effect(finding)]
-    beside = {_pair(finding): finding for finding in findings if finding.name in _BESIDE}
+    beside = {_pair(finding): finding for finding in findings if _is_difference(finding)}
     for key in dict.fromkeys(map(_heading, effects)):
         mine = [finding for finding in effects if _heading(finding) == key]
         console.print(clean(", ".join(key), 400), style="bold")
@@ -57,8 +56,7 @@ def print_associations(console: Console, run: Run) -> None:
     _print_pleasant(console, findings)
     _print_untested(console, run)
     _print_traps(console, run)
-    shown = [finding for finding in findings if finding.name in (*_EFFECTS, *_BESIDE)]
-    more = len(findings) - len(shown)
+    more = sum(not (_is_comparison(finding) or _is_difference(finding)) for finding in findings)
     if more:
         console.print(f"{more} more findings (single sets, words) stand in report and findings.json.")
 
@@ -92,7 +90,16 @@ def _print_traps(console: Console, run: Run) -> None:
 
 
 def _is_effect(finding: Finding) -> bool:
-    return finding.name in _EFFECTS and "targets" in finding.params and "stage" not in finding.params
+    return _is_comparison(finding) and "targets" in finding.params and "stage" not in finding.params
+
+
+def _is_comparison(finding: Finding) -> bool:
+    return finding.card.family == _FAMILY and bool(finding.card.sentences.more)
+
+
+def _is_difference(finding: Finding) -> bool:
+    """The same comparison before it is divided by a spread."""
+    return finding.card.family == _FAMILY and "targets" in finding.params and not finding.card.sentences.more
 
 
 def _pair(finding: Finding) -> Key:
@@ -110,7 +117,7 @@ def _heading(finding: Finding) -> Key:
     """Form, what is counted, and which sign means what."""
     a, b = _names(finding, "attributes")
     reading = _READINGS.get(str(finding.params.get("reading", "")), "")
-    value = "d" if finding.name == _EFFECTS[0] or finding.params.get("standardised") else "difference"
+    value = "d" if "reading" not in finding.params or finding.params.get("standardised") else "difference"
     what = f"{value} {reading}".strip()
     return str(finding.params.get("form", "")), f"{what} > 0: the first set is nearer to {a} than to {b}"
 
@@ -163,7 +170,9 @@ def _row_name(finding: Finding) -> str:
 def _print_pleasant(console: Console, findings: Sequence[Finding]) -> None:
     """Of the words at the top of each group, how many are of the second set of attributes."""
     pleasant = [
-        finding for finding in findings if finding.name == "pleasant_at_k" and finding.value is not None
+        finding
+        for finding in findings
+        if finding.card.family == _FAMILY and finding.card.unit == "share" and finding.value is not None
     ]
     for k, word in dict.fromkeys(
         (finding.params.get("k"), _names(finding, "attributes")[-1]) for finding in pleasant

@@ -30,20 +30,6 @@ from evenhand.workflows.outputs.result import Run
 
 _MOST_CLASSES = 5
 _WIDTH = 120
-_HEADLINES = (
-    "accuracy",
-    "worst_group_accuracy",
-    "accuracy_gap",
-    "demographic_parity",
-    "equalized_odds",
-    "cramers_v_pooled",
-    "skewsize",
-    "cramers_v_mean",
-    "cramers_v_median",
-    "cramers_v_max",
-    "cramers_v_corrected",
-    "cramers_v",
-)
 
 
 def print_summary(run: Run, out: Path | None) -> None:
@@ -106,7 +92,7 @@ def _print_grouping(console: Console, run: Run, findings: list[Finding], groupin
 
 def _shown(finding: Finding) -> bool:
     plain = finding.params.get("aggregate", "max") == "max" and finding.params.get("eo", "max") == "max"
-    return finding.name in _HEADLINES and plain
+    return finding.card.headline and plain
 
 
 def _headlines(findings: list[Finding], alpha: float) -> Table:

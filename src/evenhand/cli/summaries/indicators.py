@@ -21,32 +21,27 @@ from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
-_NAMES = (
-    "label_association_rate",
-    "harmful_association_rate",
-    "household_hit_rate",
-    "precision_at_k",
-)
-_GAPS = (
-    "label_association_gap",
-    "harmful_association_gap",
-    "household_hit_gap",
-    "household_hit_improvement",
-    "country_income_correlation",
-    "precision_gap",
-)
+_FAMILIES = ("labels", "households", "neighbours")
 _MOST_GROUPS = 8
 
 
 def has_indicators(findings: Sequence[Finding]) -> bool:
     """Whether findings are of one of the indicators."""
-    return any(finding.name in _NAMES for finding in findings)
+    return any(_is_rate(finding) for finding in findings)
+
+
+def _is_shown(finding: Finding) -> bool:
+    return finding.card.family in _FAMILIES and finding.card.headline
+
+
+def _is_rate(finding: Finding) -> bool:
+    return _is_shown(finding) and finding.card.unit == "share"
 
 
 def print_indicators(console: Console, run: Run) -> None:
     """One table for each grouping, and the groups at both ends; other groups stay in the folder."""
     findings = run.findings.findings
-    shown = [finding for finding in findings if finding.name in (*_NAMES, *_GAPS)]
+    shown = [finding for finding in findings if _is_shown(finding)]
     for grouping in dict.fromkeys(finding.grouping for finding in shown):
         mine = [finding for finding in shown if finding.grouping == grouping]
         console.print(_title(grouping, mine[0]), style="bold")
@@ -81,7 +76,7 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         value = f"{finding.value or 0.0:z.3f}"
         cells = [_what(finding), value, ends(finding.interval), span(finding.null)]
         coverage = finding.details.get("coverage")
-        share = f"{coverage:.3f}" if isinstance(coverage, float) and finding.name in _NAMES else ""
+        share = f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""
         cells += [probability(finding.p_value), probability(finding.p_adjusted), verdict(finding, alpha)]
         table.add_row(*cells, *([share] if covered else []))
     return table
@@ -91,7 +86,7 @@ def _undefined(findings: Sequence[Finding]) -> list[str]:
     """What has no value, by reason."""
     named: dict[str, list[str]] = {}
     for finding in findings:
-        if finding.value is None and finding.name in _NAMES:
+        if finding.value is None and _is_rate(finding):
             named.setdefault(finding.reason or "undefined", []).append(_what(finding))
     others = {finding.reason or "undefined" for finding in findings if finding.value is None} - named.keys()
     lines = [f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in named.items()]
@@ -100,23 +95,10 @@ def _undefined(findings: Sequence[Finding]) -> list[str]:
 
 def _what(finding: Finding) -> str:
     """A finding in a few words: what is counted, and at which number."""
-    params = finding.params
-    words = {
-        "label_association_rate": str(params.get("association", "")),
-        "label_association_gap": f"  gap of {params.get('association', '')}",
-        "harmful_association_rate": "harmful",
-        "harmful_association_gap": "  gap of harmful",
-        "household_hit_rate": "hit rate",
-        "household_hit_gap": "  gap",
-        "household_hit_improvement": "  better than reference",
-        "country_income_correlation": f"countries, {params.get('method', '')}",
-        "precision_at_k": f"same {params.get('match', '')}, first {params.get('k', '')}",
-        "precision_gap": f"  gap, first {params.get('k', '')}",
-    }
-    threshold = params.get("threshold")
-    told_at = threshold or "association" in finding.name  # households count any sureness unless asked
+    row, threshold = finding.card.sentences.row_of(finding.params), finding.params.get("threshold")
+    told_at = threshold or finding.card.family == "labels"  # households count any sureness unless asked
     suffix = f" at {threshold}" if isinstance(threshold, int | float) and told_at else ""
-    return clean(words[finding.name].rstrip() + suffix, 40)
+    return clean(row.rstrip() + suffix, 40)
 
 
 def _row_name(finding: Finding) -> str:
@@ -127,7 +109,7 @@ def _row_name(finding: Finding) -> str:
 def _ends(finding: Finding) -> str:
     """The groups with the lowest and the highest rate, where they differ."""
     known = [part for part in finding.parts if part.value is not None]
-    if finding.name not in _NAMES or len(known) < 2:
+    if not _is_rate(finding) or len(known) < 2:
         return ""
     first, last = (pick(known, key=_value) for pick in (min, max))
     if _value(first) == _value(last):

@@ -30,20 +30,11 @@ _WORDS: Mapping[str, str] = {
     "same": "same gender",
     "different": "different genders",
 }
-_MEANINGS: Mapping[str, str] = {
-    "resolution_accuracy": "right pronoun",
-    "resolution_gap": "right, masc. - fem.",
-    "misgendering_rate": "misgendered",
-    "misgendering_gap": "misgendered, masc. - fem.",
-    "neutral_rate": "neutral pronoun",
-    "neutral_gap": "neutral, masc. - fem.",
-}
-_LEFT_TO_FOLDER = ("skew_at_k", "min_skew_at_k")
 
 
 def has_settings(findings: Sequence[Finding]) -> bool:
     """Whether findings differ by settings rather than by groupings alone."""
-    return any(name in finding.params for finding in findings for name in _FACETS)
+    return any(_is_first(finding) and any(name in finding.params for name in _FACETS) for finding in findings)
 
 
 def print_settings(console: Console, run: Run) -> None:
@@ -65,7 +56,7 @@ def print_settings(console: Console, run: Run) -> None:
 
 def _is_first(finding: Finding) -> bool:
     """Without grouping, exchanged sentences on all pairs only; of retrieval bias, largest skew and NDKL."""
-    if finding.name in _LEFT_TO_FOLDER:
+    if not finding.card.headline:
         return False
     if finding.params.get("template") == "par_first" and finding.params.get("setting") in (
         "same",
@@ -89,9 +80,9 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         left = name in ("finding", "on", "value is")
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
-        name_shown = _MEANINGS.get(name, name)
         for index, finding in enumerate(finding for finding in findings if finding.name == name):
-            table.add_row(name_shown if index == 0 else "", *_row(finding), verdict(finding, alpha))
+            shown = finding.card.sentences.row or name
+            table.add_row(shown if index == 0 else "", *_row(finding), verdict(finding, alpha))
     return table
 
 
@@ -106,7 +97,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
 
 def _row_name(finding: Finding) -> str:
     """What stands in the first two cells of a row."""
-    return f"{_MEANINGS.get(finding.name, finding.name)} ({_row(finding)[0]})"
+    return f"{finding.card.sentences.row or finding.name} ({_row(finding)[0]})"
 
 
 def _words(name: str) -> str:

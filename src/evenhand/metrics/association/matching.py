@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, Null
 from evenhand.core.metric import metric
@@ -32,7 +32,9 @@ _ROUNDING = 1e-12
         "do", formula="mean over X - mean over Y of how much likelier the k best matches are of A than of B",
     range=(None, None), direction="descriptive", fair_at=0.0,
     source=Source(paper=MMBIAS, equation="section 5.2; Table 2, ALBEF and ViLT"), unit="share difference",
-    order=340, compared="contributions",
+    order=340, family="associations",
+    sentences=Sentences(value="difference of match probability", more="are tied more to"),
+    compared="contributions",
 )  # fmt: skip
 def match_association(
     evidence: Similarities,

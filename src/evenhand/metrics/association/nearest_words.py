@@ -38,6 +38,7 @@ _ROUNDING = 1e-12
     summary="of the words nearest to a group’s images, the share that is pleasant",
     formula="words of B among the first k / k", range=(0, 1), direction="descriptive",
     source=Source(paper=MMBIAS, equation="section 5.1.1; Figure 5"), unit="share", order=360,
+    family="associations",
     p_is_about="guessing",
 )  # fmt: skip
 def pleasant_at_k(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
@@ -36,6 +36,8 @@ from evenhand.stats.association.two_way import Sizes, reduction_interval, single
         "in standard deviations over both; it cannot leave about ±2, so the difference is read with it",
     formula="(mean_X phi - mean_Y phi) / std(phi of X and Y)", range=(None, None), direction="descriptive",
     fair_at=0.0, source=Source(paper=MMBIAS, equation="eq. 1; Table 2"), unit="SDs", order=320,
+    family="associations",
+    sentences=Sentences(value="effect size d", more="are tied more to"),
     compared="contributions",
 )  # fmt: skip
 def association_effect_size(
@@ -102,6 +104,7 @@ def association_effect_size(
     summary="the same difference of mean similarities, not divided by their spread",
     formula="mean_X phi - mean_Y phi", range=(None, None), direction="descriptive", fair_at=0.0,
     source=Source(paper=MMBIAS, equation="eq. 1, without its denominator"), unit="similarity", order=330,
+    family="associations",
 )  # fmt: skip
 def association_difference(
     evidence: Similarities,
@@ -139,11 +142,10 @@ def association_difference(
 
 @metric(
     title="Association of one group",
-    summary="how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)"
-        "how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)",
+    summary="how much nearer one group is to the first attributes (unpleasant) than to the second (pleasant)",
     formula="mean over X of phi, the mean similarity with A - that with B", range=(None, None),
     direction="descriptive", fair_at=0.0, source=Source(paper=CALISKAN, equation="WEFAT; SC-WEAT"),
-    unit="similarity", order=350,
+    unit="similarity", order=350, family="associations",
 )  # fmt: skip
 def single_category_association(
     evidence: Similarities,
@@ -206,10 +208,10 @@ def single_category_association(
 
 @metric(
     title="Less association, held out",
-    summary="|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker"
-        "|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker",
+    summary="|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker",
     formula="|d before| - |d after|", range=(None, None), direction="higher is fairer",
     source=Source(paper=MMBIAS, equation="Table 3, here on held-out items"), unit="SDs", order=310,
+    family="reductions",
 )  # fmt: skip
 def association_reduction(
     evidence: Similarities,

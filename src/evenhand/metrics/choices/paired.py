@@ -27,6 +27,7 @@ from evenhand.stats.paired.differences import Deviations, paired_difference
     summary="a rate or gap of one model minus that of another on the same images",
     formula="value of the model - value of the reference, on the same images", range=(None, None),
     direction="descriptive", fair_at=0.0, source=BONETT_PRICE, unit="share difference", order=250,
+    family="differences",
     p_is_about="models",
 )  # fmt: skip
 def resolution_difference(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.choices import Choices, Where
@@ -16,6 +16,9 @@ from evenhand.metrics.prepared import By
     summary="how often the pronoun of the perceived gender scores highest, mean over the two genders",
     formula="mean over genders g of P(right pronoun | g)", range=(0, 1), direction="higher is better",
     source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"), unit="share", order=190,
+    family="pronouns",
+    sentences=Sentences(row="right pronoun", topic="Accuracy",
+        value="The right pronoun is chosen for a share of"),
     compared="contributions", p_is_about="guessing",
 )  # fmt: skip
 def resolution_accuracy(
@@ -65,7 +68,10 @@ def resolution_accuracy(
         "offered it mixes misgendering with neutral choices, so the two gaps below are read with it",
     formula="P(right pronoun | first gender) - P(right pronoun | second gender)", range=(-1, 1),
     direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
-    unit="share difference", order=200, compared="contributions",
+    unit="share difference", order=200, family="pronouns",
+    sentences=Sentences(row="right, masc. - fem.", topic="Accuracy",
+        more="get the right pronoun more often",
+        value="Accuracy for masculine minus feminine subjects"), compared="contributions",
 )  # fmt: skip
 def resolution_gap(
     evidence: Choices,
@@ -97,7 +103,10 @@ def resolution_gap(
     title="Misgendered",
     summary="how often the pronoun of the other gender scores highest, mean over the two genders",
     formula="mean over genders g of P(pronoun of the other gender | g)", range=(0, 1),
-    direction="lower is fairer", source="misgendering apart from neutral choices", unit="share", order=210,
+    direction="lower is fairer", source="misgendering apart from neutral choices", unit="share",
+    order=210, family="pronouns",
+    sentences=Sentences(row="misgendered", topic="Misgendering",
+        value="The pronoun of the other gender is chosen for a share of"),
     compared="contributions", p_is_about="guessing",
 )  # fmt: skip
 def misgendering_rate(
@@ -124,7 +133,10 @@ def misgendering_rate(
     summary="misgendering of masculine minus that of feminine subjects",
     formula="P(misgendered | first gender) - P(misgendered | second gender)", range=(-1, 1),
     direction="descriptive", fair_at=0.0, source="misgendering apart from neutral choices",
-    unit="share difference", order=220, compared="contributions",
+    unit="share difference", order=220, family="pronouns",
+    sentences=Sentences(row="misgendered, masc. - fem.", topic="Misgendering",
+        more="are misgendered more often",
+        value="Misgendering of masculine minus feminine subjects"), compared="contributions",
 )  # fmt: skip
 def misgendering_gap(
     evidence: Choices,
@@ -150,7 +162,9 @@ def misgendering_gap(
     summary="how often a neutral pronoun (their) scores highest, mean over the two genders; no mistake in "
         "itself", formula="mean over genders g of P(neutral pronoun | g)", range=(0, 1),
     direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"), unit="share",
-    order=230, compared="contributions", p_is_about="guessing",
+    order=230, family="pronouns",
+    sentences=Sentences(row="neutral pronoun", topic="The share of neutral pronouns",
+        value="A neutral pronoun is chosen for a share of"), compared="contributions", p_is_about="guessing",
 )  # fmt: skip
 def neutral_rate(
     evidence: Choices,
@@ -176,7 +190,10 @@ def neutral_rate(
     summary="neutral pronouns for masculine minus those for feminine subjects",
     formula="P(neutral pronoun | first gender) - P(neutral pronoun | second gender)", range=(-1, 1),
     direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
-    unit="share difference", order=240, compared="contributions",
+    unit="share difference", order=240, family="pronouns",
+    sentences=Sentences(row="neutral, masc. - fem.", topic="The share of neutral pronouns",
+        more="get the neutral pronoun more often",
+        value="Neutral pronouns for masculine minus feminine subjects"), compared="contributions",
 )  # fmt: skip
 def neutral_gap(
     evidence: Choices,

@@ -28,7 +28,8 @@ from evenhand.stats.rates.differences import normal_quantile
 @classifier_metric(
     title="Accuracy", summary="share of rows whose prediction is the truth",
     formula="right rows / usable rows", range=(0, 1), direction="higher is better",
-    source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10, compared="counts",
+    source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10,
+    family="mistakes", compared="counts",
 )  # fmt: skip
 def accuracy(
     evidence: Evidence, *, by: By = (), mode: str = "default", inference: str = "auto", seed: int = 0
@@ -71,7 +72,7 @@ def accuracy(
 @classifier_metric(
     title="Mean group accuracy", summary="the average of the groups’ accuracies, each group counting once",
     formula="mean over groups z of P(right | z)", range=(0, 1), direction="higher is better",
-    source="macro average over groups", unit="share", order=20,
+    source="macro average over groups", unit="share", order=20, family="mistakes", headline=False,
 )  # fmt: skip
 def mean_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
@@ -90,7 +91,8 @@ def mean_group_accuracy(
 @classifier_metric(
     title="Worst-group accuracy", summary="the accuracy of the group the model serves worst",
     formula="min over groups z of P(right | z)", range=(0, 1), direction="higher is better",
-    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share", order=30, compared="counts",
+    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share", order=30,
+    family="mistakes", compared="counts",
 )  # fmt: skip
 def worst_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
@@ -114,7 +116,7 @@ def worst_group_accuracy(
 @classifier_metric(
     title="Worst class-and-group accuracy", summary="the lowest accuracy of any group within any class",
     formula="min over classes y and groups z of P(right | y, z)", range=(0, 1), direction="higher is better",
-    source=SAGAWA, unit="share", order=40,
+    source=SAGAWA, unit="share", order=40, family="mistakes", headline=False,
 )  # fmt: skip
 def worst_class_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
@@ -144,7 +146,7 @@ def worst_class_group_accuracy(
     title="Accuracy gap", summary="accuracy minus the accuracy of the worst group",
     formula="P(right) - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share difference",
-    order=50, compared="counts",
+    order=50, family="mistakes", compared="counts",
 )  # fmt: skip
 def accuracy_gap(
     evidence: Evidence,
@@ -187,7 +189,7 @@ def accuracy_gap(
 @classifier_metric(
     title="Accuracy range", summary="highest group accuracy minus lowest",
     formula="max - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source="range over groups", unit="share difference", order=60,
+    source="range over groups", unit="share difference", order=60, family="mistakes", headline=False,
 )  # fmt: skip
 def accuracy_range(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0

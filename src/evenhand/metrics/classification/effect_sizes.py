@@ -25,6 +25,7 @@ from evenhand.metrics.prepared import BoundCounts, By, Evidence
         "it is never read without the mean, median and largest effect size below it",
     formula="m3 / m2^(3/2) of V_y over classes y", range=(None, None), direction="descriptive",
     source=Source(paper=SKEWSIZE, equation="eq. 4; Appendix G.2"), unit="skewness", order=80,
+    family="mistakes",
     compared="counts", parts_direction="lower is fairer",
 )  # fmt: skip
 def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
@@ -63,6 +64,7 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
     summary="the same skewness, computed within each predicted label instead of each true class",
     formula="m3 / m2^(3/2) of V_c over predicted labels c", range=(None, None), direction="descriptive",
     source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness", order=120,
+    family="mistakes", headline=False,
     parts_direction="lower is fairer",
 )  # fmt: skip
 def skewsize_sufficiency(
@@ -83,6 +85,7 @@ def skewsize_sufficiency(
     summary="Cramér’s V of one table, group by prediction, without regard to the truth",
     formula="sqrt(chi2 / (n (min(r, c) - 1)))", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2; section 2.3"), unit="Cramér's V", order=140,
+    family="mistakes",
 )  # fmt: skip
 def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Cramér's V, independence form: the one table group x prediction, whatever the truth.
@@ -103,7 +106,7 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
         "same?", formula="sqrt(sum over classes y of chi2_y / sum over y of n_y (min(r_y, c_y) - 1))",
     range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"), unit="Cramér's V",
-    order=70,
+    order=70, family="mistakes",
 )  # fmt: skip
 def cramers_v_pooled(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -129,7 +132,8 @@ def cramers_v_pooled(
 @classifier_metric(
     title="Mean effect size", summary="the average of the classes’ Cramér’s V",
     formula="mean over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=90, compared="counts",
+    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=90,
+    family="mistakes", compared="counts",
 )  # fmt: skip
 def cramers_v_mean(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -150,7 +154,8 @@ def cramers_v_mean(
 @classifier_metric(
     title="Median effect size", summary="the middle of the classes’ Cramér’s V",
     formula="median over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=100, compared="counts",
+    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=100,
+    family="mistakes", compared="counts",
 )  # fmt: skip
 def cramers_v_median(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -170,7 +175,8 @@ def cramers_v_median(
 @classifier_metric(
     title="Largest effect size", summary="the highest Cramér’s V of any class",
     formula="max over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=110, compared="counts",
+    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=110,
+    family="mistakes", compared="counts",
 )  # fmt: skip
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
@@ -189,7 +195,7 @@ def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpac
     summary="the same V after Bergsma’s correction, which removes what chance adds",
     formula="mean over classes of sqrt(max(0, chi2 / n - (r - 1)(c - 1) / (n - 1)) / (min(r~, c~) - 1))",
     range=(0, 1), direction="lower is fairer", fair_at=0.0, source=Source(paper=BERGSMA, equation="eq. 6-7"),
-    unit="Cramér's V", order=150,
+    unit="Cramér's V", order=150, family="mistakes",
 )  # fmt: skip
 def cramers_v_corrected(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -211,6 +217,7 @@ def cramers_v_corrected(
     title="Phi", summary="association of group and prediction, not scaled by the size of the table",
     formula="mean over classes y of sqrt(chi2_y / n_y)", range=(0, None), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="Appendix B"), unit="Cramér's V", order=160,
+    family="mistakes", headline=False,
 )  # fmt: skip
 def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Mean over classes of phi, ``sqrt(chi2 / n)``, in separation form; lower is fairer. Parts: classes.

@@ -35,7 +35,7 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
     summary="how far apart the groups are in how often a label is predicted",
     formula="mean or max over labels c of max - min over groups z of P(predicted c | z)", range=(0, 1),
     direction="lower is fairer", fair_at=0.0, source=Source(paper=SKEWSIZE, equation="eq. 5"),
-    unit="share difference", order=170,
+    unit="share difference", order=170, family="mistakes",
 )  # fmt: skip
 def demographic_parity(
     evidence: Evidence,
@@ -87,6 +87,7 @@ def demographic_parity(
     formula="mean or max over labels of the larger, or the average, of the ranges over groups of true and "
         "false positive rate", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"), unit="share difference", order=180,
+    family="mistakes",
 )  # fmt: skip
 def equalized_odds(
     evidence: Evidence,

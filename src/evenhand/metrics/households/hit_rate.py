@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.household_hits import HouseholdHits
@@ -16,10 +16,11 @@ from evenhand.metrics.prepared import By
 
 @metric(
     title="Recognised at home",
-    summary="share of images of a household of which a first label says what they show, mean over households"
-        "share of images of a household of which a first label says what they show, mean over households",
+    summary="share of images of a household of which a first label says what they show, mean over households",
     formula="mean over households of recognised images / images", range=(0, 1), direction="higher is better",
     source=Source(paper=INDICATORS, equation="section 3.2; Figure 5"), unit="share", order=410,
+    family="households",
+    sentences=Sentences(row="hit rate"),
     compared="contributions",
 )  # fmt: skip
 def household_hit_rate(
@@ -75,7 +76,10 @@ def household_hit_rate(
     formula="rate of high - rate of low income; else max - min over groups of the rate", range=(-1, 1),
     direction="descriptive", fair_at=0.0,
     source=Source(paper=INDICATORS, equation="section 3.2; gaps by income and region"),
-    unit="share difference", order=420, compared="contributions", parts_direction="higher is better",
+    unit="share difference", order=420,
+    family="households",
+    sentences=Sentences(row="  gap", more="have their things named more often"),
+    compared="contributions", parts_direction="higher is better",
 )  # fmt: skip
 def household_hit_gap(
     evidence: HouseholdHits,
@@ -129,6 +133,7 @@ def household_hit_gap(
     summary="the rate of the group of households that is recognised least",
     formula="min over groups of the rate", range=(0, 1), direction="higher is better",
     source=Source(paper=INDICATORS, equation="section 3.2, least of the groups"), unit="share", order=430,
+    family="households", headline=False,
     compared="contributions",
 )  # fmt: skip
 def worst_household_hit_rate(
@@ -167,12 +172,12 @@ def worst_household_hit_rate(
 
 @metric(
     title="Recognised at home, against another model",
-    summary="how much more is recognised than by the reference model, as a share of what that one recognises"
-        "how much more is recognised than by the reference model, as a share of what that one recognises",
+    summary="how much more is recognised than by the reference model, as a share of what that one recognises",
     formula="(rate - rate of the reference) / rate of the reference", range=(-1, None),
     direction="descriptive", fair_at=0.0,
     source=Source(paper=INDICATORS, equation="Figure 5; (rate - reference) / reference"), unit="ratio",
-    order=440, of=household_hit_rate.card, p_is_about="models",
+    order=440, family="households",
+    sentences=Sentences(row="  better than reference"), of=household_hit_rate.card, p_is_about="models",
 )  # fmt: skip
 def household_hit_improvement(
     evidence: HouseholdHits,
@@ -220,6 +225,8 @@ def household_hit_improvement(
     summary="correlation of a country’s hit rate with the mean income of its households; 0: unrelated",
     formula="correlation over countries of hit rate and mean income", range=(-1, 1), direction="descriptive",
     fair_at=0.0, source=Source(paper=DE_VRIES, equation="Figure 1"), unit="correlation", order=450,
+    family="households",
+    sentences=Sentences(row="countries, {method}"),
 )  # fmt: skip
 def country_income_correlation(
     evidence: HouseholdHits,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.label_matches import LabelMatches
@@ -16,6 +16,8 @@ from evenhand.metrics.prepared import By
     summary="share of images with a label of this kind among the first, as sure as the threshold",
     formula="images with a label of the kind among the first / images", range=(0, 1), direction="descriptive",
     source=Source(paper=INDICATORS, equation="section 3.1; Table 3"), unit="share", order=390,
+    family="labels",
+    sentences=Sentences(row="{association}"),
     compared="contributions",
 )  # fmt: skip
 def label_association_rate(
@@ -72,7 +74,9 @@ def label_association_rate(
     title="Labels of one kind, largest gap", summary="highest rate of any group minus the lowest",
     formula="max - min over groups z of P(label of the kind | z)", range=(0, 1), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
-    unit="share difference", order=400, compared="contributions",
+    unit="share difference", order=400, family="labels",
+    sentences=Sentences(row="  gap of {association}", more="get such labels more often"),
+    compared="contributions",
 )  # fmt: skip
 def label_association_gap(
     evidence: LabelMatches,
@@ -112,6 +116,8 @@ def label_association_gap(
         "image counts once; read coverage with it",
     formula="images with a harmful label among the first / images", range=(0, 1), direction="lower is fairer",
     source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"), unit="share", order=370,
+    family="labels",
+    sentences=Sentences(row="harmful"),
     compared="contributions",
 )  # fmt: skip
 def harmful_association_rate(
@@ -146,7 +152,9 @@ def harmful_association_rate(
     summary="highest rate of harmful labels of any group minus the lowest",
     formula="max - min over groups z of P(harmful label | z)", range=(0, 1), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
-    unit="share difference", order=380, compared="contributions",
+    unit="share difference", order=380, family="labels",
+    sentences=Sentences(row="  gap of harmful", more="get harmful labels more often"),
+    compared="contributions",
 )  # fmt: skip
 def harmful_association_gap(
     evidence: LabelMatches,

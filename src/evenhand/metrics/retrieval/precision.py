@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null, Part, key_of
 from evenhand.core.metric import metric
@@ -42,7 +42,8 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
         "which the database’s mix gives",
     formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)", range=(0, 1),
     direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"), unit="share",
-    order=460, compared="contributions", p_is_about="guessing",
+    order=460, family="neighbours",
+    sentences=Sentences(row="same {match}, first {k}"), compared="contributions", p_is_about="guessing",
 )  # fmt: skip
 def precision_at_k(
     evidence: Neighbours,
@@ -105,7 +106,9 @@ def precision_at_k(
     summary="highest precision of any group minus the lowest; random neighbours can give a gap too",
     formula="max - min over groups of precision_at_k", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=INDICATORS, equation="section 3.3, range over groups"), unit="share difference",
-    order=470, compared="contributions",
+    order=470, family="neighbours",
+    sentences=Sentences(row="  gap, first {k}", more="have more neighbours of their own group"),
+    compared="contributions",
 )  # fmt: skip
 def precision_gap(
     evidence: Neighbours,

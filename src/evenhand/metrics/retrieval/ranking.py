@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.rankings import Rankings
@@ -36,11 +36,12 @@ from evenhand.stats.rankings.null import NullDistribution
 
 @metric(
     title="Bias among the first k",
-    summary="masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0"
-        "masculine minus feminine people among the first k, as a share; where k is odd no ranking has 0",
+    summary="the first group’s share of the first k places less the second group’s; an odd k never gives 0",
     formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k", range=(-1, 1),
     direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="share difference", order=260, compared="contributions",
+    unit="share difference", order=260, family="rankings",
+    sentences=Sentences(value="the share of {first} minus {second}", more="come first more often"),
+    compared="contributions",
 )  # fmt: skip
 def bias_at_k(
     evidence: Rankings,
@@ -93,7 +94,7 @@ def bias_at_k(
     summary="logarithm of a group’s share of the first k over its share of the pool; above 0: more of it",
     formula="mean over queries of ln(share of the first k / share of the pool)", range=(None, None),
     direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio", order=270, compared="contributions",
+    unit="log ratio", order=270, family="rankings", headline=False, compared="contributions",
 )  # fmt: skip
 def skew_at_k(
     evidence: Rankings,
@@ -154,7 +155,8 @@ def skew_at_k(
     summary="skew of the group that is favoured most; a fair model does not reach 0 either",
     formula="mean over queries of the largest skew_at_k of a group", range=(None, None),
     direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio", order=280, compared="contributions",
+    unit="log ratio", order=280, family="rankings",
+    sentences=Sentences(symbol="MaxSkew", value="the favoured group’s skew"), compared="contributions",
 )  # fmt: skip
 def max_skew_at_k(
     evidence: Rankings,
@@ -184,7 +186,8 @@ def max_skew_at_k(
     summary="skew of the group that is favoured least; a fair model does not reach 0 either",
     formula="mean over queries of the smallest skew_at_k of a group", range=(None, None),
     direction="higher is fairer", fair_at=0.0, source=Source(paper=GEYIK, equation="MinSkew@k"),
-    unit="log ratio", order=290, compared="contributions",
+    unit="log ratio", order=290, family="rankings", headline=False,
+    sentences=Sentences(symbol="MinSkew", value="the least favoured group’s skew"), compared="contributions",
 )  # fmt: skip
 def min_skew_at_k(
     evidence: Rankings,
@@ -214,7 +217,8 @@ def min_skew_at_k(
         "counting more; a fair model does not reach 0 either",
     formula="mean over queries of sum_i KL_i / log2(i + 1) / sum_i 1 / log2(i + 1)", range=(0, None),
     direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="nats", order=300, compared="contributions",
+    unit="nats", order=300, family="rankings",
+    sentences=Sentences(symbol="NDKL", value="the divergence from the pool (NDKL)"), compared="contributions",
 )  # fmt: skip
 def ndkl(
     evidence: Rankings,

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.text.formatting import visible
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
-from evenhand.report.comparison import view as comparison
 from evenhand.report.page import downloads
 from evenhand.report.views import charts, evidence_rows, frames, rows
 from evenhand.report.views import text_alternatives as alternatives
-from evenhand.report.wording import associations as association_words
+from evenhand.report.wording import families as family_words
 from evenhand.report.wording import open_answers as answer_words
-from evenhand.report.wording import people as people_words
-from evenhand.report.wording import sentences as words
 
 if TYPE_CHECKING:
     import polars
@@ -65,14 +62,8 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
     downloads.add_bands(data, f"{chapter.id}-bands", bands)
     return ChapterView(
         chapter=chapter,
-        verdict=comparison.verdict(chapter, alpha)
-        or people_words.verdict(chapter, alpha)
-        or association_words.verdict(chapter, alpha)
-        or words.verdict(chapter, alpha),
-        sentences=comparison.found(chapter, alpha)
-        or people_words.found(chapter, alpha)
-        or association_words.found(chapter, alpha)
-        or words.found(chapter, alpha),
+        verdict=family_words.verdict(chapter, alpha),
+        sentences=family_words.found(chapter, alpha),
         interval_title=title,
         shared=_shared(chapter) if chapter.faceted else "",
         lines=[
@@ -106,7 +97,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
 
 def _shared(chapter: Chapter) -> str:
     """What all lines have in common, and what their null bands are."""
-    null = people_words.null_told(chapter) or association_words.null_told(chapter)
+    null = family_words.null_in_words(chapter)
     return f"{facets.shared(chapter.findings)} {null}".strip()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.nouns import words_of
 from evenhand.core.text import formatting as formats
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
@@ -20,7 +21,7 @@ from evenhand.report.suppression import suppress as suppression
 from evenhand.report.views import frames, rows
 from evenhand.report.wording import limits
 from evenhand.report.wording import open_answers as answer_words
-from evenhand.report.wording import people as people_words
+from evenhand.report.wording import pronouns as pronoun_words
 from evenhand.report.wording import sentences as words
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
     """
     content = suppression.suppressed(content, suppress)
     manifest = content.manifest
-    parts = chapters.in_chapters(content.findings.findings)
+    parts = chapters.in_chapters(content.findings.findings, words_of(manifest))
     alpha = words.alpha_of(manifest)
     data = frames.PageData(alpha=alpha)
     scripts = [inline.chart_library(), inline.own_script()]
@@ -60,9 +61,9 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
             comparison=comparison.comparison_of(manifest, content.tables, content.findings),
             caution=limits.CAUTION,
             effect_size=limits.EFFECT_SIZE,
-            perceived=limits.of_people(parts)
+            perceived=words_of(manifest).limits
             or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
-            coverage=people_words.coverage(content.tables.get("coverage")),
+            coverage=pronoun_words.coverage(content.tables.get("coverage")),
             sureness=words.sureness(parts, alpha),
             views=[views.view(chapter, alpha, data, content) for chapter in parts],
             changes=changes.changed(parts, content.tables, data, alpha=alpha, fewest=content.fewest),

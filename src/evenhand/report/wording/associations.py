@@ -10,35 +10,14 @@ from evenhand.core.text.formatting import listing, number, percent, plural, shor
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 
-_EFFECT, _MATCH = "association_effect_size", "match_association"
-_REDUCTION, _WORDS = "association_reduction", "pleasant_at_k"
-_KINDS = {_REDUCTION: "debias", _EFFECT: "association", _MATCH: "matching"}
+_FAMILY, _REDUCTIONS = "associations", "reductions"
 _NAMED = 6
 _SATURATED = 0.85
-PERCEIVED = (
-    "Groups are names given from outside: by whoever wrote the phrases, and by the tags under which photos "
-    "were found. Nobody’s faith, nationality, orientation or disability can be seen, and the people shown "
-    "may describe themselves differently."
-)
-QUESTIONS = {
-    "association": "does the model tie one group more to one set of words or pictures (in MMBias the "
-    "unpleasant) than another group?",
-    "matching": "does the model match images of one group with one set of words (in MMBias the unpleasant) "
-    "more than images of another group?",
-    "debias": "is the tie weaker after the mitigation, on items that were not used to fit it, and what does "
-    "that cost?",
-}
-
-
-def kind_of(chapters: Sequence[Chapter]) -> str:
-    """``association``, ``matching``, ``debias``, or nothing where a report is about none of them."""
-    names = {finding.name for chapter in chapters for finding in chapter.findings}
-    return next((kind for name, kind in _KINDS.items() if name in names), "")
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
     """The one line to remember; empty for other chapters."""
-    reductions = [finding for finding in chapter.findings if finding.name == _REDUCTION]
+    reductions = _of(chapter, _REDUCTIONS)
     if reductions:
         return _reduction_verdict(reductions)
     pairs = _pairs(chapter)
@@ -59,9 +38,9 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters."""
-    if any(finding.name == _REDUCTION for finding in chapter.findings):
+    if _of(chapter, _REDUCTIONS):
         return _reductions(chapter)
-    if not kind_of([chapter]):
+    if not _compared(chapter):
         return []
     if _other_half(chapter):
         return ["They are listed below, to be compared with those of the held-out items."]
@@ -79,20 +58,28 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     return [*sentences, *_not_estimable(chapter)]
 
 
-def null_told(chapter: Chapter) -> str:
+def null_in_words(chapter: Chapter) -> str:
     """What the null bands of a chapter are; nothing for other chapters."""
-    kind = kind_of([chapter])
-    if kind == "debias":
+    if _of(chapter, _REDUCTIONS):
         return (
             "The null band of a reduction is what removing as much at random reaches; held-out items took no "
             "part in choosing what is removed."
         )
-    if not kind:
+    if not _compared(chapter):
         return ""
     return (
         "The null band is what mixing the items of both groups at random gives; positive means that the "
         "first group is tied more to the first set of attributes."
     )
+
+
+def _of(chapter: Chapter, family: str) -> list[Finding]:
+    return [finding for finding in chapter.findings if finding.card.family == family]
+
+
+def _compared(chapter: Chapter) -> list[Finding]:
+    """Findings that say which of two groups is tied more to a set of attributes."""
+    return [finding for finding in _of(chapter, _FAMILY) if finding.card.sentences.more]
 
 
 def _none_beyond(known: Sequence[Finding]) -> str:
@@ -112,23 +99,17 @@ def _none_beyond(known: Sequence[Finding]) -> str:
 
 def _pairs(chapter: Chapter) -> list[Finding]:
     """One finding a pair: effect sizes, else match associations of one reading, not standardised."""
-    effects = [
-        finding for finding in chapter.findings if finding.name == _EFFECT and "stage" not in finding.params
-    ]
-    matches = [
-        finding
-        for finding in chapter.findings
-        if finding.name == _MATCH and not finding.params.get("standardised")
-    ]
+    known = [finding for finding in _compared(chapter) if "stage" not in finding.params]
+    effects = [finding for finding in known if "reading" not in finding.params]
+    matches = [finding for finding in known if not finding.params.get("standardised")]
     readings = _readings(chapter)
     return effects or [match for match in matches if match.params.get("reading") == readings[0]]
 
 
 def _readings(chapter: Chapter) -> list[object]:
     """How the words of match associations were chosen, the first first."""
-    return list(
-        dict.fromkeys(finding.params.get("reading") for finding in chapter.findings if finding.name == _MATCH)
-    )
+    named = (finding.params for finding in _compared(chapter))
+    return list(dict.fromkeys(params["reading"] for params in named if "reading" in params))
 
 
 def _one_reading(chapter: Chapter) -> list[str]:
@@ -176,9 +157,7 @@ def _reduction_verdict(reductions: Sequence[Finding]) -> str:
 
 def _reductions(chapter: Chapter) -> list[str]:
     """Before, after and reduction of the pairs with the strongest association before."""
-    reductions = [
-        finding for finding in chapter.findings if finding.name == _REDUCTION and finding.value is not None
-    ]
+    reductions = [finding for finding in _of(chapter, _REDUCTIONS) if finding.value is not None]
     reductions.sort(key=lambda reduction: -abs(_detail(reduction, "before") or 0.0))
     sentences = []
     for reduction in reductions[:_NAMED]:
@@ -200,8 +179,8 @@ def _reductions(chapter: Chapter) -> list[str]:
 def _strongest_told(pairs: Sequence[Finding]) -> str:
     top = _strongest(pairs)[0]
     chance = f"; chance alone gives {span(top.null.low, top.null.high)}" if top.null else ""
-    what = "effect size d" if top.name == _EFFECT else "difference of match probability"
-    return f"The largest {what} is {number(top.value)} for {_pair(top)}{_interval(top)}{chance}."
+    value = f"{number(top.value)} for {_pair(top)}{_interval(top)}{chance}"
+    return f"The largest {top.card.sentences.value} is {value}."
 
 
 def _near_bound(pairs: Sequence[Finding]) -> list[str]:
@@ -209,10 +188,8 @@ def _near_bound(pairs: Sequence[Finding]) -> list[str]:
     near = []
     for pair in pairs:
         bound, other = _detail(pair, "bound"), _detail(pair, "cohens_d")
-        saturates = (
-            pair.name == _EFFECT and bound is not None and other is not None and pair.value is not None
-        )
-        if saturates and abs(pair.value or 0.0) > _SATURATED * (bound or 0.0):
+        saturates = bound is not None and abs(pair.value or 0.0) > _SATURATED * bound
+        if saturates and other is not None:
             near.append(f"{_pair(pair)} (Cohen’s d {number(other)})")
     if not near:
         return []
@@ -241,7 +218,11 @@ def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
 
 
 def _pleasant(chapter: Chapter) -> list[str]:
-    shares = [finding for finding in chapter.findings if finding.name == _WORDS and finding.value is not None]
+    shares = [
+        finding
+        for finding in _of(chapter, _FAMILY)
+        if finding.card.unit == "share" and finding.value is not None
+    ]
     if not shares:
         return []
     shares.sort(key=lambda share: share.value or 0.0)
@@ -257,8 +238,8 @@ def _pleasant(chapter: Chapter) -> list[str]:
 
 def _not_estimable(chapter: Chapter) -> list[str]:
     missing: dict[str, list[str]] = {}
-    for finding in chapter.findings:
-        if finding.value is None and finding.name in _KINDS:
+    for finding in [*_compared(chapter), *_of(chapter, _REDUCTIONS)]:
+        if finding.value is None:
             missing.setdefault(glossary.reason(finding.reason), []).append(_pair(finding))
     return [f"No value for {_named(list(dict.fromkeys(pairs)))}: {why}." for why, pairs in missing.items()]
 

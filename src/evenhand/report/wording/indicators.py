@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
@@ -11,19 +11,7 @@ from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words, varying
 
-QUESTIONS: Mapping[str, str] = {
-    "label_association_rate": (
-        "which labels does the model give pictures of people, harmful ones among them, and whom more often?"
-    ),
-    "household_hit_rate": (
-        "does the model recognise things at home alike, whatever the income and region of the household?"
-    ),
-    "precision_at_k": "are the nearest images of people of the same group, for each group alike?",
-}
-"""The question of a run, by the finding that answers it."""
-
-_HEADLINES = ("harmful_association_gap", "household_hit_gap", "precision_gap")
-_BESIDE = "label_association_gap"
+_FAMILIES = ("labels", "households", "neighbours")
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PAPERS = 0.1  # the threshold of the paper's figures
 
@@ -34,8 +22,10 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     Of several thresholds or numbers of neighbours that is the largest gap beyond chance; where none is, the
     one at the paper's threshold, else the largest. Harmful labels come first, other kinds after them.
     """
-    main = [finding for finding in chapter.findings if finding.name in _HEADLINES]
-    beside = [finding for finding in chapter.findings if finding.name == _BESIDE]
+    cards = ((finding, finding.card) for finding in chapter.findings)
+    gaps = [finding for finding, card in cards if card.family in _FAMILIES and card.sentences.more]
+    main = [finding for finding in gaps if "association" not in finding.params]
+    beside = [finding for finding in gaps if "association" in finding.params]
     if not main and not beside:
         return ""
     sentence = _told(main, alpha) if _known(main) or not _known(beside) else ""

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from evenhand.core.nouns import words_of
 from evenhand.core.text.formatting import attribute, listing, plural, quoted
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording import associations as association_words
-from evenhand.report.wording import people as people_words
 
 # Whole words (age, not image) and stems (ethnicity, skin tone) that speak of people.
 _ABOUT_PEOPLE = re.compile(
@@ -80,11 +79,6 @@ def _verb(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def of_people(chapters: Sequence[Chapter]) -> list[str]:
-    """What must be said about the people in a benchmark; nothing for a table of predictions."""
-    return [known.PERCEIVED for known in (people_words, association_words) if known.kind_of(chapters)]
-
-
 def _of_tests(alpha: float, compared: bool) -> list[str]:
     """What null bands and corrected tests do not say."""
     alike = "a model without any group difference"
@@ -108,7 +102,7 @@ def cannot_show(
 ) -> list[str]:
     """What the audit cannot show."""
     columns = [column for chapter in chapters for column in chapter.by]
-    about_people = of_people(chapters)
+    about_people = words_of(manifest or {}).limits
     weak = sum(part.mde is not None and part.mde >= 0.3 for chapter in chapters for part in chapter.classes)
     sentences = [
         "It shows associations, not causes. Groups may differ for reasons that lie outside the model, "

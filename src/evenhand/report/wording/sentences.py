@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evenhand.core.findings import Finding, Part
+from evenhand.core.nouns import words_of
 from evenhand.core.significance import ALPHA, is_beyond, significance_of, uncorrected
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import (
@@ -24,9 +25,7 @@ from evenhand.core.text.formatting import (
 )
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
-from evenhand.report.wording import associations as association_words
 from evenhand.report.wording import indicators as indicator_words
-from evenhand.report.wording import people as people_words
 
 _CHANCE = "what chance alone gives"
 _MODELS = 4  # named in a title
@@ -69,11 +68,11 @@ def _models(models: Sequence[object]) -> str:
 
 def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
     """The question of the run, and which model or table it is about."""
-    what = (
-        f"the predictions of {quoted(model_name(manifest['model']))}"
-        if manifest.get("model")
-        else "a table of predictions"
-    )
+    words = words_of(manifest)
+    what = "a table of predictions"
+    if manifest.get("model"):
+        method = f" after {quoted(manifest['method'])}" if manifest.get("method") else ""
+        what = f"{words.examined} of {quoted(model_name(manifest['model']))}{method}"
     source = manifest.get("source")
     path = source.get("path") if isinstance(source, Mapping) else None
     rows = manifest.get("rows")
@@ -83,31 +82,15 @@ def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
         *([f"benchmark {quoted(manifest['benchmark'])}"] if manifest.get("benchmark") else []),
     ]
     within = f" ({', '.join(facts)})" if facts else ""
-    for known in (people_words, association_words):
-        kind = known.kind_of(chapters)
-        if kind:
-            whom = _subject(manifest, kind, what)
-            return f"evenhand examined {whom}{within}. The question: {known.QUESTIONS[kind]}"
-    names = {finding.name for chapter in chapters for finding in chapter.findings}
-    for name, question in indicator_words.QUESTIONS.items():
-        if name in names:
-            return f"evenhand examined {_subject(manifest, '', what)}{within}. The question: {question}"
+    if words.asks:
+        return f"evenhand examined {what}{within}. The question: {words.asks}"
     titles = dict.fromkeys(grouping_title(chapter.by) for chapter in chapters if chapter.by)
-    if not titles:
+    if not titles or not any(chapter.effect or chapter.groups for chapter in chapters):
         return f"evenhand examined {what}{within}."
     return (
         f"evenhand examined {what}{within}. The question: is the model right equally often for every group, "
         f"and does it make the same mistakes? The groups are those of {listing(titles)}."
     )
-
-
-def _subject(manifest: Mapping[str, Any], kind: str, what: str) -> str:
-    """A mitigation where the report is about one, the model's answers otherwise."""
-    if kind in association_words.QUESTIONS:
-        of = quoted(model_name(manifest["model"])) if manifest.get("model") else "a table"
-        method = f" after {quoted(manifest['method'])}" if kind == "debias" and manifest.get("method") else ""
-        return f"the embeddings of {of}{method}" if kind != "matching" else f"the match probabilities of {of}"
-    return what
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:

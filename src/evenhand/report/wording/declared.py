@@ -1,0 +1,82 @@
+"""Sentences on metrics that belong to no family, from their declarations alone."""
+
+from __future__ import annotations
+
+from evenhand.core.findings import Finding, Part
+from evenhand.core.nouns import Nouns
+from evenhand.core.significance import is_beyond, significance_of
+from evenhand.core.text.formatting import key_text, listing, number, span
+from evenhand.report.chapters import Chapter
+from evenhand.report.facets import row_params
+from evenhand.report.wording.phrases import against_null, interval_in_words, is_tested
+
+UNTESTED = "The findings are listed below, without tests."
+
+
+def speaks_of_all(chapter: Chapter) -> bool:
+    """Whether no finding of a chapter belongs to a family, or compares models."""
+    return len(_of(chapter)) == len(chapter.findings)
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """Which of these findings lie beyond chance; nothing where a chapter has none, or none was tested."""
+    tested = [finding for finding in _of(chapter) if finding.value is not None and is_tested(finding)]
+    if not tested:
+        return ""
+    hits = [finding for finding in tested if is_beyond(finding, alpha)]
+    if not hits:
+        names = listing(dict.fromkeys(_name(finding) for finding in tested))
+        return f"Within what chance alone gives: {names}. That does not prove fairness."
+    return " ".join(_beyond(finding, chapter.words.nouns, alpha) for finding in hits)
+
+
+def found(chapter: Chapter) -> list[str]:
+    """Each of these findings beside what chance alone gives, with its lowest and highest part."""
+    return [_in_words(finding, chapter.words.nouns) for finding in _of(chapter)]
+
+
+def _of(chapter: Chapter) -> list[Finding]:
+    """Findings that somebody declared, are no comparison of models, and belong to no family."""
+    return [
+        finding
+        for finding in chapter.findings
+        if finding.is_declared and not finding.card.family and finding.card.of is None
+    ]
+
+
+def _name(finding: Finding) -> str:
+    params = row_params(finding, None)
+    return f"{finding.card.title} ({params})" if params else finding.card.title
+
+
+def _beyond(finding: Finding, nouns: Nouns, alpha: float) -> str:
+    by = f" by {listing(map(nouns.attribute, finding.by))}" if finding.by else ""
+    side = significance_of(finding, alpha).side
+    chance = f" ({span(finding.null.low, finding.null.high)})" if finding.null else ""
+    where = {"above": "above what", "below": "below what"}.get(side, "beyond what")
+    return f"{_name(finding)}{by} is {number(finding.value)}, {where} chance alone gives{chance}."
+
+
+def _in_words(finding: Finding, nouns: Nouns) -> str:
+    if finding.value is None:
+        return f"{_name(finding)} is not estimable."
+    sentence = (
+        f"{_name(finding)} is {number(finding.value)}{interval_in_words(finding)}{against_null(finding)}"
+    )
+    parts = [part for part in finding.parts if part.value is not None]
+    if len(parts) > 1:
+        ends = (choose(parts, key=_value) for choose in (min, max))
+        low, high = (f"{number(part.value)} ({_key(part, finding, nouns)})" for part in ends)
+        sentence += f"; from {low} to {high}"
+    return f"{sentence}."
+
+
+def _key(part: Part, finding: Finding, nouns: Nouns) -> str:
+    """What a part is called; a group as the benchmark calls its members."""
+    if part.kind == "group" and len(finding.by) == 1 and isinstance(part.key, str):
+        return nouns.members(finding.by[0], part.key)
+    return key_text(part.key)
+
+
+def _value(part: Part) -> float:
+    return part.value if part.value is not None else 0.0

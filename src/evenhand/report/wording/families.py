@@ -1,0 +1,42 @@
+"""Which sentences a chapter gets: those of the family of its metrics, and the declarations of all others."""
+
+from __future__ import annotations
+
+from evenhand.report.chapters import Chapter
+from evenhand.report.comparison import view as comparison
+from evenhand.report.wording import associations, declared, pronouns, rankings, sentences
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """The line to remember."""
+    known = (
+        comparison.verdict(chapter, alpha)
+        or pronouns.verdict(chapter, alpha)
+        or rankings.verdict(chapter, alpha)
+        or associations.verdict(chapter, alpha)
+    )
+    if not known and not declared.speaks_of_all(chapter):
+        known = sentences.verdict(chapter, alpha)
+    return " ".join(filter(None, [known, declared.verdict(chapter, alpha)])) or declared.UNTESTED
+
+
+def found(chapter: Chapter, alpha: float) -> list[str]:
+    """What was found, in sentences."""
+    known = (
+        comparison.found(chapter, alpha)
+        or pronouns.found(chapter, alpha)
+        or rankings.found(chapter)
+        or associations.found(chapter, alpha)
+    )
+    if not known and not declared.speaks_of_all(chapter):
+        known = sentences.found(chapter, alpha)
+    return [*known, *declared.found(chapter)]
+
+
+def null_in_words(chapter: Chapter) -> str:
+    """What the null bands are."""
+    return (
+        pronouns.null_in_words(chapter)
+        or rankings.null_in_words(chapter)
+        or associations.null_in_words(chapter)
+    )

@@ -1,0 +1,28 @@
+"""Pieces of sentences that all families of metrics share."""
+
+from __future__ import annotations
+
+from evenhand.core.findings import Finding
+from evenhand.core.significance import p_shown
+from evenhand.core.text.formatting import number, percent, span
+
+
+def is_tested(finding: Finding) -> bool:
+    """Whether its p decides on a verdict."""
+    return p_shown(finding) is not None and finding.role != "exploratory"
+
+
+def interval_in_words(finding: Finding) -> str:
+    """The interval with its level, in brackets; nothing where there is none."""
+    if finding.interval is None:
+        return ""
+    return (
+        f" ({percent(finding.interval.level)} interval {span(finding.interval.low, finding.interval.high)})"
+    )
+
+
+def against_null(finding: Finding) -> str:
+    """What chance alone gives, after a semicolon; nothing where that is not known."""
+    if finding.null is None:
+        return ""
+    return f"; chance alone gives {number(finding.null.mean)} ({span(finding.null.low, finding.null.high)})"

@@ -1,0 +1,118 @@
+"""Findings on who comes first in rankings, in plain sentences. Nothing here computes a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.findings import Finding
+from evenhand.core.nouns import Nouns
+from evenhand.core.significance import is_beyond, p_shown, significance_of
+from evenhand.core.text.formatting import listing, number, p_value
+from evenhand.report.chapters import Chapter
+from evenhand.report.wording.phrases import against_null, interval_in_words, is_tested
+
+_FAMILY = "rankings"
+_SIDES = {"lower is fairer": "above", "higher is fairer": "below"}
+NULL = (
+    "The null band is what random rankings of the same pools give: compare with it, and not with 0, which "
+    "even shares in every place would give."
+)
+
+
+def null_in_words(chapter: Chapter) -> str:
+    """What the null bands of a chapter are; nothing for other chapters."""
+    return NULL if _rankings(chapter) else ""
+
+
+def verdict(chapter: Chapter, alpha: float) -> str:
+    """Whom rankings favour on average over queries, and whether they favour anyone within them."""
+    if not _rankings(chapter):
+        return ""
+    known = [finding for finding in _rankings(chapter) if finding.value is not None]
+    leads = [finding for finding in known if finding.card.sentences.more]
+    uneven = [finding for finding in known if finding.direction in _SIDES]
+    if not leads and not uneven:
+        return "Could not be estimated. Not estimable is not the same as fair."
+    nouns = chapter.words.nouns
+    sentences = _ahead([finding for finding in leads if is_beyond(finding, alpha)], nouns)
+    neither = not sentences
+    if neither and leads:
+        first, second = _members(leads[0], nouns)
+        sentences = [
+            f"On average over {nouns.query[1]}, neither {first} nor {second} come first more often than "
+            "chance explains."
+        ]
+    hits = [
+        finding
+        for finding in uneven
+        if is_beyond(finding, alpha) and significance_of(finding, alpha).side == _SIDES[finding.direction]
+    ]
+    if hits:
+        hits.sort(key=lambda finding: p_shown(finding) or 0.0)
+        which = [f"{_measure(hit)} {number(hit.value)} (p {p_value(p_shown(hit))})" for hit in hits]
+        sentences.append(
+            f"Within {nouns.query[1]}, one group or another comes first more than chance gives: "
+            f"{listing(which)}."
+        )
+    elif neither:
+        also = "Nor does any group within them. " if any(map(_can_differ, uneven)) else ""
+        sentences.append(f"{also}That does not prove fairness.")
+    return " ".join(sentences)
+
+
+def found(chapter: Chapter) -> list[str]:
+    """What was found, each figure beside what chance alone gives; nothing for other chapters."""
+    nouns = chapter.words.nouns
+    return [_in_words(finding, nouns) for finding in _rankings(chapter) if finding.card.sentences.value]
+
+
+def _rankings(chapter: Chapter) -> list[Finding]:
+    return [finding for finding in chapter.findings if finding.card.family == _FAMILY]
+
+
+def _can_differ(finding: Finding) -> bool:
+    """Tested, and not the same for every ranking, as where k is the size of the pool."""
+    fixed = finding.null is not None and finding.null.low == finding.null.high
+    return is_tested(finding) and not fixed
+
+
+def _members(finding: Finding, nouns: Nouns) -> tuple[str, str]:
+    """How sentences call the members of the two groups that a finding compares."""
+    groups = finding.params.get("groups")
+    if not isinstance(groups, list) or len(groups) != 2:
+        return "the first group", "the second group"
+    attribute = finding.by[0] if len(finding.by) == 1 else ""
+    return nouns.members(attribute, str(groups[0])), nouns.members(attribute, str(groups[1]))
+
+
+def _ahead(leads: Sequence[Finding], nouns: Nouns) -> list[str]:
+    """A sentence for each group that comes first beyond chance, with the places."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for lead in leads:
+        centre = lead.null.mean if lead.null else 0.0
+        ahead = _members(lead, nouns)[0 if (lead.value or 0.0) > centre else 1]
+        places.setdefault((ahead, lead.card.sentences.more), []).append(str(lead.params.get("k")))
+    return [
+        f"On average over {nouns.query[1]}, {nouns.sample[1]} of {ahead} {more} than chance explains "
+        f"(first {listing(first)} places)."
+        for (ahead, more), first in places.items()
+    ]
+
+
+def _measure(finding: Finding) -> str:
+    """A measure of uneven rankings with its number of places."""
+    k, name = finding.params.get("k"), finding.card.sentences.symbol or finding.card.title
+    return name if k is None else f"{name}@{k}"
+
+
+def _in_words(finding: Finding, nouns: Nouns) -> str:
+    k = finding.params.get("k")
+    where = f"Among the first {k}" if k is not None else "Over the whole ranking"
+    first, second = _members(finding, nouns)
+    what = finding.card.sentences.value.format(first=first, second=second)
+    if finding.value is None:
+        return f"{where}, {what} is not estimable."
+    return (
+        f"{where}, {what} is {number(finding.value)} on average{interval_in_words(finding)}"
+        f"{against_null(finding)}."
+    )
