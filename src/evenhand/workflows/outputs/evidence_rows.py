@@ -30,17 +30,25 @@ def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     tables = {name: counts.table() for name, counts in run.counts.items() if not counts.paired}
     tables |= rows_of(run)
     annotations = run.annotations
-    if run.folder is None or annotations is None:
+    if annotations is None:
+        return tables
+    for name, table in run.tables.items():  # of a benchmark that has no reader of its own
+        if "sample" in table.columns:
+            tables.setdefault(f"{name}/samples", _annotated(table.head(MOST_ROWS), annotations))
+    if run.folder is None:
         return tables
     for kind in _KINDS:
         parts = sorted((run.folder / "evidence" / kind).glob("part-*.parquet"))
         rows = _read(parts)
         if rows is not None and "sample" in rows.columns:
-            known = [column for column in annotations.columns if column not in rows.columns]
-            tables[f"{kind}/samples"] = rows.join(
-                annotations.select("sample", *known), on="sample", how="left"
-            )
+            tables[f"{kind}/samples"] = _annotated(rows, annotations)
     return tables
+
+
+def _annotated(rows: pl.DataFrame, annotations: pl.DataFrame) -> pl.DataFrame:
+    """Rows of samples with the attributes that they lack."""
+    lacking = [column for column in annotations.columns if column not in rows.columns]
+    return rows.join(annotations.select("sample", *lacking), on="sample", how="left", maintain_order="left")
 
 
 def _read(parts: list[Path]) -> pl.DataFrame | None:

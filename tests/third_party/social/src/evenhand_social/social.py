@@ -80,7 +80,8 @@ class Social(eh.Benchmark):
             bias_at_k(rankings, by="race", k=5, groups=["white", "black"], seed=seed),
             ndkl(rankings, by="race", seed=seed),
         ]
-        return eh.Measured(findings, tables={"rankings": rankings.to_frame()})
+        ranked = rankings.to_frame().rename({"query": "caption"})
+        return eh.Measured(findings, tables={"ranked": ranked})
 
 
 SOCIAL = Social()
