@@ -16,7 +16,7 @@ from evenhand.metrics import catalogue
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.runs.gates import check_gate_names
-from evenhand.workflows.listings import names_of_kind
+from evenhand.workflows.listings import names_of_kind, own_cards
 from tests.conftest import make_frame
 
 
@@ -142,3 +142,21 @@ def test_values_lie_in_the_range_that_is_declared() -> None:
         if finding.value is not None:
             assert low is None or finding.value >= low, finding.metric
             assert high is None or finding.value <= high, finding.metric
+
+
+def test_a_gate_knows_the_metrics_of_a_benchmark_in_a_file(tmp_path) -> None:
+    (tmp_path / "lamps.py").write_text(
+        "import evenhand as eh\n"
+        "@eh.metric(title='Dark', summary='dark lamps', formula='dark / all', range=(0, 1), "
+        "direction='lower is fairer', source='ours', unit='share')\n"
+        "def dark_share(evidence):\n    return None\n"
+        "class Lamps(eh.Benchmark):\n"
+        "    name = 'lamps'\n    metrics = (dark_share,)\n"
+        "    def plan(self, setting): return None\n    def measure(self, answered): return None\n"
+        "LAMPS = Lamps()\n"
+    )
+    known = own_cards(f"{tmp_path / 'lamps.py'}:LAMPS")
+    assert [card.name for card in known] == ["dark_share"]
+    check_gate_names(["dark_share>0.1"], known)
+    with pytest.raises(UnknownName, match="did you mean 'dark_share'"):
+        check_gate_names(["dark_shar>0.1"], known)

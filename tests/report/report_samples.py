@@ -133,7 +133,7 @@ def skewsize(by: tuple[str, ...], parts: list[Part], value: float | None = 0.812
 def plain(name: str, by: tuple[str, ...], value: float | None, direction: str, **more: Any) -> Finding:
     params = more.pop("params", {})
     shown = ", ".join([f"by={'+'.join(by)}", *(f"{key}={entry}" for key, entry in params.items())])
-    return Finding.model_validate(
+    finding = Finding.model_validate(
         {
             "metric": f"{name}({shown})",
             "name": name,
@@ -147,6 +147,7 @@ def plain(name: str, by: tuple[str, ...], value: float | None, direction: str, *
             **more,
         }
     )
+    return with_cards([finding])[0]
 
 
 def companions(by: tuple[str, ...], parts: list[Part]) -> list[Finding]:

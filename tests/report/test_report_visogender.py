@@ -10,17 +10,22 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
+from evenhand.benchmarks.benchmark import words_to_keep
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from evenhand.benchmarks.visogender.resolution import RESOLUTION
+from evenhand.benchmarks.visogender.retrieval import RETRIEVAL
 from evenhand.core.findings import Interval, Null, Part
+from evenhand.core.nouns import Attribute, BenchmarkWords, Nouns, words_of
 from evenhand.core.significance import significance_of
 from evenhand.metrics.families import adjust_run
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import in_chapters
 from evenhand.report.views import rows
-from evenhand.report.wording import people as people_words
+from evenhand.report.wording import pronouns, rankings
 from evenhand.report.wording.sentences import against_chance
 from tests.report.report_samples import plain
 
+GAPS = ("resolution_gap", "misgendering_gap", "neutral_gap")
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
 
 
@@ -87,14 +92,14 @@ def test_every_metric_is_described_and_every_line_has_its_chance(resolution, ret
 
 def test_summaries_name_value_interval_and_chance(resolution):
     chapter = in_chapters(resolution.findings.findings)[0]
-    told = people_words.found(chapter)
+    told = pronouns.found(chapter)
     assert len(told) == 6
     for sentence in told:
         chance = "" if "neutral pronoun is chosen" in sentence else r"; chance alone gives .* \(.* to .*\)"
         assert re.search(rf"\([0-9.]+% interval .* to .*\).*{chance}\.$", sentence), sentence
     assert "–" not in "".join(told)
     pairs = in_chapters(resolution.findings.findings)[4]
-    assert "mm" in people_words.found(pairs)[0] or "mf" in "".join(people_words.found(pairs))
+    assert "mm" in pronouns.found(pairs)[0] or "mf" in "".join(pronouns.found(pairs))
 
 
 def test_the_page_speaks_of_people_and_not_of_classes(resolution, retrieval):
@@ -122,11 +127,11 @@ def gap(name, value, p, setting, n=100, interval=(0.01, 0.3)):
 def verdict_of(*findings):
     rate = plain("resolution_accuracy", (), 0.5, "higher is better", params={"template": "par_first"})
     chapter = in_chapters([rate, *findings])[0]
-    return people_words.verdict(chapter, 0.05), people_words.found(chapter, 0.05)
+    return pronouns.verdict(chapter, 0.05), pronouns.found(chapter, 0.05)
 
 
 def test_a_headline_heeds_every_setting_and_names_it():
-    even = [gap(name, 0.01, 0.9, "two_person", 200) for name in people_words._GAPS]
+    even = [gap(name, 0.01, 0.9, "two_person", 200) for name in GAPS]
     told, found = verdict_of(*even, gap("neutral_gap", 0.148, 0.011, "different"))
     assert told == (
         "Neither accuracy, misgendering nor the neutral pronoun differs between genders beyond chance, over "
@@ -155,7 +160,7 @@ def test_a_headline_has_the_number_of_its_line_and_heeds_its_interval():
 
 
 def test_exploratory_settings_are_not_counted_as_tested():
-    even = [gap(name, 0.01, 0.9, "two_person", 200) for name in people_words._GAPS]
+    even = [gap(name, 0.01, 0.9, "two_person", 200) for name in GAPS]
     other = gap("neutral_gap", 0.148, 0.001, "different").model_copy(update={"role": "exploratory"})
     told, _ = verdict_of(*even, other)
     assert told.endswith("over two persons. That does not prove fairness.") or told.endswith(
@@ -165,31 +170,53 @@ def test_exploratory_settings_are_not_counted_as_tested():
     assert "in any other setting" not in told
 
 
-def ranked(name, value, p, mean, k=None, by="perceived_gender"):
+def ranked(name, value, p, mean, k=None, by="occupation_perceived_gender"):
     null = Null(mean=mean, low=mean - 0.05, high=mean + 0.05, method="all rankings")
     params = {"k": k, "groups": ["masculine", "feminine"]} if k else {}
     return plain(name, (by,), value, "lower is fairer", null=null, p_value=p, params=params, chance_at=mean)
 
 
+def said_of(*findings):
+    words = words_of(words_to_keep(RETRIEVAL))
+    return rankings.verdict(in_chapters(findings, words)[0], 0.05)
+
+
 def test_a_headline_of_retrieval_heeds_what_happens_within_occupations():
     even = ranked("bias_at_k", -0.009, 0.99, 0, 5)
     hits = [ranked("ndkl", 0.289, 0.0007, 0.234), ranked("min_skew_at_k", -0.5, 0.03, -0.37, 5)]
-    told = people_words.verdict(
-        in_chapters([even, *hits, ranked("max_skew_at_k", 0.2, 0.9, 0.2, 5)])[0], 0.05
-    )
+    told = said_of(even, *hits, ranked("max_skew_at_k", 0.2, 0.9, 0.2, 5))
     assert told == (
-        "On average over occupations, neither gender is ranked first more often than chance explains. Within "
-        "occupations, one gender or the other comes first more than chance gives: NDKL 0.289 (p 0.001) and "
-        "MinSkew@5 −0.500 (p 0.030)."
+        "On average over occupations, neither masculine people nor feminine people come first more often "
+        "than chance explains. Within occupations, one group or another comes first more than chance "
+        "gives: NDKL "
+        "0.289 (p 0.001) and MinSkew@5 −0.500 (p 0.030)."
     )
-    none = people_words.verdict(in_chapters([even, ranked("ndkl", 0.24, 0.7, 0.234)])[0], 0.05)
-    assert none.endswith("explains. Nor is either within occupations. That does not prove fairness.")
-    fairer = people_words.verdict(in_chapters([even, ranked("ndkl", 0.1, 0.001, 0.234)])[0], 0.05)
-    assert "one gender or the other comes first more" not in fairer
+    none = said_of(even, ranked("ndkl", 0.24, 0.7, 0.234))
+    assert none.endswith("explains. Nor does any group within them. That does not prove fairness.")
+    fairer = said_of(even, ranked("ndkl", 0.1, 0.001, 0.234))
+    assert "one group or another comes first more" not in fairer
     both = [ranked("bias_at_k", 0.3, 0.01, 0, 5), ranked("bias_at_k", -0.2, 0.01, 0, 10)]
-    told = people_words.verdict(in_chapters(both)[0], 0.05)
+    told = said_of(*both)
     assert "images of masculine people come first more often than chance explains (first 5 places)" in told
     assert "images of feminine people come first more often than chance explains (first 10 places)" in told
+
+
+def test_a_headline_speaks_of_the_groups_that_a_benchmark_names():
+    finding = ranked("bias_at_k", 0.3, 0.01, 0, 5, by="race").model_copy(
+        update={"params": {"k": 5, "groups": ["white", "black"]}}
+    )
+    nouns = Nouns(
+        sample=("photo", "photos"),
+        query=("caption", "captions"),
+        attributes={"race": Attribute(groups={"white": "White people", "black": "Black people"})},
+    )
+    told = rankings.verdict(in_chapters([finding], BenchmarkWords(nouns=nouns))[0], 0.05)
+    assert told == (
+        "On average over captions, photos of White people come first more often than chance explains "
+        "(first 5 places)."
+    )
+    plainly = rankings.verdict(in_chapters([finding])[0], 0.05)
+    assert "over queries, images of the group “white” come first" in plainly
 
 
 def test_one_number_has_one_reading_in_every_table(resolution):
@@ -215,10 +242,10 @@ def test_a_headline_of_groups_speaks_of_every_gap():
     names = ("resolution_accuracy", "resolution_gap", "misgendering_gap", "neutral_gap")
     findings = [by_sector(name, 0.001 if name == "neutral_gap" else 0.5) for name in names]
     [chapter] = in_chapters(findings)
-    told = people_words.verdict(chapter, 0.05)
+    told = pronouns.verdict(chapter, 0.05)
     assert told == "The share of neutral pronouns differs between genders beyond chance in office."
     [chapter] = in_chapters([by_sector(name, 0.5) for name in names])
-    told = people_words.verdict(chapter, 0.05)
+    told = pronouns.verdict(chapter, 0.05)
     assert told == (
         "In none of 1 group does accuracy, misgendering or the neutral pronoun differ between genders beyond "
         "chance."
@@ -226,9 +253,6 @@ def test_a_headline_of_groups_speaks_of_every_gap():
 
 
 def test_the_primaries_of_a_run_are_findings_of_it(resolution, retrieval):
-    from evenhand.benchmarks.visogender.resolution import RESOLUTION
-    from evenhand.benchmarks.visogender.retrieval import RETRIEVAL
-
     for run, benchmark in ((resolution, RESOLUTION), (retrieval, RETRIEVAL)):
         findings = [
             one if one.by and benchmark is RESOLUTION else one.model_copy(update={"role": None})

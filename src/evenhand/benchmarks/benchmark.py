@@ -15,6 +15,7 @@ import polars as pl
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, TableWarning
+from evenhand.core.metric import Metric
 from evenhand.core.nouns import WORDS, BenchmarkWords, Nouns
 from evenhand.core.requests import Question
 from evenhand.evidence.predictions.counts import Counts
@@ -168,6 +169,7 @@ class Benchmark(ABC, Generic[S]):
         artifacts: Tables and figures that one run can fill.
         primaries: Names of the metrics whose tests are corrected together and get a verdict
             (``name[key=value]`` for one choice of parameters); None: all of them.
+        metrics: Its own, which need no entry point: gates and listings know them.
         asks: Its question in one sentence, as a report begins with it.
         examined: What of a model it examines.
         nouns: What its samples, queries and groups are called in sentences.
@@ -178,6 +180,7 @@ class Benchmark(ABC, Generic[S]):
     parameters: Mapping[str, Parameter] = MappingProxyType({})
     artifacts: Sequence[str] = ()
     primaries: Sequence[str] | None = None
+    metrics: Sequence[Metric[...]] = ()
     asks: str = ""
     examined: str = BenchmarkWords().examined
     nouns: Nouns = Nouns()

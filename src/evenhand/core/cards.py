@@ -78,6 +78,7 @@ class MetricCard(Model):
         family: Metrics that a report's sentences speak of together; empty: it is spoken of by itself.
         sentences: What sentences say of it beyond title and value.
         headline: Whether the terminal shows it.
+        gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
 
     name: str
@@ -97,6 +98,7 @@ class MetricCard(Model):
     family: str = ""
     sentences: Sentences = Sentences()
     headline: bool = True
+    gate_beside: str = ""
 
     @classmethod
     def plain(cls, name: str, **facts: Any) -> MetricCard:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from evenhand.core.cards import MetricCard
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.metrics.catalogue import known_cards
 
 OPTION = "--fail-if"
-_SHAPES = ("skewsize", "skewsize_sufficiency", "skewsize_topk", "skewsize_softmax")
-_SIZE = "cramers_v_mean"
-
 _OPERATORS = {
     "<=": operator.le,
     ">=": operator.ge,
@@ -87,25 +85,31 @@ def chosen_by(gate: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def check_gate_names(gates: Sequence[str]) -> None:
+def check_gate_names(gates: Sequence[str], own: Iterable[MetricCard] = ()) -> None:
     """Refuse gates that cannot be read or name no metric, before hours of counting.
 
-    SkewSize says how effects are spread over classes, not how strong they are: a gate on it needs one on
-    mean V of the same grouping beside it.
+    A metric that says nothing by itself, as SkewSize, needs a gate on the one that its card names beside it,
+    of the same grouping or of all.
+
+    Args:
+        gates: Conditions.
+        own: Cards of metrics that nothing else declares: a benchmark's, or those of a run.
     """
-    for gate in gates:
-        name = parse_gate(gate)[0]
-        chosen_by(gate)
-        if name not in known_cards():
-            raise UnknownName("metric", name, sorted(known_cards()), "see: evenhand ls metrics")
+    if not gates:
+        return
+    known = known_cards() | {card.name: card for card in own}
     read = [parse_gate(gate)[:2] for gate in gates]
     for gate, (name, by) in zip(gates, read, strict=True):
-        if name in _SHAPES and not {(_SIZE, by), (_SIZE, None)} & set(read):
-            beside = f"{_SIZE}@{by}" if by else _SIZE
+        chosen_by(gate)
+        if name not in known:
+            raise UnknownName("metric", name, sorted(known), "see: evenhand ls metrics")
+        beside = known[name].gate_beside
+        if beside and not {(beside, by), (beside, None)} & set(read):
+            named = f"{beside}@{by}" if by else beside
             raise ParameterError(
-                f"{OPTION} {gate!r} cannot stand alone: SkewSize says how effects are spread over classes, "
-                "not how strong they are, so that it is the same for weak and for strong ones; add a gate on "
-                f'mean V, such as {OPTION} "{beside}>0.1"'
+                f"{OPTION} {gate!r} cannot stand alone: {known[name].title} says how effects are spread over "
+                "classes, not how strong they are, so that it is the same for weak and for strong ones; add "
+                f'a gate on mean V, such as {OPTION} "{named}>0.1"'
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.core.capabilities import CAPABILITIES
+from evenhand.core.cards import MetricCard
 from evenhand.core.errors import UnknownName
 from evenhand.metrics.catalogue import known_cards
 from evenhand.mitigate.mitigation import MITIGATIONS
@@ -25,6 +26,11 @@ def names_of_kind(kind: str) -> list[str]:
     if kind not in listings:
         raise UnknownName("listing", kind, [*listings, "models"])
     return listings[kind]
+
+
+def own_cards(benchmark: str) -> list[MetricCard]:
+    """The cards of the metrics that a benchmark alone declares."""
+    return [metric.card for metric in getattr(BENCHMARKS.get(benchmark), "metrics", ())]
 
 
 def mitigations_with_meaning() -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from evenhand.cli.summaries.findings import print_summary, print_warnings
 from evenhand.core.errors import Incomplete
 from evenhand.execution.options import AskOptions
 from evenhand.runs.gates import check_gate_names, check_gates
+from evenhand.workflows.listings import own_cards
 from evenhand.workflows.mitigated_model import Applied
 from evenhand.workflows.run import AskedRun, run
 
@@ -39,7 +40,8 @@ def run_benchmark(
     out: Path | None,
 ) -> None:
     """Ask, measure, write, print, and check the gates."""
-    check_gate_names(gates)
+    if gates:
+        check_gate_names(gates, own_cards(benchmark))
     applied = None if mitigation is None else Applied.read(mitigation)
     folder = out or default_folder(benchmark, model, "" if applied is None else applied.short_name())
     chosen_columns = {name: value for name, value in columns.items() if value is not None}

@@ -24,7 +24,8 @@ from evenhand.metrics.prepared import BoundCounts, By, Evidence
     summary="how lopsided the classes’ effect sizes are (their skewness); blind to how large they are, so "
         "it is never read without the mean, median and largest effect size below it",
     formula="m3 / m2^(3/2) of V_y over classes y", range=(None, None), direction="descriptive",
-    source=Source(paper=SKEWSIZE, equation="eq. 4; Appendix G.2"), unit="skewness", order=80,
+    source=Source(paper=SKEWSIZE, equation="eq. 4; Appendix G.2"), unit="skewness",
+    order=80, gate_beside="cramers_v_mean",
     family="mistakes",
     compared="counts", parts_direction="lower is fairer",
 )  # fmt: skip
@@ -63,7 +64,8 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
     title="SkewSize, sufficiency form",
     summary="the same skewness, computed within each predicted label instead of each true class",
     formula="m3 / m2^(3/2) of V_c over predicted labels c", range=(None, None), direction="descriptive",
-    source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness", order=120,
+    source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness",
+    order=120, gate_beside="cramers_v_mean",
     family="mistakes", headline=False,
     parts_direction="lower is fairer",
 )  # fmt: skip

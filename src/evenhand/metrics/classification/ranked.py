@@ -34,7 +34,9 @@ _FEWEST = 99
     title="SkewSize of the top k", summary="the same skewness, counting each of the k first predictions",
     formula="m3 / m2^(3/2) of V_y over classes y, of the k best labels", range=(None, None),
     direction="descriptive", source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness",
-    order=130, family="mistakes", headline=False, parts_direction="lower is fairer",
+
+    order=130,
+    gate_beside="cramers_v_mean", family="mistakes", headline=False, parts_direction="lower is fairer",
 )  # fmt: skip
 def skewsize_topk(
     evidence: Predictions, *, by: By, k: int = 5, alpha: float = 0.05, inference: str = "auto", seed: int = 0
@@ -71,7 +73,9 @@ def skewsize_topk(
     summary="the same skewness, of tables that sum the images’ confidences in each label",
     formula="m3 / m2^(3/2) of V_y over classes y, of summed confidences", range=(None, None),
     direction="descriptive", source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness",
-    order=135, family="mistakes", headline=False, parts_direction="lower is fairer",
+
+    order=135,
+    gate_beside="cramers_v_mean", family="mistakes", headline=False, parts_direction="lower is fairer",
 )  # fmt: skip
 def skewsize_softmax(
     evidence: Predictions, *, by: By, alpha: float = 0.05, inference: str = "auto", seed: int = 0

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.text.formatting import visible
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
-from evenhand.report.page import downloads
+from evenhand.report.page import chapter_words, downloads
 from evenhand.report.views import charts, evidence_rows, frames, rows
 from evenhand.report.views import text_alternatives as alternatives
-from evenhand.report.wording import families as family_words
 from evenhand.report.wording import open_answers as answer_words
 
 if TYPE_CHECKING:
@@ -62,8 +61,8 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
     downloads.add_bands(data, f"{chapter.id}-bands", bands)
     return ChapterView(
         chapter=chapter,
-        verdict=family_words.verdict(chapter, alpha),
-        sentences=family_words.found(chapter, alpha),
+        verdict=chapter_words.verdict(chapter, alpha),
+        sentences=chapter_words.found(chapter, alpha),
         interval_title=title,
         shared=_shared(chapter) if chapter.faceted else "",
         lines=[
@@ -97,7 +96,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
 
 def _shared(chapter: Chapter) -> str:
     """What all lines have in common, and what their null bands are."""
-    null = family_words.null_in_words(chapter)
+    null = chapter_words.null_in_words(chapter)
     return f"{facets.shared(chapter.findings)} {null}".strip()
 
 

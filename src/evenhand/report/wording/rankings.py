@@ -30,7 +30,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return ""
     known = [finding for finding in _rankings(chapter) if finding.value is not None]
     leads = [finding for finding in known if finding.card.sentences.more]
-    uneven = [finding for finding in known if finding.direction in _SIDES]
+    uneven = [finding for finding in known if finding.card.direction in _SIDES]
     if not leads and not uneven:
         return "Could not be estimated. Not estimable is not the same as fair."
     nouns = chapter.words.nouns
@@ -45,7 +45,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     hits = [
         finding
         for finding in uneven
-        if is_beyond(finding, alpha) and significance_of(finding, alpha).side == _SIDES[finding.direction]
+        if is_beyond(finding, alpha)
+        and significance_of(finding, alpha).side == _SIDES[finding.card.direction]
     ]
     if hits:
         hits.sort(key=lambda finding: p_shown(finding) or 0.0)

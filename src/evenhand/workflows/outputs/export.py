@@ -129,12 +129,12 @@ def export(
         UserError: Something given cannot be used; the message says what can.
     """
     format_name = format_of(format, out)
-    check_gate_names(gates)
     if format_name not in _SINKS and out is not None and Path(out).expanduser().is_dir():
         raise InputError(f"-o {out!r} is a folder; give a file in it")
     if not runs:
         raise InputError("no run given; type: evenhand export RUN --as markdown")
     read = _read(runs)
+    check_gate_names(gates, (card for run in read for card in run.findings.cards.values()))
     if suppress and format_name == "ll144":
         raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
     exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]
