@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
-from evenhand.cli.commands.debias import _number, _shares
+from evenhand.cli.summaries.mitigations import _number, _shares
 from evenhand.mitigate import Mitigation
 from tests.cli.test_audit import type_in
 from tests.runner.crash.commands import nothing_but_reuse

@@ -97,7 +97,7 @@ def test_hyponyms_of_imagenet_1k_in_any_copy(tmp_path, extractor):
 
 def test_the_hyponyms_of_a_head_count_in_a_run(tmp_path, extractor, capsys):
     from evenhand.benchmarks.labelling.taxonomies import CASUAL_CONVERSATIONS
-    from evenhand.cli.commands.adapt import print_adapted
+    from evenhand.cli.summaries.adapted import print_adapted
 
     (tmp_path / "isa.txt").write_text(f"{DOG} {CHIHUAHUA}\n")
     train = write_folders(tmp_path / "in21k", {CHIHUAHUA: 6, SLUG: 6})

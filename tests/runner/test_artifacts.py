@@ -10,7 +10,7 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.benchmarks.benchmark import Artifact, Made, Setting
-from evenhand.cli.commands.artifact import make_artifact
+from evenhand.cli.commands.artifact import artifact as make_artifact
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Findings
@@ -169,11 +169,11 @@ def artifact_of(table):
 
 def test_an_unknown_format_is_refused_before_anything_is_made(own, tmp_path):
     with pytest.raises(InputError, match=r"unknown format; possible: \.csv, \.parquet, \.html"):
-        make_artifact(own("DATA"), [], tmp_path / "out.pdf", data=None)
+        make_artifact(own("DATA"), out=tmp_path / "out.pdf")
 
 
 def test_the_table_is_printed_with_its_notes(own, tmp_path, capsys):
-    make_artifact(own("DATA"), [], None, data=tmp_path / "lines.txt", parameters=["times=3"])
+    make_artifact(own("DATA"), data=tmp_path / "lines.txt", parameters=["times=3"])
     printed = capsys.readouterr().out
     assert "Lines <b>" in printed
     assert "18" in printed

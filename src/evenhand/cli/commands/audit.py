@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from rich.console import Console
+import typer
 
-from evenhand.cli.summaries.findings import print_summary, print_warnings
-from evenhand.runs.gates import check_gate_names, check_gates
-from evenhand.workflows.audit import Progress, audit_table
+from evenhand.cli.arguments import options
 
 
-def run_audit(
-    table: str,
-    *,
-    columns: dict[str, str | None],
-    by: Sequence[str],
-    options: dict[str, Any],
-    gates: Sequence[str],
-    quiet: bool,
-    out: Path | None,
+def audit(
+    table: Annotated[
+        str,
+        typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs."),
+    ],
+    by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
+    truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
+    prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
+    id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
+    rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
+    cluster: options.Cluster = None,
+    weight: options.Weight = None,
+    mode: Annotated[str, typer.Option(help="default, or paper: the published listing.")] = "default",
+    mev: Annotated[float, typer.Option(help="Minimum expected value of a column; 0 keeps all.")] = 0.0,
+    mev_rule: Annotated[str, typer.Option(help="min, mean or max over groups.")] = "min",
+    rare: Annotated[str, typer.Option(help="drop or pool columns below --mev.")] = "drop",
+    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    adjustment: Annotated[str, typer.Option(help="holm, bh or none, over classes.")] = "holm",
+    engine: Annotated[str, typer.Option(help="local, or spark: count where the table lives.")] = "local",
+    map: options.Map = None,
+    normalize: options.Normalize = False,
+    missing: options.MissingTexts = None,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
-    """Read, audit, print, write, and check the gates."""
-    check_gate_names(gates)
-    with progress(quiet) as say:
-        run = audit_table(table, columns=columns, by=by, out=out, progress=say, **options)
-    if quiet:
-        print_warnings(run)
-    else:
-        print_summary(run, out)
-    check_gates(run.findings.findings, gates)
+    """Audit a table of predictions."""
+    from evenhand.cli.summaries.findings import print_run
+    from evenhand.cli.summaries.progress import status
+    from evenhand.runs.gates import check_gate_names, check_gates
+    from evenhand.workflows.audit import audit_table
 
-
-@contextmanager
-def progress(quiet: bool) -> Iterator[Progress]:
-    """A status line on stderr; silent when quiet or not a terminal."""
-    console = Console(stderr=True, quiet=quiet)
-    if not console.is_terminal or quiet:
-        yield lambda _: None
-        return
-    with console.status("reading") as status:
-        yield status.update
+    check_gate_names(fail_if or [])
+    columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
+    columns |= {"cluster": cluster, "weight": weight}
+    with status(quiet) as say:
+        run = audit_table(
+            table, columns=columns, by=by, out=out, progress=say, mode=mode, mev=mev, mev_rule=mev_rule,
+            rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map, normalize=normalize,
+            missing=missing or (), seed=seed,
+        )  # fmt: skip
+    print_run(run, out, quiet=quiet)
+    check_gates(run.findings.findings, fail_if or [])

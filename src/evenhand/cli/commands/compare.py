@@ -35,7 +35,7 @@ Dates = Annotated[
 ]
 
 
-def compare_runs(
+def compare(
     runs: Runs = None,
     *,
     by: options.By = None,
@@ -52,16 +52,16 @@ def compare_runs(
     out: options.Out = None,
 ) -> None:
     """Compare models on the same samples: differences, tests, and how stable their order is."""
-    from evenhand.cli.commands.audit import progress
     from evenhand.cli.summaries.comparison import print_comparison
+    from evenhand.cli.summaries.progress import status
     from evenhand.runs.gates import check_gate_names, check_gates
-    from evenhand.workflows.compare.engine import compare
+    from evenhand.workflows.compare.engine import compare as compare_runs
     from evenhand.workflows.compare.over_time import parse_dates
     from evenhand.workflows.compare.seeds import parse_groups
 
     check_gate_names(fail_if or [])
-    with progress(quiet) as say:
-        comparison = compare(
+    with status(quiet) as say:
+        comparison = compare_runs(
             list(runs or []),
             by=by or [],
             metrics=metric or [],

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from evenhand.workflows.convert import convert
+from evenhand.cli.arguments import options
 
 
-def convert_weights(source: Path, target: Path, *, key: str | None, quiet: bool) -> None:
-    """Convert and say what was written.
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help=".pth, .pt, .bin or .ckpt.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="A new .safetensors file.")],
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Where the weights are; found out where not given.")
+    ] = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make safetensors of a pickled checkpoint, without running code in it."""
+    from evenhand.workflows.convert import convert as convert_weights
 
-    Args:
-        source: The checkpoint.
-        target: The file to write.
-        key: Where in the checkpoint the weights are.
-        quiet: Print nothing.
-    """
-    lines = convert(source, target, key)
+    lines = convert_weights(source, target, key)
     if not quiet:
         for line in lines:
             typer.echo(line)

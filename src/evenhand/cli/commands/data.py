@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evenhand.cli.arguments import options
+from evenhand.cli.summaries.progress import one_bar
 from evenhand.core.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def fetch(
     """Fetch tables and images; what is there is not asked for again."""
     from evenhand.workflows.data.engine import fetch_data
 
-    with _bar(quiet, "Fetching images") as progress:
+    with one_bar(quiet, "Fetching images") as progress:
         done = fetch_data(
             name, data, metadata_only=metadata_only, replace_changed=replace_changed, progress=progress
         )
@@ -82,7 +82,7 @@ def check(name: Name, data: Folder = None, quiet: options.Quiet = False) -> None
     """Which URLs are dead, give another image than before, or a placeholder; nothing is written over."""
     from evenhand.workflows.data.engine import check_data
 
-    with _bar(quiet, "Asking every URL") as progress:
+    with one_bar(quiet, "Asking every URL") as progress:
         done = check_data(name, data, progress=progress)
     if done.parts:
         _print_parts(done)
@@ -120,7 +120,7 @@ def faces(
     """Cut a face out of each video, as the paper prepares Casual Conversations; needs evenhand[faces]."""
     from evenhand.workflows.data.faces import TABLE, cut_faces
 
-    with _bar(quiet, "Looking for faces") as progress:
+    with one_bar(quiet, "Looking for faces") as progress:
         done = cut_faces(videos, out, every=every, jobs=jobs or os.cpu_count() or 1, progress=progress)
     if not quiet:
         _print_without(done)
@@ -190,20 +190,3 @@ def _require_complete(done: FetchResult, command: str, data: Path | None) -> Non
         f"{bad} of {len(done.verdicts)} images; what came is kept in {str(done.folder)!r}; to try again, "
         f"type: {command}{_where(data)}"
     )
-
-
-@contextmanager
-def _bar(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr, from the first image on."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress
-
-    with Progress(
-        *Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True), disable=quiet
-    ) as bar:
-        line = bar.add_task(what, total=None, visible=False)
-
-        def tell(done: int, all_: int) -> None:
-            bar.update(line, completed=done, total=all_, visible=True)
-
-        yield tell

@@ -3,188 +3,54 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-import polars as pl
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import typer
 
-from evenhand.cli.arguments.pairs import parse_pairs
-from evenhand.cli.summaries.text import clean, notes_by_row
+from evenhand.cli.arguments import options
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding
-from evenhand.runs.gates import check_gate_names, check_gates
-from evenhand.workflows.debias.engine import JOINT, DebiasRun, debias, place_of
-
-_WIDTH = 150
-_MEANINGS = {
-    "linear_probe_accuracy": "linear probe, accuracy",
-    "zero_shot_accuracy": "zero-shot, accuracy",
-    "rank_stability": "order of scores, Spearman",
-    "group_leakage": "group told by a linear classifier",
-}
 
 
-def debias_run(
-    folder: Path,
-    method: str,
-    *,
-    parameters: Sequence[str],
-    remove: int | None,
-    pairs: str,
-    tests: Sequence[str],
-    form: str | None,
-    utility: Path | None,
-    seed: int,
-    gates: Sequence[str],
-    quiet: bool,
-    out: Path | None,
+def debias(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of mmbias/association.")],
+    method: Annotated[str, typer.Option(metavar="NAME", help="See: evenhand ls mitigations.")],
+    parameters: Annotated[
+        list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the method.")
+    ] = None,
+    remove: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Dimensions, directions, or rounds of inlp.")
+    ] = None,
+    pairs: Annotated[str, typer.Option(help="joint: one for all tests; each: one a test.")] = "joint",
+    tests: Annotated[
+        list[str] | None, typer.Option("--test", metavar="X:Y", help="These only; may be repeated.")
+    ] = None,
+    form: Annotated[str | None, typer.Option(help="cross-modal, textual or visual.")] = None,
+    utility: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A classification run, measured before and after.")
+    ] = None,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
-    """Fit, measure, write, print, and check the gates."""
-    check_gate_names(gates)
+    """Fit a mitigation on half of a run's items, and measure it on the other half."""
+    from evenhand.cli.arguments.pairs import parse_pairs
+    from evenhand.cli.summaries.mitigations import print_debias
+    from evenhand.runs.gates import check_gate_names, check_gates
+    from evenhand.workflows.debias.engine import debias as fit_and_measure
+
+    check_gate_names(fail_if or [])
     if out is None:
         raise ParameterError(
             "debias writes a mitigation, and needs to know where; add -o DIR, for instance -o runs/debiased"
         )
-    run = debias(
-        folder,
-        method=method,
-        parameters=parse_pairs("-p", parameters),
-        remove=remove,
-        pairs=pairs,
-        tests=tests,
-        form=form,
-        utility=utility,
-        seed=seed,
-        out=out,
-    )
+    run = fit_and_measure(
+        folder, method=method, parameters=parse_pairs("-p", parameters or []), remove=remove, pairs=pairs,
+        tests=tests or [], form=form, utility=utility, seed=seed, out=out,
+    )  # fmt: skip
     if run.manifest.get("utility_note"):
         print(run.manifest["utility_note"], file=sys.stderr)
     if not quiet:
         print_debias(run, out)
-    check_gates(run.findings.findings, gates)
-
-
-def print_debias(run: DebiasRun, out: Path) -> None:
-    """Association before and after, held-out items first; then utility, notes, and what to type next."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
-    sizes = run.manifest["halves"]
-    fit, held_out = (f"{sizes[name]['targets']} targets" for name in ("fit", "held_out"))
-    method = escape(str(run.manifest["method"]))
-    console.print(f"{method}, {run.manifest['form']}  fitted on {fit}, held out {held_out}", style="bold")
-    console.print(_associations(run.tables["before_after"]))
-    console.print("Association: d, positive where X is nearer to A. Random: mean |d| of 20 random removals.")
-    console.print()
-    console.print(_utilities(run.tables["utility"]))
-    for line in _shares(run.tables["norm_share"]):
-        console.print(line)
-    for note in _notes(run):
-        console.print(note)
-    console.print(f"Report: {escape(str(out / 'report.html'))}")
-    first = out / place_of(next(iter(run.mitigations)))
-    following = f"evenhand run BENCHMARK --model URI --mitigation {escape(str(first))}"
-    console.print(f"Next:   {following}", soft_wrap=True)
-
-
-def _associations(table: pl.DataFrame) -> Table:
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column("test", justify="left", no_wrap=True)
-    for name in (
-        "held out: before",
-        "after",
-        "|d| less by",
-        "interval",
-        "random",
-        "fit: before",
-        "after",
-        "removed",
-    ):
-        shown.add_column(name, justify="right", no_wrap=True)
-    for row in table.iter_rows(named=True):
-        low, high = row["reduction_low"], row["reduction_high"]
-        shown.add_row(
-            f"{clean(row['x'], 20)} : {clean(row['y'], 20)}",
-            *(_number(row[name]) for name in ("held_out_before", "held_out_after", "reduction")),
-            "–" if low is None else f"{_number(low)} … {_number(high)}",
-            *(_number(row[name]) for name in ("random_after", "fit_before", "fit_after")),
-            str(row["removed"]),
-        )
-    return shown
-
-
-def _utilities(table: pl.DataFrame) -> Table:
-    shown = Table(box=None, pad_edge=False)
-    for index, name in enumerate(("on held-out items", "of", "before", "after", "by chance", "n")):
-        shown.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)
-    first = table.filter(pl.col("mitigation") == table["mitigation"][0])
-    for row in first.iter_rows(named=True):
-        of = f"{clean(row['x'], 20)} : {clean(row['y'], 20)}" if row["x"] else clean(row["on"], 30)
-        numbers = [_number(row[name]) for name in ("before", "after", "chance")]
-        shown.add_row(_MEANINGS.get(row["measure"], row["measure"]), of, *numbers, str(row["n"]))
-    return shown
-
-
-def _shares(table: pl.DataFrame) -> list[str]:
-    first = table.filter(pl.col("mitigation") == table["mitigation"][0])
-    gone: list[str] = []
-    more: list[str] = []
-    for row in first.drop_nulls("share").iter_rows(named=True):
-        percent = round(100 * row["share"], 1)
-        text = f"{abs(percent):.1f} % of {row['modality']} {row['role']}s"
-        (more if percent < 0 else gone).append(text)
-    lines = {"is gone": gone, "was added (they are longer than before)": more}
-    return [
-        f"Share of the vectors' squared length that {what}: {', '.join(of)}"
-        for what, of in lines.items()
-        if of
-    ]
-
-
-def _notes(run: DebiasRun) -> list[str]:
-    """Lines for the terminal."""
-    said = []
-    reductions = [finding for finding in run.findings.findings if finding.name == "association_reduction"]
-    missing = [reduction.reason for reduction in reductions if reduction.value is None and reduction.reason]
-    said += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
-    said += _of_mitigations(run)
-    for name, mitigation in run.mitigations.items():
-        why = mitigation.facts.get("stopped_because")
-        if why is not None and (len(run.mitigations) == 1 or name == JOINT):
-            said.append(f"stopped at {mitigation.facts.get('removed')} removed: {why}")
-    if len(run.mitigations) > 1:
-        said.append(f"{len(run.mitigations)} mitigations, one a test; utility is shown of the first")
-    reasons = dict.fromkeys(run.tables["utility"]["reason"].drop_nulls().to_list())
-    lines = map(escape, [*said, *(f"–: {reason}" for reason in reasons)])
-    return [*notes_by_row(reductions, _test_name, most=400), *lines]
-
-
-def _test_name(finding: Finding) -> str:
-    """The two sets of targets of a test, and its attributes."""
-    sets = [finding.params.get(name) for name in ("targets", "attributes")]
-    return ", ".join(clean(" : ".join(map(str, names))) for names in sets if isinstance(names, list))
-
-
-def _of_mitigations(run: DebiasRun) -> list[str]:
-    """What is not changed, and how prompts were paired."""
-    said = []
-    for mitigation in run.mitigations.values():
-        others = sorted({"image", "text"} - set(mitigation.maps))
-        if mitigation.maps and others:
-            said.append(
-                f"vectors of {' and '.join(others)} stay as they are: {mitigation.name} changes others"
-            )
-        if "such_as" in mitigation.facts:
-            x, y = (clean(text, 40) for text in mitigation.facts["such_as"])
-            said.append(
-                f"prompts at the same place of X and Y are pairs, such as {x!r} and {y!r}; right only "
-                "where both lists were made from one list"
-            )
-    return list(dict.fromkeys(said))
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}"  # + 0.0: no minus before 0
+    check_gates(run.findings.findings, fail_if or [])

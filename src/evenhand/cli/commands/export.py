@@ -11,7 +11,7 @@ import typer
 from evenhand.cli.arguments import options
 
 
-def export_runs(
+def export(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     *,
     format: Annotated[
@@ -41,9 +41,9 @@ def export_runs(
     """Write findings for other tools: tables, model cards, CI, trackers, control mappings."""
     from evenhand.cli.arguments.pairs import parse_pairs
     from evenhand.core.errors import GateBroken
-    from evenhand.workflows.outputs.export import export
+    from evenhand.workflows.outputs.export import export as export_runs
 
-    exported = export(
+    exported = export_runs(
         list(runs),
         format=format,
         out=out,

@@ -3,51 +3,65 @@
 from __future__ import annotations
 
 import re
-import shlex
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+import typer
 
-from evenhand.cli.summaries.text import clean
+from evenhand.cli.arguments import options
 from evenhand.core.errors import Incomplete, ParameterError
-from evenhand.execution.options import AskOptions
-from evenhand.workflows.generate.engine import Generated, ReviewRule, generate
 
-_COLUMN = 14
+if TYPE_CHECKING:
+    from evenhand.workflows.generate.engine import Generated
 
 
-def generate_images(
-    definition: str,
-    model: str,
-    *,
-    out: Path | None,
-    numbers: Mapping[str, int | None],
-    images: Mapping[str, Any],
-    shard: str | None,
-    options: Mapping[str, Any],
-    gate: Mapping[str, Any],
-    quiet: bool,
+def generate(
+    definition: Annotated[
+        str, typer.Argument(metavar="DEFINITION", help="A .yaml file or a shipped name; docs/generate.md.")
+    ],
+    model: options.Model,
+    images_per_cell: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of each class in each group; may grow later.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Default: the definition's.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="Denoising steps.")] = None,
+    guidance: Annotated[float | None, typer.Option(metavar="X", help="How strongly prompts steer.")] = None,
+    size: Annotated[int | None, typer.Option(min=8, metavar="N", help="Height and width, pixels.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Every Nth image from the Ith on; for N machines.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="The first N images only.")] = None,
+    clip: Annotated[
+        str | None, typer.Option(metavar="URI", help="Dual encoder that compares images with prompts.")
+    ] = None,
+    clip_below: Annotated[
+        float | None, typer.Option(metavar="X", help="Flag CLIP scores (0 to 2.5) under X.")
+    ] = None,
+    faces: Annotated[bool, typer.Option("--faces", help="Count faces, with evenhand[faces].")] = False,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "float32",
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Images at once; default 1; halved if need be.")
+    ] = None,
+    quiet: options.Quiet = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="The images.")] = None,
 ) -> None:
-    """Make what is missing, and print what is there."""
+    """Make images of a definition's classes and groups; the same command again goes on."""
+    from evenhand.cli.summaries.generated import print_generated
+    from evenhand.cli.summaries.progress import bars
+    from evenhand.execution.options import AskOptions
+    from evenhand.workflows.generate.engine import ReviewRule
+    from evenhand.workflows.generate.engine import generate as generate_images
+
     if out is None:
         raise ParameterError("generate writes images, and needs to know where; add -o DIR")
-    load = AskOptions(**options).image_options(**images)
-    with _bars(quiet) as progress:
-        generated = generate(
-            definition,
-            model,
-            out,
-            **numbers,
-            shard=parse_shard(shard),
-            options=load,
-            gate=ReviewRule(**gate),
-            progress=progress,
-        )
+    load = AskOptions(device=device, dtype=dtype).image_options(steps=steps, guidance=guidance, size=size)
+    with bars(quiet) as show:
+        generated = generate_images(
+            definition, model, out, images_per_cell=images_per_cell, seed=seed, limit=limit,
+            batch_size=batch_size, shard=parse_shard(shard), options=load,
+            gate=ReviewRule(clip=clip, below=clip_below, faces=faces), progress=show,
+        )  # fmt: skip
     if not quiet:
         print_generated(generated)
     _check_complete(generated, sharded=shard is not None)
@@ -67,28 +81,6 @@ def parse_shard(text: str | None) -> tuple[int, int]:
     return (int(match[1]), int(match[2]))
 
 
-def print_generated(generated: Generated) -> None:
-    """Images, what was refused, flags by group, and what to type next."""
-    definition, names = generated.definition, [group.name for group in generated.definition.groups]
-    cells = f"{len(definition.classes)} classes, {len(names)} groups, {definition.images_per_cell} a cell"
-    print(f"{clean(definition.name, 60)}: {generated.made:,} of {generated.wanted:,} images ({cells})")
-    for row in generated.refused.iter_rows(named=True):
-        example = f" ({clean(row['detail'], 80)})" if row["detail"] else ""
-        print(f"not made, {row['group']}: {row['count']:,} {clean(row['reason'], 60)}{example}")
-    for flag in generated.flags["flag"].unique(maintain_order=True):
-        rows = generated.flags.filter(flag=flag).iter_rows(named=True)
-        shares = ", ".join(_share(row) for row in rows if row["of"])
-        print(f"{flag}: {shares}")
-    if len(generated.flags):
-        print("Flagged images are kept. One group flagged more than another is a finding about the images.")
-    if generated.written:
-        print(f"Images and annotations.parquet are in {shlex.quote(str(generated.folder))}")
-
-
-def _share(row: Mapping[str, Any]) -> str:
-    return f"{clean(row['group'], _COLUMN)} {row['count']:,}/{row['of']:,} ({row['count'] / row['of']:.0%})"
-
-
 def _check_complete(generated: Generated, *, sharded: bool) -> None:
     """Exit 3 while images are missing that may still come."""
     if not generated.missing:
@@ -99,22 +91,3 @@ def _check_complete(generated: Generated, *, sharded: bool) -> None:
         f"{generated.missing:,} of {generated.wanted:,} images are missing{f': {why}' if why else ''}; "
         f"what was made is kept; {others} makes the rest"
     )
-
-
-@contextmanager
-def _bars(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """Progress on stderr, a line for each kind of work; None when quiet or not a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        lines: dict[str, Any] = {}
-
-        def show(what: str, done: int, of: int) -> None:
-            line = lines.setdefault(what, None)
-            if line is None:
-                line = lines[what] = bar.add_task(what, total=of)
-            bar.update(line, completed=done)
-
-        yield show

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from evenhand.core.errors import ParameterError
-from evenhand.workflows.listings import mitigations_with_meaning, models_that_can, names_of_kind
 
 
-def list_kind(kind: str, can: str | None) -> None:
-    """Print a listing on stdout."""
+def ls(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="benchmarks, models, metrics, mitigations or artifacts.")
+    ],
+    can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
+) -> None:
+    """List what there is."""
+    from evenhand.workflows.listings import mitigations_with_meaning, models_that_can, names_of_kind
+
     if kind != "models" and can is not None:
         raise ParameterError(f"--can {can} asks about models; type: evenhand ls models --can {can}")
     if kind == "mitigations":

@@ -4,72 +4,84 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TaskID, TimeRemainingColumn
-from rich.text import Text
+import typer
 
-from evenhand.cli.arguments.pairs import parse_pairs
-from evenhand.cli.summaries.findings import print_summary, print_warnings
+from evenhand.cli.arguments import options
 from evenhand.core.errors import Incomplete
-from evenhand.execution.options import AskOptions
-from evenhand.runs.gates import check_gate_names, check_gates
-from evenhand.workflows.listings import own_cards
-from evenhand.workflows.mitigated_model import Applied
-from evenhand.workflows.run import AskedRun, run
+
+if TYPE_CHECKING:
+    from evenhand.workflows.run import AskedRun
 
 
-def run_benchmark(
-    benchmark: str,
-    model: str,
-    *,
-    data: Path | None,
-    parameters: Sequence[str],
-    columns: Mapping[str, str | None],
-    tags: Sequence[str],
-    limit: int | None,
-    seed: int,
-    gates: Sequence[str],
-    options: Mapping[str, Any],
-    mitigation: Path | None,
-    quiet: bool,
-    out: Path | None,
+def run(
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="See: evenhand ls benchmarks.")],
+    model: options.Model,
+    data: options.Data = None,
+    image: options.Image = None,
+    truth: options.Truth = None,
+    by: options.By = None,
+    parameters: options.Parameters = None,
+    tags: options.Tags = None,
+    limit: options.Limit = None,
+    mitigation: options.Mitigation = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "float32",
+    batch_size: options.BatchSize = None,
+    workers: options.Workers = None,
+    engine: options.Engine = "local",
+    ray_address: options.RayAddress = None,
+    keep_answers: options.KeepAnswers = True,
+    allow_missing: options.AllowMissing = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
-    """Ask, measure, write, print, and check the gates."""
-    if gates:
-        check_gate_names(gates, own_cards(benchmark))
+    """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
+    from evenhand.cli.arguments.pairs import parse_pairs
+    from evenhand.cli.summaries.findings import print_run
+    from evenhand.cli.summaries.progress import bars
+    from evenhand.execution.options import AskOptions
+    from evenhand.runs.gates import check_gate_names, check_gates
+    from evenhand.workflows.listings import own_cards
+    from evenhand.workflows.mitigated_model import Applied
+    from evenhand.workflows.run import run as run_benchmark
+
+    check_gate_names(fail_if or [], own_cards(benchmark) if fail_if else ())
     applied = None if mitigation is None else Applied.read(mitigation)
-    folder = out or default_folder(benchmark, model, "" if applied is None else applied.short_name())
-    chosen_columns = {name: value for name, value in columns.items() if value is not None}
-    with _bar(quiet) as progress:
-        result = run(
-            benchmark,
-            model=model,
-            data=data,
-            parameters={**parse_pairs("-p", parameters), **chosen_columns},
-            tags=parse_pairs("--tag", tags),
-            limit=limit,
-            seed=seed,
-            options=AskOptions(**options),
+    short = "" if applied is None else applied.short_name()
+    folder = out or default_folder(benchmark, model, short)
+    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
+    chosen = parse_pairs("-p", parameters or []) | {key: name for key, name in columns.items() if name}
+    asking = AskOptions(
+        device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
+        address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
+        trust_remote_code=trust_remote_code,
+    )  # fmt: skip
+    with bars(quiet) as show:
+        result = run_benchmark(
+            benchmark, model=model, data=data, parameters=chosen, tags=parse_pairs("--tag", tags or []),
+            limit=limit, seed=seed, options=asking, out=folder,
             mitigation=None if applied is None else applied.mitigation,
-            out=folder,
-            progress=progress,
-        )
+            progress=lambda name, done, total: show(f"asking {name}", done, total),
+        )  # fmt: skip
+    _print_notes(result)
+    print_run(result, folder, quiet=quiet)
+    if short and not quiet:
+        print(f"Measured after {short}; the evidence there is as the model gave it.")
+    check_gates(result.findings.findings, fail_if or [])
+    _check_complete(result)
+
+
+def _print_notes(result: AskedRun) -> None:
+    """What to know about the mitigation, and about answers that were reused, on stderr."""
     note = (result.manifest.get("mitigation") or {}).get("note")
     for line in [*([note] if note else []), *result.reuse_notes()]:
         print(line, file=sys.stderr)
-    if quiet:
-        print_warnings(result)
-    else:
-        print_summary(result, folder)
-        if applied is not None:
-            print(f"Measured after {applied.short_name()}; the evidence there is as the model gave it.")
-    check_gates(result.findings.findings, gates)
-    _check_complete(result)
 
 
 def _check_complete(result: AskedRun) -> None:
@@ -90,31 +102,3 @@ def default_folder(benchmark: str, model: str, mitigation: str = "") -> Path:
 
 def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name.removesuffix(".py")).strip("-.")
-
-
-class _Rate(ProgressColumn):
-    """Samples a second."""
-
-    def render(self, task: Task) -> Text:
-        """The rate, once there is one."""
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
-
-
-@contextmanager
-def _bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr, one line a question; silent when quiet or not a terminal."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield lambda _name, _done, _total: None
-        return
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
-        bars: dict[str, TaskID] = {}
-
-        def show(name: str, done: int, total: int) -> None:
-            if name not in bars:
-                bars[name] = bar.add_task(f"asking {name}", total=total)
-            bar.update(bars[name], completed=done, total=total)
-
-        yield show

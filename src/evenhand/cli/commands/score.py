@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import Annotated
 
-from evenhand.cli.arguments.pairs import parse_pairs
-from evenhand.cli.commands.run import default_folder
-from evenhand.cli.summaries.findings import print_summary
-from evenhand.runs.gates import check_gate_names, check_gates
-from evenhand.workflows.score import score
+import typer
+
+from evenhand.cli.arguments import options
 
 
-def score_evidence(
-    benchmark: str,
-    evidence: Sequence[Path],
-    *,
-    data: Path | None,
-    mode: str | None,
-    parameters: Sequence[str],
-    tags: Sequence[str],
-    seed: int,
-    gates: Sequence[str],
-    quiet: bool,
-    out: Path | None,
+def score(
+    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Such as visogender/resolution.")],
+    evidence: options.Evidence,
+    data: options.Data = None,
+    mode: Annotated[str | None, typer.Option(help="default or paper; as -p mode=paper.")] = None,
+    parameters: options.Parameters = None,
+    tags: options.Tags = None,
+    seed: options.Seed = 0,
+    fail_if: options.Gates = None,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
-    """Read, measure, write, print, and check the gates."""
-    check_gate_names(gates)
+    """Measure scores that were made elsewhere; no model is asked."""
+    from evenhand.cli.arguments.pairs import parse_pairs
+    from evenhand.cli.commands.run import default_folder
+    from evenhand.cli.summaries.findings import print_summary
+    from evenhand.runs.gates import check_gate_names, check_gates
+    from evenhand.workflows.score import score as score_files
+
+    check_gate_names(fail_if or [])
     folder = out or default_folder(benchmark, evidence[0].stem)
-    params = parse_pairs("-p", parameters)
-    run = score(
+    run = score_files(
         benchmark,
         evidence=list(evidence),
         data=data,
-        parameters=params | ({"mode": mode} if mode is not None else {}),
-        tags=parse_pairs("--tag", tags),
+        parameters=parse_pairs("-p", parameters or []) | ({"mode": mode} if mode is not None else {}),
+        tags=parse_pairs("--tag", tags or []),
         seed=seed,
         out=folder,
     )
     if not quiet:
         print_summary(run, folder)
-    check_gates(run.findings.findings, gates)
+    check_gates(run.findings.findings, fail_if or [])

@@ -32,6 +32,14 @@ _MOST_CLASSES = 5
 _WIDTH = 120
 
 
+def print_run(run: Run, out: Path | None, *, quiet: bool) -> None:
+    """The summary; warnings alone where a command is quiet otherwise."""
+    if quiet:
+        _print_warnings(run)
+    else:
+        print_summary(run, out)
+
+
 def print_summary(run: Run, out: Path | None) -> None:
     """Warnings; per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
     console = Console(highlight=False, soft_wrap=False)
@@ -56,7 +64,7 @@ def print_summary(run: Run, out: Path | None) -> None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
 
 
-def print_warnings(run: Run) -> None:
+def _print_warnings(run: Run) -> None:
     """Warnings alone, on stderr: what a command says that is quiet otherwise."""
     for warning in run.findings.warnings:
         typer.echo(f"warning: {one_line(warning.message)}", err=True)

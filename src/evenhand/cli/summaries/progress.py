@@ -1,0 +1,59 @@
+"""Progress on stderr; nothing is shown when quiet, or where stderr is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Show = Callable[[str, int, int], None]
+"""Called with what is done, how much of it, and of how many."""
+
+
+@contextmanager
+def bars(quiet: bool) -> Iterator[Show]:
+    """A bar for each kind of work: done, of how many, how many a second, and the time left."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Items a second."""
+
+        def render(self, task: Task) -> Text:
+            """The rate, once there is one."""
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
+
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        tasks = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        yield show
+
+
+@contextmanager
+def one_bar(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
+    """The bar of one kind of work."""
+    with bars(quiet) as show:
+        yield lambda done, total: show(what, done, total)
+
+
+@contextmanager
+def status(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading") as line:
+        yield line.update
