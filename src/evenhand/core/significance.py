@@ -121,5 +121,5 @@ def level_text(level: float) -> str:
 
 
 def p_text(p_value: float) -> str:
-    """A p-value with three decimals, never as zero."""
-    return "<0.001" if p_value < 0.0005 else f"{p_value:.3f}"
+    """A p-value with three decimals; one below 0.001 is only said to be so."""
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"

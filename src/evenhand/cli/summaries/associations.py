@@ -14,11 +14,11 @@ from evenhand.cli.summaries.text import (
     clean,
     ends,
     notes_by_row,
-    probability,
     span,
     verdict,
 )
 from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import p_value
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
@@ -158,8 +158,8 @@ def _row(finding: Finding) -> tuple[str, ...]:
         f"{finding.value:z.3f}",
         ends(finding.interval),
         span(finding.null),
-        probability(finding.p_value),
-        probability(finding.p_adjusted),
+        p_value(finding.p_value),
+        p_value(finding.p_adjusted),
     )
 
 

@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
-from evenhand.cli.summaries.text import clean, probability, span
+from evenhand.cli.summaries.text import clean, span
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
+from evenhand.core.text.formatting import p_value
 from evenhand.workflows.outputs.result import Run
 
 _WIDTH = 160
@@ -198,8 +199,8 @@ def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
     cells = (
         span(finding.interval),
         span(finding.null),
-        probability(finding.p_value),
-        probability(finding.p_adjusted),
+        p_value(finding.p_value),
+        p_value(finding.p_adjusted),
     )
     without_noise = "" if finding.corrected is None else f" ({finding.corrected:+z.3f})"
     return (measure, f"{finding.value:+z.3f}{without_noise}", *cells)

@@ -18,13 +18,13 @@ from evenhand.cli.summaries.text import (
     clean,
     corrected,
     ends,
-    probability,
     span,
     verdict,
 )
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, p_shown, significance_of
+from evenhand.core.text.formatting import p_value
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
@@ -123,8 +123,8 @@ def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
         f"{finding.value:z.4f}",
         ends(finding.interval),
         span(finding.null),
-        probability(finding.p_value),
-        probability(finding.p_adjusted),
+        p_value(finding.p_value),
+        p_value(finding.p_adjusted),
         verdict(finding, alpha),
     )
 
@@ -137,7 +137,7 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
         if (standing := significance_of(finding, alpha)).note:
             console.print(f"  {finding.name} is {standing.told()}")
     large = [
-        f"{finding.name} {finding.value:z.3f} (p {probability(p_shown(finding))})"
+        f"{finding.name} {finding.value:z.3f} (p {p_value(p_shown(finding))})"
         for finding in findings
         if finding.name == "cramers_v_pooled"
         and finding.value is not None

@@ -13,11 +13,11 @@ from evenhand.cli.summaries.text import (
     clean,
     ends,
     notes_by_row,
-    probability,
     span,
     verdict,
 )
 from evenhand.core.findings import Finding, Part
+from evenhand.core.text.formatting import p_value
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
@@ -77,7 +77,7 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         cells = [_what(finding), value, ends(finding.interval), span(finding.null)]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""
-        cells += [probability(finding.p_value), probability(finding.p_adjusted), verdict(finding, alpha)]
+        cells += [p_value(finding.p_value), p_value(finding.p_adjusted), verdict(finding, alpha)]
         table.add_row(*cells, *([share] if covered else []))
     return table
 

@@ -6,9 +6,10 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.cli.summaries.text import clean, probability
+from evenhand.cli.summaries.text import clean
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_line_beyond
+from evenhand.core.text.formatting import p_value
 from evenhand.workflows.outputs.result import Run
 
 _SPREAD = "_seed_spread"
@@ -80,5 +81,5 @@ def print_drift(console: Console, run: Run) -> None:
         where += "" if row["params"] == "{}" else f" {row['params']}"
         console.print(
             f"  since {row['since']}, on {row['date']}: {clean(row['metric'] + where, 160)} {rose} by "
-            f"{abs(change):.3f}{ends}, adjusted p {probability(row['p_adjusted'])}"
+            f"{abs(change):.3f}{ends}, adjusted p {p_value(row['p_adjusted'])}"
         )

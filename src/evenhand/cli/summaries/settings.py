@@ -13,11 +13,11 @@ from evenhand.cli.summaries.text import (
     alpha_of,
     ends,
     notes_by_row,
-    probability,
     span,
     verdict,
 )
 from evenhand.core.findings import Finding
+from evenhand.core.text.formatting import p_value
 from evenhand.workflows.outputs.result import Run
 
 _FACETS = ("context", "template", "subject")
@@ -92,7 +92,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     if finding.value is None:
         return where, "–", finding.reason or "undefined", "", "", ""
     bands = ends(finding.interval), span(finding.null)
-    return where, f"{finding.value:z.3f}", *bands, *map(probability, (finding.p_value, finding.p_adjusted))
+    return where, f"{finding.value:z.3f}", *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
 
 
 def _row_name(finding: Finding) -> str:

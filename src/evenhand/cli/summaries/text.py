@@ -76,13 +76,6 @@ def corrected(finding: Finding) -> str:
     return "" if finding.corrected is None else f"{finding.corrected:z.4f}"
 
 
-def probability(p: float | None) -> str:
-    """A p-value with three digits."""
-    if p is None:
-        return "–"
-    return "<.001" if p < 0.001 else f"{p:.3f}"
-
-
 def clean(key: str | list[str], most: int = 40) -> str:
     """A key as short, harmless terminal text; what has nothing to show says so."""
     names = [key] if isinstance(key, str) else key

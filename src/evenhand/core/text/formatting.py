@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from evenhand.core.significance import level_text
+from evenhand.core.significance import level_text, p_text
 
 DASH = "–"
 _ROUNDING = 1e-12  # what adding leaves of a sum that is 0
@@ -46,8 +46,8 @@ def number(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """A p-value with three decimals, never printed as zero."""
-    return "<0.001" if value is not None and value < 0.0005 else number(value)
+    """A p-value as all outputs write it; a dash where there is none."""
+    return DASH if value is None else p_text(value)
 
 
 def count(value: float | None) -> str:
