@@ -6,8 +6,8 @@ It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prom
 the image of the request for real. It answers /v1/images/generations with a picture that follows from prompt
 and seed alone; without a FOLDER its answer in words is always yes. POST /admin/faults
 [{"kind", "times", "match", "retry_after"}] makes the next requests fail whose text contains ``match``;
-``times`` -1 is for ever. GET /admin/log tells what was asked. POST /admin/together N keeps requests whose text
-contains SLOW until N run at once.
+``times`` -1 is for ever. GET /admin/log tells what was asked. POST /admin/together N keeps requests whose
+text contains SLOW until N have run at once.
 """
 
 from __future__ import annotations

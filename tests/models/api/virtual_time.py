@@ -10,9 +10,9 @@ from types import SimpleNamespace
 class Clock:
     """The time of the clients' loops.
 
-    It stands still while a client or the server is busy, however long that takes on a busy machine. When every
-    attempt under way is one that the server holds back on purpose, or none is under way and clients wait for a
-    turn or back off, it jumps to the next time-out or wake-up. Nothing is waited for, and waits are exact.
+    It stands still while a client or the server is busy, however long that takes on a busy machine. When
+    every attempt under way is one that the server holds back on purpose, or none is under way and clients
+    wait for a turn or back off, it jumps to the next time-out or wake-up. Waits are exact, and take no time.
     """
 
     def __init__(self, server):
