@@ -1,6 +1,7 @@
 """A web server that does everything wrong, in a process of its own: python -m tests.files.hostile_server
 
-It prints its port. /count/PATH says how often PATH was asked for; /set/NAME/VALUE changes what /dial/NAME
+It prints its port. /count/PATH says how often PATH was asked for, /sent/PATH how many bytes of something huge
+went out the last time; /set/NAME/VALUE changes what /dial/NAME
 gives.
 """
 
@@ -39,6 +40,7 @@ def plain(color):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     counts, agents, dials, lock, busy, busiest = Counter(), set(), {}, threading.Lock(), 0, 0
+    sent = Counter()
 
     def log_message(self, *_):
         pass
@@ -49,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
             Handler.counts[self.path] += 1
             Handler.busy += 1
             Handler.busiest = max(self.busiest, self.busy)
-            if name not in ("count", "set", "busiest", "agents"):
+            if name not in ("count", "sent", "set", "busiest", "agents"):
                 Handler.agents.add(self.headers.get("User-Agent"))
         try:
             with suppress(BrokenPipeError, ConnectionResetError):  # a client may hang up
@@ -160,12 +162,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def say_huge(self, _):
         self.open_ended()
-        for _ in range(HUGE // 2**20):
+        for number in range(HUGE // 2**20):
+            Handler.sent[self.path] = number * 2**20
             self.wfile.write(b"\xff" * 2**20)
 
     def say_hugechunks(self, _):
         self.open_ended(Transfer_Encoding="chunked")
-        for _ in range(HUGE // 2**20):
+        for number in range(HUGE // 2**20):
+            Handler.sent[self.path] = number * 2**20
             self.wfile.write(b"100000\r\n" + b"\xff" * 2**20 + b"\r\n")
 
     def say_bomb(self, _):
@@ -219,6 +223,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def say_count(self, argument):
         self.send(str(self.counts[f"/{argument}"]).encode(), kind="text/plain")
+
+    def say_sent(self, argument):
+        self.send(str(self.sent[f"/{argument}"]).encode(), kind="text/plain")
 
     def say_busiest(self, _):
         self.send(str(self.busiest).encode(), kind="text/plain")

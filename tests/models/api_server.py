@@ -4,9 +4,10 @@ usage: python -m tests.models.api_server [FOLDER]   (prints its port, then serve
 
 It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prompt_logprobs``, and decodes
 the image of the request for real. It answers /v1/images/generations with a picture that follows from prompt
-and seed alone; without a FOLDER it does only that. POST /admin/faults
+and seed alone; without a FOLDER its answer in words is always yes. POST /admin/faults
 [{"kind", "times", "match", "retry_after"}] makes the next requests fail whose text contains ``match``;
-``times`` -1 is for ever. GET /admin/log tells what was asked.
+``times`` -1 is for ever. GET /admin/log tells what was asked. POST /admin/together N keeps requests whose
+text contains SLOW until N have run at once.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ import base64
 import hashlib
 import io
 import json
+import select
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import torch
 from PIL import Image
 
-HANG = 3.0
 STATUSES = {
     "400": (400, {"message": "this image is not allowed", "param": None}),
     "401": (401, {"message": "Incorrect API key provided: {key}"}),
@@ -42,19 +41,27 @@ STATUSES = {
 }
 
 
+SAID = {
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "yes"}}]
+}
+
+
 class TinyChat:
     """The model and its processor, one request at a time."""
 
     def __init__(self, folder: str) -> None:
+        import torch
         from transformers import AutoModelForImageTextToText, AutoProcessor
 
+        torch.set_num_threads(1)
+        self.torch = torch
         self.processor = AutoProcessor.from_pretrained(folder)
         self.model = AutoModelForImageTextToText.from_pretrained(folder).eval()
         self.tokenizer = self.processor.tokenizer
         self.lock = threading.Lock()
 
     def complete(self, body):
-        with self.lock, torch.no_grad():
+        with self.lock, self.torch.no_grad():
             inputs = self.inputs(body)
             prompt = inputs["input_ids"][0]
             length = body.get("max_tokens") or body["max_completion_tokens"]
@@ -106,7 +113,7 @@ class TinyChat:
         if body.get("logprobs"):
             rows = []
             for token, scores in zip(new.tolist(), logits, strict=True):
-                told = torch.log_softmax(scores[0].float(), -1)
+                told = self.torch.log_softmax(scores[0].float(), -1)
                 best = told.topk(min(body["top_logprobs"], len(told)))
                 top = [
                     self.row(i, v) for i, v in zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -121,7 +128,7 @@ class TinyChat:
 
     def prompt_logprobs(self, inputs):
         ids = inputs["input_ids"][0]
-        told = torch.log_softmax(self.model(**inputs).logits[0].float(), -1)
+        told = self.torch.log_softmax(self.model(**inputs).logits[0].float(), -1)
         rows = [None]
         for position, token in enumerate(ids[1:].tolist()):
             text = self.tokenizer.decode([token])
@@ -169,37 +176,38 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(200, {})
         if self.path == "/admin/clear":
             with self.server.lock:
-                self.server.log, self.server.faults = new_log(), []
+                self.server.log, self.server.faults, self.server.together = new_log(), [], 1
+            return self.reply(200, {})
+        if self.path == "/admin/together":
+            self.server.together = body
             return self.reply(200, {})
         asked = ("/v1/chat/completions", "/v1/images/generations")
         if self.path not in asked or body["model"] != "tiny":
             return self.reply(404, {"error": {"message": f"no model {body.get('model')!r} here"}})
         with self.server.lock:
             log = self.server.log
-            log["times"].append(time.monotonic())
             log["keys"].append(self.headers.get("Authorization", ""))
             log["bodies"].append({k: v for k, v in body.items() if k != "messages"})
             log["running"] += 1
             log["most"] = max(log["most"], log["running"])
+            self.server.lock.notify_all()
             fault = self.fault(body)
         try:
-            self.fail(fault, body) if fault else self.reply(200, self.answer(body))
+            self.fail(fault, body, log) if fault else self.reply(200, self.answer(body, log))
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client stopped waiting
         finally:
             with self.server.lock:
                 log["running"] -= 1
 
-    def answer(self, body):
+    def answer(self, body, log):
         if "prompt" in body:
-            if "SLOW" in body["prompt"]:
-                time.sleep(0.3)
             return {"created": 0, "data": [draw(body)], "usage": {"input_tokens": 3, "output_tokens": 5}}
-        answer = self.server.chat.complete(body)
         words = " ".join(str(message["content"]) for message in body["messages"])
         if "SLOW" in words:
-            time.sleep(0.3)
-        return answer
+            with self.server.lock:
+                self.server.lock.wait_for(lambda: log["most"] >= self.server.together, timeout=60)
+        return self.server.chat.complete(body) if self.server.chat else SAID
 
     def fault(self, body):
         """The first fault that concerns this request, counted down."""
@@ -210,7 +218,7 @@ class Handler(BaseHTTPRequestHandler):
                 return fault
         return None
 
-    def fail(self, fault, body):
+    def fail(self, fault, body, log):
         kind = fault["kind"]
         if kind in DRAWN:
             return self.reply(200, {"created": 0, "data": [DRAWN[kind](body)]})
@@ -220,11 +228,9 @@ class Handler(BaseHTTPRequestHandler):
             error = {name: value.replace("{key}", key) if value else value for name, value in error.items()}
             return self.reply(status, {"error": error}, {"Retry-After": fault.get("retry_after")})
         if kind == "hang":
-            time.sleep(HANG)
-            self.close_connection = True
-            return None
+            return self.hold(log)
         if kind in ("drip", "flood"):
-            return self.pour(kind)
+            return self.pour(kind, log)
         if kind == "cut":  # promise a body and end in its middle
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -248,17 +254,29 @@ class Handler(BaseHTTPRequestHandler):
         }
         return self.send(200, bodies[kind])
 
-    def pour(self, kind):
+    def hold(self, log, drops=b""):
+        """Say nothing more than a drop now and then until the client hangs up."""
+        self.close_connection = True
+        with self.server.lock:
+            log["held"] += 1
+        try:
+            while not select.select([self.connection], [], [], 0.05)[0]:
+                self.wfile.write(drops)
+        finally:
+            with self.server.lock:
+                log["held"] -= 1
+
+    def pour(self, kind, log):
         """A body whose end does not come: a byte now and then, or too many of them."""
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(2**40))
         self.end_headers()
         self.close_connection = True
+        if kind == "drip":
+            return self.hold(log, drops=b" ")
         for _ in range(200):
-            self.wfile.write(b" " if kind == "drip" else b" " * 2**16)
-            self.wfile.flush()
-            time.sleep(0.1 if kind == "drip" else 0)
+            self.wfile.write(b" " * 2**16)
 
     def reply(self, status, content, headers=None):
         self.send(status, json.dumps(content).encode(), headers)
@@ -278,7 +296,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def new_log():
-    return {"times": [], "keys": [], "bodies": [], "running": 0, "most": 0}
+    return {"keys": [], "bodies": [], "running": 0, "most": 0, "held": 0}
 
 
 class Server(ThreadingHTTPServer):
@@ -290,11 +308,10 @@ class Server(ThreadingHTTPServer):
     def __init__(self, folder: str) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.chat = TinyChat(folder) if folder else None
-        self.faults, self.log, self.lock = [], new_log(), threading.Lock()
+        self.faults, self.log, self.lock, self.together = [], new_log(), threading.Condition(), 1
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     server = Server("".join(sys.argv[1:]))
     print(server.server_address[1], flush=True)
     server.serve_forever()

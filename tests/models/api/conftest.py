@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from urllib.request import Request, urlopen
@@ -13,6 +12,7 @@ import pytest
 
 from evenhand.models.resolve import resolve
 from tests.conftest import ROOT
+from tests.models.api.virtual_time import Clock
 
 PROMPTS = [
     "what color is this ?",
@@ -28,8 +28,7 @@ class Served:
 
     def __init__(self, folder=None):
         command = [sys.executable, "-m", "tests.models.api_server", *([str(folder)] if folder else [])]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.strip().isdigit(), "the server did not start"
         self.root = f"http://127.0.0.1:{line.strip()}"
@@ -38,6 +37,10 @@ class Served:
     def log(self):
         with urlopen(f"{self.root}/admin/log") as page:  # noqa: S310
             return json.load(page)
+
+    def held(self):
+        """How many requests are kept waiting on purpose."""
+        return self.log()["held"] if self.process.poll() is None else 0
 
     def post(self, path, content):
         urlopen(Request(self.root + path, json.dumps(content).encode(), method="POST")).close()  # noqa: S310
@@ -73,9 +76,16 @@ def _no_environment(monkeypatch):
 
 
 @pytest.fixture
-def load(server):
-    """Models at the server, closed afterwards: ``load(retries=1)``."""
+def clock(server, monkeypatch):
+    """The time of clients of the server."""
     pytest.importorskip("openai")
+    with Clock(server).installed(monkeypatch) as governing:
+        yield governing
+
+
+@pytest.fixture
+def load(server, clock):
+    """Models at the server, closed afterwards: ``load(retries=1)``."""
     loaded = []
 
     def made(name="tiny", url=server.url, **options):

@@ -16,6 +16,7 @@ from evenhand.models.adapters.api.pictures import GARBLED
 from evenhand.models.identity.source import ImageOptions, LoadOptions
 from evenhand.models.resolve import resolve
 from tests.models.api.conftest import Served
+from tests.models.api.virtual_time import Clock
 from tests.models.api_server import draw
 
 PROMPTS = ["a doctor", "a nurse in the street", "an engineer"]
@@ -31,7 +32,13 @@ def painter():
 
 
 @pytest.fixture
-def served(painter):
+def clock(painter, monkeypatch):
+    with Clock(painter).installed(monkeypatch) as governing:
+        yield governing
+
+
+@pytest.fixture
+def served(painter, clock):
     """Models that make images at the server: ``served(size=48)``."""
     painter.post("/admin/clear", {})
     loaded = []

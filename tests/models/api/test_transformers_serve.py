@@ -27,7 +27,7 @@ def transformers_serve(tiny):
     command = [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve"]
     command += [str(tiny("llava")), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(300):
+    for _ in range(1_500):
         time.sleep(0.2)
         try:
             urlopen(f"http://127.0.0.1:{port}/health").close()
