@@ -22,13 +22,12 @@ import numpy as np
 from simulations.mutants.places import places_of
 from simulations.mutants.seen import Seen, seen_by
 from simulations.mutants.session import prepare, run_tests
-from simulations.mutants.trial import Mutant, Result, chosen, copy_of, tried, written
+from simulations.mutants.trial import Mutant, Result, Trial, chosen, copy_of, tried, written
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 ROOMS = ("stats", "metrics", "evidence")
 _TESTS = (*ROOMS, "properties")
-Trial = tuple[Mutant, list[dict[str, float]]]
 _LEFT_OUT = "test_battery.py"  # minutes, and about whole findings
 
 
@@ -81,7 +80,7 @@ def _results(mutants: Sequence[Mutant], seen: Seen, given: argparse.Namespace) -
         kept = {key: result for key, result in kept.items() if result.outcome != "survived"}
     yield from (kept[mutant.key] for mutant in mutants if mutant.key in kept)
     left = [mutant for mutant in mutants if mutant.key not in kept]
-    trials = [(mutant, chosen(mutant, seen, given.seconds)) for mutant in left]
+    trials = [chosen(mutant, seen, given.seconds) for mutant in left]
     with ProcessPoolExecutor(given.jobs, get_context("fork")) as pool:
         shares = [trials[start :: given.jobs] for start in range(given.jobs)]
         futures = [pool.submit(_work, share, given.keep) for share in shares if share]
@@ -93,8 +92,8 @@ def _work(trials: Sequence[Trial], keep: Path | None) -> list[Result]:
     """Try mutants one after the other, in one copy of the source."""
     results = []
     with copy_of(SOURCE) as copy:
-        for mutant, runs in trials:
-            result = tried(mutant, runs, ROOT, copy)
+        for trial in trials:
+            result = tried(trial, ROOT, copy)
             print(_line(result), flush=True)
             if keep is not None:
                 result.add_to(keep)

@@ -55,6 +55,21 @@ class Mutant:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A mutant and the tests to run.
+
+    Attributes:
+        mutant: What is tried.
+        runs: Tests of each run, with the seconds that each takes as the source is.
+        watched: Whether any test is known to run the line.
+    """
+
+    mutant: Mutant
+    runs: list[dict[str, float]]
+    watched: bool
+
+
+@dataclass(frozen=True)
 class Result:
     """What became of a mutant.
 
@@ -111,47 +126,45 @@ def written(file: Path, text: str) -> Iterator[None]:
         os.utime(file, ns=(when.st_atime_ns, when.st_mtime_ns))
 
 
-def tried(mutant: Mutant, runs: Sequence[dict[str, float]], root: Path, copy: Path) -> Result:
+def tried(trial: Trial, root: Path, copy: Path) -> Result:
     """Run the tests that see it, cheapest first, until one fails.
 
     Args:
-        mutant: What is tried.
-        runs: Of tests, with the seconds that each takes as the source is.
+        trial: What is tried, and on which tests.
         root: Of the project.
         copy: The folder that holds a copy of the package.
     """
-    start = time.perf_counter()
-    outcome, test = "survived", "" if runs else UNSEEN
+    start, mutant = time.perf_counter(), trial.mutant
+    outcome, test = "survived", "" if trial.watched else UNSEEN
     with written(copy / mutant.file, mutant.place.applied(mutant.source)):
-        for tests in runs:
+        for tests in trial.runs:
             said = run_tests(root, copy, tests)
             if said.failed or said.late:
                 outcome, test = ("killed", said.failed) if said.failed else ("late", said.late or "")
                 break
     taken = round(time.perf_counter() - start, 1)
-    count = sum(map(len, runs))
+    count = sum(map(len, trial.runs))
     number = mutant.place.line
     return Result(mutant.file, number, mutant.line, mutant.changed, outcome, test, count, taken)
 
 
-def chosen(mutant: Mutant, seen: Seen, limit: float) -> list[dict[str, float]]:
+def chosen(mutant: Mutant, seen: Seen, limit: float) -> Trial:
     """Tests to run, in up to three runs: a few cheap ones, the others, and those that may see it indirectly.
 
     ``limit`` is what those that run the line may take together, in seconds. Those that may see it indirectly
     are tests in whose files some test runs the line, which may share what it made, and tests that run
-    anything else of its file.
+    anything else of its file, which may run the line in a thread that is not watched.
     """
     place = mutant.place
     near = seen.running(mutant.file, place.spans)
-    if not near and not place.imported:
-        return []
     files = {name.partition("::")[0] for name in near}
     far = seen.running(mutant.file) | {name for name in seen.seconds if name.partition("::")[0] in files}
     direct = _within(_spread(near, seen.seconds), seen.seconds, limit)
     first = len(_within(direct[:_FIRST], seen.seconds, _FIRST_SECONDS))
     indirect = _within(_spread(far - near, seen.seconds), seen.seconds, limit * _INDIRECT)
     runs = direct[:first], direct[first:], indirect
-    return [{name: seen.seconds[name] for name in run} for run in runs if run]
+    timed = [{name: seen.seconds[name] for name in run} for run in runs if run]
+    return Trial(mutant, timed, bool(near) or place.imported)
 
 
 def _within(tests: Sequence[str], seconds: dict[str, float], limit: float) -> list[str]:

@@ -17,7 +17,7 @@ def main(root: Path) -> None:
     text = (source / FILE).read_text()
     with written(source / FILE, text):  # the copy, here: what is written comes and goes
         mutants = [Mutant(FILE, place, text) for place in places_of(text)]
-        results = [tried(mutant, chosen(mutant, seen, 10), root, source) for mutant in mutants]
+        results = [tried(chosen(mutant, seen, 10), root, source) for mutant in mutants]
     print(json.dumps([[one.changed, one.outcome, one.test] for one in results]))
 
 
