@@ -125,7 +125,13 @@ def part(key, p=None, adjusted=None, value=0.5, kind="class", **more):
 
 
 def difference(name, parts, **more):
-    fixed = {"metric": "m", "value": 0.1, "n": 9.0, "direction": "lower is fairer", "source": Source(paper="p")}
+    fixed = {
+        "metric": "m",
+        "value": 0.1,
+        "n": 9.0,
+        "direction": "lower is fairer",
+        "source": Source(paper="p"),
+    }
     return Finding(name=name, parts=parts, **fixed, **more)
 
 

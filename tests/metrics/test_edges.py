@@ -1,0 +1,89 @@
+"""Where a metric begins to say something: one unit, one group, one level more."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evenhand import metrics
+from evenhand.evidence.derivation.paired import match
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics.differences.models import model_differences
+from tests.conftest import make_frame
+from tests.metrics.resolution_evidence import choices, people, random_scores
+from tests.metrics.test_precision import listed
+
+
+@pytest.mark.parametrize(("queries", "reason"), [(1, "one_cluster"), (2, None)])
+def test_a_gap_needs_a_group_of_two_queries(queries, reason):
+    asked = {"gender": ["f"] * queries + ["m"] * queries}
+    found = listed([[i % 4, 3 - i % 4] for i in range(2 * queries)], asked, {"gender": ["f", "f", "m", "m"]})
+    gap = metrics.precision_gap(found, match="gender", by="gender", k=1)
+    assert gap.reason == reason
+    assert (gap.interval is None) == (queries == 1)
+
+
+def test_a_range_of_one_group_is_undefined_and_not_of_too_many():
+    frame = make_frame().with_columns(group=pl.lit("g"))
+    found = metrics.accuracy_range(
+        Predictions.from_frame(frame, truth="truth", prediction="prediction"), by="group"
+    )
+    assert found.value is None or found.value == 0
+    assert found.interval is None
+    assert not any("too many" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("form", ["separation", "sufficiency"])
+def test_effects_of_clusters_do_not_depend_on_where_a_label_without_table_is_sorted(form):
+    """A label that is only ever predicted, or only ever true, makes no table of its own."""
+    frame = make_frame(n=500).with_columns(person=pl.int_range(500) // 5)
+    column = "prediction" if form == "separation" else "truth"
+    values = []
+    for name in ("a-first", "z-last"):
+        changed = frame.with_columns(
+            pl.when(pl.int_range(pl.len()) % 9 == 0)
+            .then(pl.lit(name))
+            .otherwise(pl.col(column))
+            .alias(column)
+        )
+        evidence = Predictions.from_frame(changed, truth="truth", prediction="prediction", cluster="person")
+        metric = metrics.cramers_v_mean if form == "separation" else metrics.skewsize_sufficiency
+        found = metric(evidence, by="group", inference="auto")
+        values.append([found.value, *([found.interval.low, found.interval.high] if found.interval else [])])
+        corrected = [part.corrected for part in found.parts if part.corrected is not None]
+        values[-1] += corrected
+    assert len(values[0]) >= 3
+    assert values[0] == pytest.approx(values[1], abs=0.02)
+
+
+def test_paper_mode_averages_three_contexts():
+    annotations = people().with_columns(
+        context=pl.col("occupation").replace_strict({f"o{i:02d}": "abc"[i % 3] for i in range(6)})
+    )
+    evidence = choices(annotations, random_scores(annotations, 4))
+    means = [
+        metrics.resolution_accuracy(evidence, mode="paper", where={"context": one}).value for one in "abc"
+    ]
+    assert len(set(means)) > 1
+    found = metrics.resolution_accuracy(evidence, mode="paper")
+    assert found.value == float(np.round(sum(means) / 3, 2))
+
+
+def test_limits_of_a_change_hold_0_where_its_exact_test_does_not_reject_it():
+    """Five of five samples gained: p is 1/16, while the adjusted Wald limits alone would leave 0 out."""
+    n = 60
+    truth = np.where(np.arange(n) < 5, "rare", "b")
+    shared = {
+        "sample": [str(i) for i in range(n)],
+        "truth": truth,
+        "group": np.where(np.arange(n) % 2, "x", "y"),
+    }
+    first = np.where(np.arange(n) < 30, truth, "c")
+    second = np.where(np.arange(n) < 5, "c", first)
+    tables = [pl.DataFrame({**shared, "prediction": said}) for said in (first, second)]
+    found = model_differences(match(tables, ["group"], ["a", "b"]).counts(["group"]), by="group")
+    accuracy = next(one for one in found if one.name == "accuracy_difference")
+    part = accuracy.part("rare", kind="class")
+    assert (part.value, part.p_value) == (1.0, pytest.approx(2 / 32))
+    assert (part.interval.low, part.interval.high) == (0.0, 1.0)
