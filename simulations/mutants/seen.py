@@ -19,23 +19,44 @@ _DAY = 86_400.0
 
 
 class _Contexts:
-    """A plugin of pytest: lines are noted under the test that runs them, with the time it takes."""
+    """A plugin of pytest: lines are noted under the test that runs them, with its time when alone."""
 
     def __init__(self, measured: coverage.Coverage) -> None:
         self._measured = measured
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
+        self._shared: dict[int, tuple[float, str]] = {}  # fixtures of several tests: time, and the first test
+        self._item = ""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Note one test, its fixtures included."""
+        self._item = item.nodeid
         self._measured.switch_context(item.nodeid)
         start = time.perf_counter()
         try:
             return (yield)
         finally:
-            self.seconds[item.nodeid] = time.perf_counter() - start
+            self.seconds[item.nodeid] = time.perf_counter() - start + self._made_before(item)
             self._measured.switch_context("")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[object]:
+        """Time the fixtures that tests share; the first of them pays, and each would if it ran alone."""
+        start = time.perf_counter()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                self._shared[id(fixturedef)] = time.perf_counter() - start, self._item
+
+    def _made_before(self, item: pytest.Item) -> float:
+        """Seconds of the fixtures that this test uses and an earlier one paid for."""
+        info = getattr(item, "_fixtureinfo", None)
+        used = {id(one[-1]) for one in info.name2fixturedefs.values()} if info else set()
+        return sum(
+            taken for key, (taken, test) in self._shared.items() if key in used and test != item.nodeid
+        )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Tests that fail or are skipped as the source is say nothing of mistakes."""

@@ -18,6 +18,7 @@ from simulations.mutants.places import Place
 from simulations.mutants.seen import Seen
 from simulations.mutants.session import run_tests
 
+KILLED, LATE, SURVIVED = "killed", "late", "survived"  # late: killed by a test that takes too long
 UNSEEN = "no test runs this line"
 _FIRST = 25  # tests of the first run
 _FIRST_SECONDS = 3.0  # and their time
@@ -78,7 +79,7 @@ class Result:
         number: Of the line.
         line: The line.
         changed: The line with the change.
-        outcome: ``killed``, ``late`` (killed by a test that takes too long) or ``survived``.
+        outcome: ``KILLED``, ``LATE`` or ``SURVIVED``.
         test: The test that killed it; why not, where it is known.
         tests: How many tests were chosen.
         seconds: How long the trial took.
@@ -135,12 +136,12 @@ def tried(trial: Trial, root: Path, copy: Path) -> Result:
         copy: The folder that holds a copy of the package.
     """
     start, mutant = time.perf_counter(), trial.mutant
-    outcome, test = "survived", "" if trial.watched else UNSEEN
+    outcome, test = SURVIVED, "" if trial.watched else UNSEEN
     with written(copy / mutant.file, mutant.place.applied(mutant.source)):
         for tests in trial.runs:
             said = run_tests(root, copy, tests)
             if said.failed or said.late:
-                outcome, test = ("killed", said.failed) if said.failed else ("late", said.late or "")
+                outcome, test = (KILLED, said.failed) if said.failed else (LATE, said.late or "")
                 break
     taken = round(time.perf_counter() - start, 1)
     count = sum(map(len, trial.runs))
