@@ -9,9 +9,11 @@ import pytest
 from evenhand import metrics
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.differences.models import model_differences
+from evenhand.metrics.retrieval import ranking, ranking_figures
 from tests.conftest import make_frame
-from tests.metrics.resolution_evidence import choices, people, random_scores
+from tests.metrics.resolution_evidence import choices, drawn_scores, people
 from tests.metrics.test_precision import listed
 
 
@@ -57,17 +59,21 @@ def test_effects_of_clusters_do_not_depend_on_where_a_label_without_table_is_sor
     assert values[0] == pytest.approx(values[1], abs=0.02)
 
 
-def test_paper_mode_averages_three_contexts():
+def test_paper_mode_averages_three_contexts_whatever_their_sizes():
     annotations = people().with_columns(
-        context=pl.col("occupation").replace_strict({f"o{i:02d}": "abc"[i % 3] for i in range(6)})
+        context=pl.col("occupation").replace_strict({f"o{i:02d}": "aaaabc"[i] for i in range(6)})
     )
-    evidence = choices(annotations, random_scores(annotations, 4))
-    means = [
+    sure = {context: dict.fromkeys(("masculine", "feminine"), p) for context, p in {
+        "a": (1, 0, 0), "b": (0, 1, 0), "c": (0.5, 0.3, 0.2),
+    }.items()}  # fmt: skip
+    scores = [drawn_scores(annotations.filter(context=context), 4, sure[context]) for context in "abc"]
+    evidence = choices(annotations, pl.concat(scores))
+    each = [
         metrics.resolution_accuracy(evidence, mode="paper", where={"context": one}).value for one in "abc"
     ]
-    assert len(set(means)) > 1
+    assert each[:2] == [1, 0]
     found = metrics.resolution_accuracy(evidence, mode="paper")
-    assert found.value == float(np.round(sum(means) / 3, 2))
+    assert found.value == float(np.round(sum(each) / 3, 2))
 
 
 def test_limits_of_a_change_hold_0_where_its_exact_test_does_not_reject_it():
@@ -87,3 +93,29 @@ def test_limits_of_a_change_hold_0_where_its_exact_test_does_not_reject_it():
     part = accuracy.part("rare", kind="class")
     assert (part.value, part.p_value) == (1.0, pytest.approx(2 / 32))
     assert (part.interval.low, part.interval.high) == (0.0, 1.0)
+
+
+def test_variances_of_one_place_are_those_of_its_possible_values(monkeypatch):
+    """Of a place that is +1 or -1 by group, and of the logarithm of a share: by the rule for small errors."""
+    asked = {}
+
+    def listening(module):
+        usual = module.top_finding
+
+        def top_finding(bound, k, values_of, side, bounds, spread=None):
+            asked[module.__name__.rpartition(".")[2]] = spread
+            return usual(bound, k, values_of, side, bounds, spread)
+
+        monkeypatch.setattr(module, "top_finding", top_finding)
+
+    listening(ranking)
+    listening(ranking_figures)
+    rng = np.random.default_rng(0)
+    rows = {"query": ["q", "r"] * 20, "sample": [str(i) for i in range(40)], "score": rng.normal(size=40)}
+    evidence = Rankings.from_frame(pl.DataFrame({**rows, "gender": ["f", "f", "m", "m"] * 10}))
+    metrics.skew_at_k(evidence, by="gender", group="f", k=3)
+    metrics.bias_at_k(evidence, by="gender", k=3)
+    pools = np.array([[3, 1], [2, 2], [1, 7]])
+    share = pools[:, 0] / pools.sum(axis=1)
+    assert asked["ranking"](pools) == pytest.approx((1 - share) / share)
+    assert asked["ranking_figures"](pools) == pytest.approx(4 * share * (1 - share))
