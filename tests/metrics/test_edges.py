@@ -10,7 +10,9 @@ from evenhand import metrics
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.rankings import Rankings
+from evenhand.metrics.classification import accuracy_inference
 from evenhand.metrics.differences.models import model_differences
+from evenhand.metrics.estimates import few_decide, percentile_interval
 from evenhand.metrics.retrieval import ranking, ranking_figures
 from tests.conftest import make_frame
 from tests.metrics.resolution_evidence import choices, drawn_scores, people
@@ -26,14 +28,40 @@ def test_a_gap_needs_a_group_of_two_queries(queries, reason):
     assert (gap.interval is None) == (queries == 1)
 
 
-def test_a_range_of_one_group_is_undefined_and_not_of_too_many():
+@pytest.mark.parametrize("mode", ["default", "paper"])
+def test_a_range_of_one_group_has_no_interval_and_not_for_too_many_groups(mode):
     frame = make_frame().with_columns(group=pl.lit("g"))
-    found = metrics.accuracy_range(
-        Predictions.from_frame(frame, truth="truth", prediction="prediction"), by="group"
-    )
-    assert found.value is None or found.value == 0
-    assert found.interval is None
-    assert not any("too many" in note for note in found.notes)
+    evidence = Predictions.from_frame(frame, truth="truth", prediction="prediction")
+    found = metrics.accuracy_range(evidence, by="group", mode=mode)
+    assert (found.value, found.interval) == (None if mode == "default" else 0.0, None)
+    assert found.notes == []
+
+
+def test_a_range_of_too_many_groups_has_no_interval(monkeypatch):
+    monkeypatch.setattr(accuracy_inference, "_MOST_GROUPS", 3)
+    for groups, there in ((3, True), (4, False)):
+        frame = make_frame(groups=groups)
+        evidence = Predictions.from_frame(frame, truth="truth", prediction="prediction")
+        found = metrics.accuracy_range(evidence, by="group")
+        assert (found.interval is not None) == there
+        assert (found.notes == [accuracy_inference.TOO_MANY]) != there
+
+
+def test_fewer_than_ten_rows_are_few():
+    assert few_decide([("a", 9), ("b", 10), ("c", 0)]) == ["fewer than 10 rows decide this: a (9), c (0)"]
+    assert few_decide([("a", 10)]) == []
+    assert few_decide([("a", 3)], "person") == ["fewer than 10 values of person decide this: a (3)"]
+
+
+def test_a_percentile_interval_needs_nine_of_ten_draws():
+    draws = np.arange(100.0)
+    for lost, there in ((10, True), (11, False)):
+        draws[:lost] = np.nan
+        found = percentile_interval(draws, level=0.9, method="m", seed=3)
+        assert (found is not None) == there
+        if found is not None:
+            assert (found.low, found.high) == tuple(np.quantile(draws[lost:], [0.05, 0.95]))
+            assert (found.replicates, found.seed, found.level) == (100, 3, 0.9)
 
 
 @pytest.mark.parametrize("form", ["separation", "sufficiency"])
