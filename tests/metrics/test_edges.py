@@ -10,7 +10,7 @@ from evenhand import metrics
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.classification import accuracy_inference
+from evenhand.metrics.classification import accuracy_inference, summaries
 from evenhand.metrics.differences.models import model_differences
 from evenhand.metrics.estimates import few_decide, percentile_interval
 from evenhand.metrics.retrieval import ranking, ranking_figures
@@ -147,3 +147,13 @@ def test_variances_of_one_place_are_those_of_its_possible_values(monkeypatch):
     share = pools[:, 0] / pools.sum(axis=1)
     assert asked["ranking"](pools) == pytest.approx((1 - share) / share)
     assert asked["ranking_figures"](pools) == pytest.approx(4 * share * (1 - share))
+
+
+def test_a_spread_of_resamples_holds_the_value_and_is_nothing_where_they_do_not_vary():
+    draws = np.linspace(0, 1, 201)
+    for value, ends in ((0.5, (0.025, 0.975)), (1.5, (0.025, 1.5)), (-2.0, (-2.0, 0.975))):
+        found = summaries._spread(draws, value, "m", 0)
+        assert (found.low, found.high) == pytest.approx(ends)
+    assert summaries._spread(np.full(9, 0.5), 0.5, "m", 0) is None
+    assert summaries._spread(np.full(9, 0.5), 0.6, "m", 0) is not None
+    assert summaries._spread(np.where(draws < 0.2, np.nan, draws), 0.5, "m", 0) is None
