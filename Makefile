@@ -7,7 +7,7 @@ RUNS := runs
 # Installed code without bytecode stays slow to import for ever.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit docs gallery perf simulations clean
+.PHONY: demo test lint types unit docs gallery perf simulations mutants clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
@@ -64,6 +64,10 @@ simulations: $(VENV)/test.done
 	$(BIN)/python -m simulations.battery.old_forms
 	$(BIN)/python -m simulations.random_encoders
 	for script in simulations/compare_seeds.py simulations/debiasing.py; do $(BIN)/python $$script; done
+
+# Random mistakes in what computes, each tried on the tests that run it; goes on where it was stopped.
+mutants: $(VENV)/test.done
+	$(BIN)/python -m simulations.mutants --keep simulations/mutants.jsonl
 
 clean:
 	rm -rf $(VENV) $(RUNS) site .cache gallery docs/metric_cards.md docs/benchmark_cards.md .pytest_cache .mypy_cache .ruff_cache .benchmarks

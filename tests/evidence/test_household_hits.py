@@ -178,3 +178,11 @@ def test_no_row_at_all():
     assert found.table.height == found.images.height == 0
     assert found.dropped == {"no answer": 3, "not annotated": 1}
     assert "hit" in found.table.columns
+
+
+def test_columns_that_are_absent_are_made_with_their_kinds():
+    hits = pl.DataFrame({"sample": ["a", "b"], "household": ["x", "y"], "hit": [1, 0]})
+    table = HouseholdHits.from_hits(hits).table
+    kinds = {"concept": pl.String, "covered": pl.Float64, "confidence": pl.Float64, "best": pl.Float64}
+    assert {name: table.schema[name] for name in kinds} == kinds
+    assert table["covered"].to_list() == [1.0, 1.0]

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError
+from evenhand.evidence.open_answers.answer_lemma import singular
 from evenhand.evidence.open_answers.answer_wordnet import wordnet_synonyms
 from evenhand.evidence.open_answers.normalise import Pipeline, Vocabulary, normalised
 from evenhand.evidence.open_answers.synonyms import KINDS, SHIPPED, read_synonyms
@@ -192,3 +193,20 @@ def test_wordnet_gives_the_words_of_an_only_sense(wordnet):
 def test_a_wordnet_that_is_not_there_is_told(wordnet):
     with pytest.raises(InputError, match=r"type: python -m wn download oewn:1999"):
         Vocabulary.read(["crane"], "wordnet:oewn:1999")
+
+
+def test_a_word_becomes_the_known_one_only_by_an_ending_of_a_plural():
+    known = {"lady", "wolf", "knife", "box", "cat", "fireman", "bus"}
+    for plural, one in {
+        "ladies": "lady", "wolves": "wolf", "knives": "knife", "boxes": "box", "cats": "cat",
+        "firemen": "fireman", "the buses": "the bus",
+    }.items():  # fmt: skip
+        assert singular(plural, known | {"the bus"}) == one
+    for word in ("ladder", "wolfram", "knitter", "boxer", "catch", "cassette"):
+        assert singular(word, known) == word
+
+
+@pytest.mark.parametrize("line", ["\tname", "spelling\t", "alone", "a\tb\tunknown-kind"])
+def test_lines_of_synonyms_without_both_sides_are_refused(line, tmp_path):
+    with pytest.raises(InputError, match="line 2"):
+        read_synonyms(str(written(tmp_path, "car\tauto", line)))

@@ -176,3 +176,27 @@ def test_a_reversal_is_no_reduction():
 def test_a_statistic_that_does_not_exist_is_named():
     with pytest.raises(ValueError, match="'t'; there is one of d, difference"):
         two_way(planted(), Sizes(*SETS), "t")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_error_of_d_is_that_of_leaving_each_target_out_where_words_are_fixed(seed):
+    values, sizes = planted(gap=0.4, seed=seed), Sizes(*SETS, fixed=True)
+    phi = associations(values, np.arange(4), np.arange(4, 10))
+
+    def h(x, y):
+        within = 7 / 12 * x.var(ddof=1) + 5 / 12 * y.var(ddof=1)
+        return np.arcsinh((x.mean() - y.mean()) / np.sqrt(within) * np.sqrt(7 * 5 / 2) / 12)
+
+    x, y = phi[:7], phi[7:]
+    without = (
+        np.array([h(np.delete(x, i), y) for i in range(7)]),
+        np.array([h(x, np.delete(y, i)) for i in range(5)]),
+    )
+    square = sum((k.size - 1) / k.size * ((k - k.mean()) ** 2).sum() for k in without)
+    plain = np.sqrt(x.var(ddof=1) / 7 + y.var(ddof=1) / 5)
+    chord = plain * h(x, y) / (x.mean() - y.mean())
+    found = two_way(values, sizes)
+    assert found.error == pytest.approx(max(np.sqrt(square), chord))
+    assert found.value == pytest.approx(h(x, y))
+    a, b = x.var(ddof=1) / 7, y.var(ddof=1) / 5
+    assert found.freedom == pytest.approx((a + b) ** 2 / (a**2 / 6 + b**2 / 4))

@@ -1,0 +1,175 @@
+"""What is suspicious about labels: each rule on either side of its edge."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.core.findings import ValueCount
+from evenhand.evidence.predictions.label_checks import check_labels, listed, shown
+from evenhand.evidence.predictions.label_rules import Renaming
+
+COLUMNS = {"truth": "y", "prediction": "said"}
+
+
+def checked(*rows, **options):
+    """Warnings of ``(truth, prediction, group, n)``, by code; only one of each is expected."""
+    frame = pl.DataFrame(rows, schema=["truth", "prediction", "group", "n"], orient="row")
+    frame = frame.select(pl.exclude("n").repeat_by("n").explode())
+    counts = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction").count(["group"])
+    warnings = check_labels(counts, COLUMNS, **options)
+    assert len({one.code for one in warnings}) == len(warnings)
+    return {one.code: one for one in warnings}
+
+
+def values(warning):
+    return {one.value: one.count for one in warning.values}
+
+
+TIDY = ("a", "a", "m", 9), ("b", "b", "f", 9), ("a", "b", "f", 9), ("b", "a", "m", 9)
+
+
+def test_tidy_labels_are_no_warning():
+    assert checked(*TIDY) == {}
+
+
+def test_texts_that_mean_missing_are_named_with_n_as_it_would_be():
+    frame = pl.DataFrame({"t": ["a", "NA", "a"], "p": ["a", "a", "NA"], "g": ["x", "x", None]})
+    counts = eh.Predictions.from_frame(frame, truth="t", prediction="p").count(["g"])
+    labels, predictions = check_labels(counts, {"truth": "t", "prediction": "p"})
+    assert (labels.columns, predictions.columns) == (["t"], ["p"])
+    assert values(labels) == {"NA": 1}
+    assert "n is 2 with them as labels and 1 with them missing" in labels.message
+    assert labels.option == "--missing NA"
+    assert "They count as labels here" in labels.message
+
+
+def test_groups_that_mean_missing_are_groups():
+    told = checked(*TIDY, ("a", "a", "none", 4), ("a", "a", "#N/A", 5))["missing_words"]
+    assert list(values(told).items()) == [("#N/A", 5), ("none", 4)]
+    assert "They count as groups here" in told.message
+    assert told.option == "--missing '#N/A' --missing none"
+
+
+def test_spellings_of_both_sides_are_one_space_and_those_of_groups_another():
+    told = checked(*TIDY, ("A", "a", "m", 2), ("b", "a", "b", 1))["spelled_alike"]
+    assert told.columns == ["y", "said"]
+    assert list(values(told).items()) == [("a", 39), ("A", 2)]
+    assert "one label is written in several ways" in told.message
+    assert "'a' (39 rows), 'A' (2 rows)" in told.message
+    assert "a prediction in another spelling than its truth is wrong" in told.message
+    groups = checked(*TIDY, ("a", "a", "M", 2), ("a", "a", "F", 1))["spelled_alike"]
+    assert groups.columns == ["group"]
+    assert "2 labels are written in several ways" in groups.message
+    assert "each is its own group" in groups.message
+    assert list(values(groups)) == ["m", "M", "f", "F"]  # the form of most rows first
+
+
+def test_of_many_spellings_six_are_shown():
+    rows = [("a", "a", letter, 2) for letter in "abcdefgh"] + [
+        ("a", "a", letter.upper(), 1) for letter in "abcdefgh"
+    ]
+    told = checked(*rows)["spelled_alike"]
+    assert "; and 2 more" in told.message
+    assert told.message.count("(2 rows)") == 6
+    assert len(told.values) == 16
+    six = checked(*rows[:6], *rows[8:14])["spelled_alike"]
+    assert "more" not in six.message
+
+
+@pytest.mark.parametrize(
+    ("true", "said", "matched"),
+    [
+        ("police officer", "officer", True),  # all words of one
+        ("sea lion", "lion sea", True),
+        ("receptionist", "receptionists", True),
+        ("abcde", "abcdx", True),  # 8 of 10 letters
+        ("abcd", "abcx", False),  # 6 of 8
+        ("cat", "dog", False),
+    ],
+)
+def test_labels_that_are_never_met_are_matched_where_they_resemble_each_other(true, said, matched):
+    filler = [(f"k{i}", f"k{i}", "m", 9) for i in range(3)]
+    told = checked(
+        *filler, (true, "k0", "m", 3), ("k1", said, "m", 4), ("u", "k1", "m", 2), ("k1", "z", "m", 1)
+    )
+    assert ("never_met" in told) == matched
+    if matched:
+        warning = told["never_met"]
+        assert warning.columns == ["y", "said"]
+        assert values(warning) == {true: 3, said: 4, "u": 2, "z": 1}
+        assert f"Likely the same: '{true}' and '{said}'." in warning.message
+        assert warning.option.count("--map") == 1
+        assert f"{said}={true}" in warning.option
+
+
+def test_one_label_on_either_side_is_a_pair_from_five_rows():
+    for n, met in ((5, True), (4, False)):
+        for rows in (
+            (("cat", "a", "m", n), ("a", "dog", "m", 9)),
+            (("cat", "a", "m", 9), ("a", "dog", "m", n)),
+        ):
+            told = checked(*TIDY, *rows)
+            assert ("never_met" in told) == met
+    assert told == {}
+    told = checked(*TIDY, ("cat", "a", "m", 5), ("a", "dog", "m", 5))["never_met"]
+    assert told.option == "--map dog=cat"
+    assert "'cat' (5 rows) is never predicted" in told.message
+    assert "'dog' (5 rows) is never true" in told.message
+
+
+def unlike(unsaid, untrue, n=5):
+    """So many true labels that are never predicted, and predictions that are never true."""
+    rows = [(2 * left, "a", "m", n) for left in "cdefghij"[:unsaid]]
+    return [*rows, *(("a", 3 * right, "m", n) for right in "opqrstuvw"[:untrue])]
+
+
+def test_a_few_that_resemble_nothing_are_named_and_many_are_a_long_tail():
+    told = checked(*TIDY, *unlike(2, 8))["never_met"]
+    assert told.option == "--map"
+    assert "If two of them are one label" in told.message
+    assert "'cc' (5 rows), 'dd' (5 rows) are never predicted" in told.message
+    assert " and 2 more are never true" in told.message
+    assert checked(*TIDY, *unlike(2, 9)) == {}
+    assert checked(*TIDY, *unlike(2, 2, n=4)) == {}
+    assert checked(*TIDY, *unlike(2, 0)) == {}
+    assert checked(*TIDY, *unlike(0, 2)) == {}
+
+
+def test_where_no_true_label_is_ever_predicted_a_model_may_speak_of_something_else():
+    assert checked(*[("a", "x", "m", 9), ("b", "y", "m", 9)]) == {}
+    assert checked(("a", "x", "m", 9)) == {}
+
+
+def test_of_several_matches_each_label_has_the_best_one():
+    told = checked(
+        *TIDY, ("abcdefghij", "a", "m", 3), ("abcdefghxx", "a", "m", 3), ("a", "abcdefghiz", "m", 3),
+        ("a", "abcdefghxz", "m", 3), ("a", "abcdefghzz", "m", 3),
+    )["never_met"]  # fmt: skip
+    assert told.option == "--map abcdefghiz=abcdefghij --map abcdefghxz=abcdefghxx"
+
+
+def test_lines_of_a_map_that_nothing_has_are_named():
+    unused = [Renaming(f"o{i}", "a", "said") for i in range(7)]
+    told = checked(*TIDY, unused=unused)["unused_map"]
+    assert told.columns == ["said"]
+    assert "'o5' and 1 more, which no row holds" in told.message
+    assert "'o6'" not in told.message
+    assert {one.count for one in told.values} == {0}
+    assert "more" not in checked(*TIDY, unused=unused[:6])["unused_map"].message
+
+
+def test_where_there_are_no_options_something_else_is_advised():
+    told = checked(*TIDY, ("A", "a", "m", 2), instead="Write it again.")["spelled_alike"]
+    assert told.message.endswith(". Write it again.")
+    assert told.option is None
+
+
+def test_labels_are_shown_so_that_spaces_and_forms_are_seen():
+    assert [shown(text) for text in ("a", "a ", "é", "e\u0301", "a\u200b")] == [
+        "'a'", "'a '", "'é'", "'e\\u0301'", "'a\\u200b'",
+    ]  # fmt: skip
+    seven = [ValueCount(value=str(i), count=1000.0) for i in range(7)]
+    assert listed(seven).endswith("'5' (1,000 rows) and 1 more")
+    assert "more" not in listed(seven[:6])
