@@ -29,8 +29,8 @@ def test_every_mapping_names_findings_and_facts_that_there_are(name):
         for need in control["needs"]:
             assert need["says"]
             assert need["otherwise"]
-            assert set(need.get("findings", [])) <= set(CARDS)
-            assert need.get("findings") or need.get("facts")
+            assert set(need.get("tags", [])) <= {tag for card in CARDS.values() for tag in card.tags}
+            assert need.get("tags") or need.get("facts")
             assert set(need.get("facts", [])) <= set(FACTS)
 
 

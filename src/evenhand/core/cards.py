@@ -14,6 +14,7 @@ Unit = Literal[
     "similarity",
 ]  # fmt: skip
 Compared = Literal["counts", "contributions", "values"]
+Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
 
 DIFFERENCE, SEED_SPREAD = "_difference", "_seed_spread"
@@ -78,6 +79,7 @@ class MetricCard(Model):
         family: Metrics that a report's sentences speak of together; empty: it is spoken of by itself.
         sentences: What sentences say of it beyond title and value.
         headline: Whether the terminal shows it.
+        tags: What it is evidence of, as mappings of laws and frameworks ask for it.
         gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
 
@@ -98,6 +100,7 @@ class MetricCard(Model):
     family: str = ""
     sentences: Sentences = Sentences()
     headline: bool = True
+    tags: tuple[Tag, ...] = ()
     gate_beside: str = ""
 
     @classmethod

@@ -35,6 +35,7 @@ _ROUNDING = 1e-12
     order=340, family="associations",
     sentences=Sentences(value="difference of match probability", more="are tied more to"),
     compared="contributions",
+    tags=("outcome",),
 )  # fmt: skip
 def match_association(
     evidence: Similarities,

@@ -39,6 +39,7 @@ from evenhand.stats.association.two_way import Sizes, reduction_interval, single
     family="associations",
     sentences=Sentences(value="effect size d", more="are tied more to"),
     compared="contributions",
+    tags=("group gap", "where it differs",),
 )  # fmt: skip
 def association_effect_size(
     evidence: Similarities,

@@ -20,6 +20,7 @@ from evenhand.metrics.prepared import By
     sentences=Sentences(row="right pronoun", topic="Accuracy",
         value="The right pronoun is chosen for a share of"),
     compared="contributions", p_is_about="guessing",
+    tags=("outcome", "performance",),
 )  # fmt: skip
 def resolution_accuracy(
     evidence: Choices,
@@ -72,6 +73,7 @@ def resolution_accuracy(
     sentences=Sentences(row="right, masc. - fem.", topic="Accuracy",
         more="get the right pronoun more often",
         value="Accuracy for masculine minus feminine subjects"), compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def resolution_gap(
     evidence: Choices,
@@ -137,6 +139,7 @@ def misgendering_rate(
     sentences=Sentences(row="misgendered, masc. - fem.", topic="Misgendering",
         more="are misgendered more often",
         value="Misgendering of masculine minus feminine subjects"), compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def misgendering_gap(
     evidence: Choices,
@@ -194,6 +197,7 @@ def neutral_rate(
     sentences=Sentences(row="neutral, masc. - fem.", topic="The share of neutral pronouns",
         more="get the neutral pronoun more often",
         value="Neutral pronouns for masculine minus feminine subjects"), compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def neutral_gap(
     evidence: Choices,

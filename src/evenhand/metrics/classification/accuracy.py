@@ -30,6 +30,7 @@ from evenhand.stats.rates.differences import normal_quantile
     formula="right rows / usable rows", range=(0, 1), direction="higher is better",
     source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10,
     family="mistakes", compared="counts",
+    tags=("outcome", "performance",),
 )  # fmt: skip
 def accuracy(
     evidence: Evidence, *, by: By = (), mode: str = "default", inference: str = "auto", seed: int = 0
@@ -93,6 +94,7 @@ def mean_group_accuracy(
     formula="min over groups z of P(right | z)", range=(0, 1), direction="higher is better",
     source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share", order=30,
     family="mistakes", compared="counts",
+    tags=("worst group",),
 )  # fmt: skip
 def worst_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
@@ -117,6 +119,7 @@ def worst_group_accuracy(
     title="Worst class-and-group accuracy", summary="the lowest accuracy of any group within any class",
     formula="min over classes y and groups z of P(right | y, z)", range=(0, 1), direction="higher is better",
     source=SAGAWA, unit="share", order=40, family="mistakes", headline=False,
+    tags=("where it differs", "worst group",),
 )  # fmt: skip
 def worst_class_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
@@ -147,6 +150,7 @@ def worst_class_group_accuracy(
     formula="P(right) - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share difference",
     order=50, family="mistakes", compared="counts",
+    tags=("group gap",),
 )  # fmt: skip
 def accuracy_gap(
     evidence: Evidence,
@@ -190,6 +194,7 @@ def accuracy_gap(
     title="Accuracy range", summary="highest group accuracy minus lowest",
     formula="max - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source="range over groups", unit="share difference", order=60, family="mistakes", headline=False,
+    tags=("group gap",),
 )  # fmt: skip
 def accuracy_range(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0

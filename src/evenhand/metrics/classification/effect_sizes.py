@@ -88,6 +88,7 @@ def skewsize_sufficiency(
     formula="sqrt(chi2 / (n (min(r, c) - 1)))", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2; section 2.3"), unit="Cramér's V", order=140,
     family="mistakes",
+    tags=("group gap",),
 )  # fmt: skip
 def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Cramér's V, independence form: the one table group x prediction, whatever the truth.
@@ -109,6 +110,7 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
     range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"), unit="Cramér's V",
     order=70, family="mistakes",
+    tags=("where it differs",),
 )  # fmt: skip
 def cramers_v_pooled(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -136,6 +138,7 @@ def cramers_v_pooled(
     formula="mean over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=90,
     family="mistakes", compared="counts",
+    tags=("group gap",),
 )  # fmt: skip
 def cramers_v_mean(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -179,6 +182,7 @@ def cramers_v_median(
     formula="max over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=110,
     family="mistakes", compared="counts",
+    tags=("where it differs",),
 )  # fmt: skip
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.

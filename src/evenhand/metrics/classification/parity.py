@@ -36,6 +36,7 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
     formula="mean or max over labels c of max - min over groups z of P(predicted c | z)", range=(0, 1),
     direction="lower is fairer", fair_at=0.0, source=Source(paper=SKEWSIZE, equation="eq. 5"),
     unit="share difference", order=170, family="mistakes",
+    tags=("group gap",),
 )  # fmt: skip
 def demographic_parity(
     evidence: Evidence,
@@ -88,6 +89,7 @@ def demographic_parity(
         "false positive rate", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"), unit="share difference", order=180,
     family="mistakes",
+    tags=("group gap", "where it differs",),
 )  # fmt: skip
 def equalized_odds(
     evidence: Evidence,

@@ -22,6 +22,7 @@ from evenhand.metrics.prepared import By
     family="households",
     sentences=Sentences(row="hit rate"),
     compared="contributions",
+    tags=("outcome", "performance",),
 )  # fmt: skip
 def household_hit_rate(
     evidence: HouseholdHits,
@@ -80,6 +81,7 @@ def household_hit_rate(
     family="households",
     sentences=Sentences(row="  gap", more="have their things named more often"),
     compared="contributions", parts_direction="higher is better",
+    tags=("group gap",),
 )  # fmt: skip
 def household_hit_gap(
     evidence: HouseholdHits,
@@ -135,6 +137,7 @@ def household_hit_gap(
     source=Source(paper=INDICATORS, equation="section 3.2, least of the groups"), unit="share", order=430,
     family="households", headline=False,
     compared="contributions",
+    tags=("worst group",),
 )  # fmt: skip
 def worst_household_hit_rate(
     evidence: HouseholdHits,

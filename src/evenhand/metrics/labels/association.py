@@ -19,6 +19,7 @@ from evenhand.metrics.prepared import By
     family="labels",
     sentences=Sentences(row="{association}"),
     compared="contributions",
+    tags=("where it differs", "outcome",),
 )  # fmt: skip
 def label_association_rate(
     evidence: LabelMatches,
@@ -77,6 +78,7 @@ def label_association_rate(
     unit="share difference", order=400, family="labels",
     sentences=Sentences(row="  gap of {association}", more="get such labels more often"),
     compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def label_association_gap(
     evidence: LabelMatches,
@@ -119,6 +121,7 @@ def label_association_gap(
     family="labels",
     sentences=Sentences(row="harmful"),
     compared="contributions",
+    tags=("outcome",),
 )  # fmt: skip
 def harmful_association_rate(
     evidence: LabelMatches,
@@ -155,6 +158,7 @@ def harmful_association_rate(
     unit="share difference", order=380, family="labels",
     sentences=Sentences(row="  gap of harmful", more="get harmful labels more often"),
     compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def harmful_association_gap(
     evidence: LabelMatches,

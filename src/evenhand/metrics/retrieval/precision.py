@@ -44,6 +44,7 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
     direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"), unit="share",
     order=460, family="neighbours",
     sentences=Sentences(row="same {match}, first {k}"), compared="contributions", p_is_about="guessing",
+    tags=("outcome", "performance",),
 )  # fmt: skip
 def precision_at_k(
     evidence: Neighbours,
@@ -109,6 +110,7 @@ def precision_at_k(
     order=470, family="neighbours",
     sentences=Sentences(row="  gap, first {k}", more="have more neighbours of their own group"),
     compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def precision_gap(
     evidence: Neighbours,

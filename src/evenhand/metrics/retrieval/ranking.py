@@ -42,6 +42,7 @@ from evenhand.stats.rankings.null import NullDistribution
     unit="share difference", order=260, family="rankings",
     sentences=Sentences(value="the share of {first} minus {second}", more="come first more often"),
     compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def bias_at_k(
     evidence: Rankings,
@@ -157,6 +158,7 @@ def skew_at_k(
     direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
     unit="log ratio", order=280, family="rankings",
     sentences=Sentences(symbol="MaxSkew", value="the favoured group’s skew"), compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def max_skew_at_k(
     evidence: Rankings,
@@ -219,6 +221,7 @@ def min_skew_at_k(
     direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
     unit="nats", order=300, family="rankings",
     sentences=Sentences(symbol="NDKL", value="the divergence from the pool (NDKL)"), compared="contributions",
+    tags=("group gap",),
 )  # fmt: skip
 def ndkl(
     evidence: Rankings,

@@ -130,31 +130,36 @@ def _need(written: Mapping[str, Any], runs: Sequence[RunView]) -> Need:
         for run in runs
         for entry in FACTS[fact](run, runs)
     ]
-    hidden = any(_hidden(written, runs)) if "findings" in written else any(run.hidden for run in runs)
+    hidden = any(_hidden(written, runs)) if "tags" in written else any(run.hidden for run in runs)
     otherwise = f"{NOT_HIDDEN}; where that shows none, {written['otherwise']}"
     otherwise = otherwise if hidden else written["otherwise"]
     return Need(written["says"], (*_evidence(written, runs), *facts), otherwise)
+
+
+def _is_about(finding: Finding, written: Mapping[str, Any]) -> bool:
+    """Whether a finding's metric declares what a need asks for."""
+    return bool(set(finding.card.tags) & set(written.get("tags", [])))
 
 
 def _evidence(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     holds = [_HOLDS[name] for name in written.get("holds", [])]
     for run in runs:
         for finding in run.estimable:
-            if finding.name in written.get("findings", []) and all(hold(finding) for hold in holds):
+            if _is_about(finding, written) and all(hold(finding) for hold in holds):
                 yield f"{run.name}, findings.json: {finding.metric} = {finding.value:.6g}"
 
 
 def _undefined(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     for run in runs:
         for finding in run.not_estimable:
-            if finding.name in written.get("findings", []):
+            if _is_about(finding, written):
                 yield f"{run.name}: {told(finding, run.alpha)}"
 
 
 def _hidden(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     for run in runs:
         for finding in run.hidden:
-            if finding.name in written.get("findings", []):
+            if _is_about(finding, written):
                 yield f"{run.name}: {title(finding)}"
 
 

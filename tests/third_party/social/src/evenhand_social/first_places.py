@@ -18,6 +18,7 @@ DRAWS = 999
     fair_at=0.0,
     source="ours",
     unit="share difference",
+    tags=("group gap",),
 )
 def first_place_gap(evidence, *, by, seed=0):
     """How unevenly first places are shared out; in [0, 2], lower is fairer, undefined without rankings.
