@@ -14,6 +14,11 @@ Unit = Literal[
     "similarity",
 ]  # fmt: skip
 Compared = Literal["counts", "contributions", "values"]
+MadeOf = Literal[
+    "", "right rows", "effects of classes", "other effects of classes", "effects of ranks",
+    "effects of answers", "all effects", "mean effect", "one effect", "shares", "one table", "one cell",
+]  # fmt: skip
+"""What of a table of truth, group and prediction a value is made of."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
 
@@ -79,6 +84,8 @@ class MetricCard(Model):
         family: Metrics that a report's sentences speak of together; empty: it is spoken of by itself.
         sentences: What sentences say of it beyond title and value.
         headline: Whether the terminal shows it.
+        made_of: What of a table of truth, group and prediction its value and parts are made of; where small
+            cells are hidden, so is what would tell them.
         tags: What it is evidence of, as mappings of laws and frameworks ask for it.
         gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
@@ -100,6 +107,7 @@ class MetricCard(Model):
     family: str = ""
     sentences: Sentences = Sentences()
     headline: bool = True
+    made_of: MadeOf = ""
     tags: tuple[Tag, ...] = ()
     gate_beside: str = ""
 

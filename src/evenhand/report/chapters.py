@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.cards import MadeOf
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import BenchmarkWords
 from evenhand.core.text.formatting import attribute, quoted, shorten
@@ -40,10 +41,19 @@ class Chapter:
         """The first finding with this metric name."""
         return next((finding for finding in self.findings if finding.name == name), None)
 
+    def made_of(self, what: MadeOf) -> Finding | None:
+        """The first finding whose metric declares that it is made of this."""
+        return next((finding for finding in self.findings if finding.card.made_of == what), None)
+
+    @property
+    def accuracy(self) -> Finding | None:
+        """The finding whose parts are the groups' accuracies."""
+        return self.made_of("right rows")
+
     @property
     def effect(self) -> Finding | None:
         """The finding whose parts are the classes' effect sizes."""
-        return self.first("skewsize")
+        return self.made_of("effects of classes")
 
     @property
     def classes(self) -> list[Part]:
@@ -58,7 +68,7 @@ class Chapter:
     @property
     def groups(self) -> list[Part]:
         """The groups' accuracies, estimable or not."""
-        return _of_kind(self.first("accuracy"), "group")
+        return _of_kind(self.accuracy, "group")
 
     @property
     def ranked_groups(self) -> list[Part]:

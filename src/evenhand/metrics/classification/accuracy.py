@@ -31,6 +31,7 @@ from evenhand.stats.rates.differences import normal_quantile
     source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10,
     family="mistakes", compared="counts",
     tags=("outcome", "performance",),
+    made_of="right rows",
 )  # fmt: skip
 def accuracy(
     evidence: Evidence, *, by: By = (), mode: str = "default", inference: str = "auto", seed: int = 0
@@ -120,6 +121,7 @@ def worst_group_accuracy(
     formula="min over classes y and groups z of P(right | y, z)", range=(0, 1), direction="higher is better",
     source=SAGAWA, unit="share", order=40, family="mistakes", headline=False,
     tags=("where it differs", "worst group",),
+    made_of="one cell",
 )  # fmt: skip
 def worst_class_group_accuracy(
     evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0

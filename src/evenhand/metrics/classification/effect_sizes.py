@@ -28,6 +28,7 @@ from evenhand.metrics.prepared import BoundCounts, By, Evidence
     order=80, gate_beside="cramers_v_mean",
     family="mistakes",
     compared="counts", parts_direction="lower is fairer",
+    made_of="effects of classes",
 )  # fmt: skip
 def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     r"""SkewSize, separation form: the skewness over classes of the effect size of group on prediction.
@@ -68,6 +69,7 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
     order=120, gate_beside="cramers_v_mean",
     family="mistakes", headline=False,
     parts_direction="lower is fairer",
+    made_of="effects of answers",
 )  # fmt: skip
 def skewsize_sufficiency(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -89,6 +91,7 @@ def skewsize_sufficiency(
     source=Source(paper=SKEWSIZE, equation="eq. 2; section 2.3"), unit="Cramér's V", order=140,
     family="mistakes",
     tags=("group gap",),
+    made_of="one table",
 )  # fmt: skip
 def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Cramér's V, independence form: the one table group x prediction, whatever the truth.
@@ -111,6 +114,7 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
     source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"), unit="Cramér's V",
     order=70, family="mistakes",
     tags=("where it differs",),
+    made_of="all effects",
 )  # fmt: skip
 def cramers_v_pooled(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -139,6 +143,7 @@ def cramers_v_pooled(
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=90,
     family="mistakes", compared="counts",
     tags=("group gap",),
+    made_of="mean effect",
 )  # fmt: skip
 def cramers_v_mean(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -161,6 +166,7 @@ def cramers_v_mean(
     formula="median over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=100,
     family="mistakes", compared="counts",
+    made_of="one effect",
 )  # fmt: skip
 def cramers_v_median(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -183,6 +189,7 @@ def cramers_v_median(
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=110,
     family="mistakes", compared="counts",
     tags=("where it differs",),
+    made_of="one effect",
 )  # fmt: skip
 def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
@@ -202,6 +209,7 @@ def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpac
     formula="mean over classes of sqrt(max(0, chi2 / n - (r - 1)(c - 1) / (n - 1)) / (min(r~, c~) - 1))",
     range=(0, 1), direction="lower is fairer", fair_at=0.0, source=Source(paper=BERGSMA, equation="eq. 6-7"),
     unit="Cramér's V", order=150, family="mistakes",
+    made_of="other effects of classes",
 )  # fmt: skip
 def cramers_v_corrected(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
@@ -224,6 +232,7 @@ def cramers_v_corrected(
     formula="mean over classes y of sqrt(chi2_y / n_y)", range=(0, None), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="Appendix B"), unit="Cramér's V", order=160,
     family="mistakes", headline=False,
+    made_of="other effects of classes",
 )  # fmt: skip
 def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
     """Mean over classes of phi, ``sqrt(chi2 / n)``, in separation form; lower is fairer. Parts: classes.

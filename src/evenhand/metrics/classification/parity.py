@@ -37,6 +37,7 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
     direction="lower is fairer", fair_at=0.0, source=Source(paper=SKEWSIZE, equation="eq. 5"),
     unit="share difference", order=170, family="mistakes",
     tags=("group gap",),
+    made_of="shares",
 )  # fmt: skip
 def demographic_parity(
     evidence: Evidence,
@@ -90,6 +91,7 @@ def demographic_parity(
     source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"), unit="share difference", order=180,
     family="mistakes",
     tags=("group gap", "where it differs",),
+    made_of="shares",
 )  # fmt: skip
 def equalized_odds(
     evidence: Evidence,

@@ -37,6 +37,7 @@ _FEWEST = 99
 
     order=130,
     gate_beside="cramers_v_mean", family="mistakes", headline=False, parts_direction="lower is fairer",
+    made_of="effects of ranks",
 )  # fmt: skip
 def skewsize_topk(
     evidence: Predictions, *, by: By, k: int = 5, alpha: float = 0.05, inference: str = "auto", seed: int = 0
@@ -76,6 +77,7 @@ def skewsize_topk(
 
     order=135,
     gate_beside="cramers_v_mean", family="mistakes", headline=False, parts_direction="lower is fairer",
+    made_of="effects of ranks",
 )  # fmt: skip
 def skewsize_softmax(
     evidence: Predictions, *, by: By, alpha: float = 0.05, inference: str = "auto", seed: int = 0

@@ -104,7 +104,7 @@ def _parts_at(chapter: Chapter, finding: Finding, pieces: Sequence[tuple[str, st
     """Where on the page the parts of a finding are."""
     if finding is chapter.effect and chapter.classes:
         return f"{chapter.id}-classes-table"
-    if finding is chapter.first("accuracy") and chapter.groups:
+    if finding is chapter.accuracy and chapter.groups:
         return f"{chapter.id}-groups-table"
     named_as = finding.name if chapter.faceted else finding.metric
     return next((name for name, _, metric, _ in pieces if metric == named_as), "")
@@ -147,7 +147,7 @@ def _lines(n: int, limit: int) -> dict[str, int]:
 
 def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
     """Keep accuracy by group; tell how many groups there are."""
-    groups, accuracy = chapter.groups, chapter.first("accuracy")
+    groups, accuracy = chapter.groups, chapter.accuracy
     if not groups or accuracy is None:
         return 0
     frame = f"{chapter.id}-groups"

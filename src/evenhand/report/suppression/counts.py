@@ -136,10 +136,11 @@ class SmallCells:
 
     def _right(self, index: int, finding: Finding) -> Iterator[tuple[Cell, int, float]]:
         """The right rows that accuracies tell: of all rows, of groups, of classes."""
-        if finding.name == "accuracy" and finding.value is not None:
+        rates = finding.card.made_of == "right rows"
+        if rates and finding.value is not None:
             yield _ALL, self._places[index, "n", 0], finding.value * finding.n
         for number, part in enumerate(finding.parts):
-            accuracy = part.value if finding.name == "accuracy" else part.details.get("accuracy")
+            accuracy = part.value if rates else part.details.get("accuracy")
             if isinstance(accuracy, int | float):
                 entry = self._places[index, "part", number]
                 yield _cell(finding, part.kind, part.key), entry, accuracy * part.n
@@ -281,7 +282,7 @@ def _cell(finding: Finding, kind: str, key: Key) -> Cell:
     """What a part is of: the kind's names are axes, and a group has those of the grouping."""
     names: list[str] = []
     for name in kind.split("*"):
-        if name == "class" and finding.name == "skewsize_sufficiency":
+        if name == "class" and finding.card.made_of == "effects of answers":
             names.append(_answer(finding.params.get("answers") == "raw"))  # what was predicted
         else:
             names += finding.by if name == "group" and finding.by else [name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding, Part
 
 Details = Mapping[str, float | str | None]
@@ -25,9 +26,8 @@ OF_INTERVAL = ("low_95", "high_95")
 
 _HIDDEN = "hidden"
 _SINGLE = "item"  # the kind of parts that are one sample each
-_RANKED = ("skew_at_k", "max_skew_at_k", "min_skew_at_k", "bias_at_k", "ndkl")
+_RANKED, _PRONOUNS = "rankings", "pronouns"  # families of metrics
 _OF_GENDER = "gender"
-_GAPS = ("resolution_gap", "misgendering_gap", "neutral_gap")
 _SEEDS = "_seed_spread"
 _HARMLESS = frozenset(
     (
@@ -52,9 +52,9 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 
 
-def base(name: str) -> str:
-    """The metric that a comparison is about: ``accuracy`` of ``accuracy_difference``."""
-    return name.removesuffix("_difference").removesuffix(_SEEDS)
+def card_of(finding: Finding) -> MetricCard:
+    """The card of a finding's metric; of a comparison that of the metric which is compared."""
+    return finding.card.of or finding.card
 
 
 def shown_details(
@@ -107,7 +107,7 @@ def few_people(holder: Finding | Part, fewest: int) -> bool:
 
 def of_few_images(finding: Finding) -> bool:
     """Whether parts tell who is among the first images of a query, and how many there are to choose from."""
-    return base(finding.name) in _RANKED
+    return card_of(finding).family == _RANKED
 
 
 def sub_cells(finding: Finding, part: Part) -> list[int] | None:
@@ -115,7 +115,9 @@ def sub_cells(finding: Finding, part: Part) -> list[int] | None:
 
     The list is empty where the finding does not say on how many rows each of the two rests.
     """
-    if base(finding.name) not in _GAPS or _OF_GENDER in part.kind.split("*"):
+    card = card_of(finding)
+    of_two = card.family == _PRONOUNS and bool(card.sentences.more)
+    if not of_two or _OF_GENDER in part.kind.split("*"):
         return None
     own = [part.key] if isinstance(part.key, str) else list(part.key)
     kind = f"{part.kind}*{_OF_GENDER}"
@@ -149,7 +151,7 @@ def tells_flips(finding: Finding, fewest: int) -> bool:
         return False
     if "first_seeds" in finding.details:  # seeds are tested, not flips
         return False
-    if "unit" not in finding.details and base(finding.name) != "accuracy":
+    if "unit" not in finding.details and card_of(finding).made_of != "right rows":
         return False
     groups = [part for part in finding.parts if part.kind == "group"]
     flips = [[part.details.get(key) for part in groups] for key in ("n_gained", "n_lost")]

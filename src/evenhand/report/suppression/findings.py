@@ -13,7 +13,7 @@ from evenhand.report.suppression.details import (
     NO_TEST,
     OF_INTERVAL,
     apart,
-    base,
+    card_of,
     compared,
     few_people,
     of_few_images,
@@ -25,12 +25,10 @@ from evenhand.report.suppression.details import (
     without_flips,
 )
 from evenhand.report.suppression.values import (
-    EFFECTS,
+    OF_ANSWERS,
+    OF_CELLS,
+    OF_CLASSES,
     OF_EFFECTS,
-    SHARES,
-    SUFFICIENCY,
-    WHOLE_TABLE,
-    WORST,
     HiddenValues,
     Shown,
     aggregate_hidden,
@@ -45,7 +43,7 @@ __all__ = ["COUNTS", "REASON", "HiddenFindings"]
 REASON = "suppressed"
 
 _MOST_CELLS = 20_000  # cells that are protected one by one; of more, none are shown
-_CLASS_PARTS = (*EFFECTS, SUFFICIENCY, *SHARES)
+_CLASS_PARTS = (*OF_CLASSES, OF_ANSWERS, "shares")
 _WITHOUT: Mapping[str, None] = {"value": None, **NO_TEST}
 
 _Grouping = tuple[str, tuple[str, ...]]
@@ -142,7 +140,7 @@ class HiddenFindings:
                 self._lost[index][number],
             )
             for index, finding in enumerate(self._own)
-            if finding.name == "skewsize" and not _raw(finding)
+            if finding.card.made_of == "effects of classes" and not _raw(finding)
             for number, part in enumerate(finding.parts)
         }
 
@@ -195,7 +193,7 @@ class HiddenFindings:
         values = self._values[_raw(finding), tuple(finding.by)]
         if compared(finding) and (apart(finding) or part.kind == "class" or _of_cells(finding)):
             return values.mixes or apart(finding)
-        if finding.name in _CLASS_PARTS and part.kind == "class":
+        if finding.card.made_of in _CLASS_PARTS and part.kind == "class":
             return self._group_hidden(index) or values.part(finding, key_text(part.key))
         return part.kind == "class*group" and values.whole(finding)
 
@@ -215,7 +213,7 @@ class HiddenFindings:
         """Whether a finding's own value is hidden."""
         if self.small.hidden(index, "n") or few_people(finding, self._fewest):
             return True
-        if compared(finding) and base(finding.name) == "accuracy":
+        if compared(finding) and card_of(finding).made_of == "right rows":
             return False
         of_rows = not _of_cells(finding) and not of_few_images(finding) and not apart(finding)
         if of_rows and _pooled(finding):
@@ -229,9 +227,9 @@ class HiddenFindings:
     def _parts_tell(self, index: int) -> bool:
         """Whether a finding's value would tell of its hidden parts."""
         finding, lost = self._own[index], self._lost[index]
-        if finding.name in OF_EFFECTS:
+        if finding.card.made_of in OF_EFFECTS:
             return self._aggregate_lost(finding)
-        if finding.name in _CLASS_PARTS and any(lost):
+        if finding.card.made_of in _CLASS_PARTS and any(lost):
             return aggregate_hidden(finding, [part.value for part in finding.parts], lost)
         # A gap of all rows is none of the gaps of its parts, nor their mean.
         return any(
@@ -249,7 +247,7 @@ class HiddenFindings:
                 finding.model,
                 _raw(finding),
             )
-            if same and other.name == "skewsize":
+            if same and other.card.made_of == "effects of classes":
                 values = [part.value for part in other.parts]
                 return aggregate_hidden(finding, values, self._lost[index])
         return False
@@ -326,7 +324,7 @@ def _raw(finding: Finding) -> bool:
 
 def _of_cells(finding: Finding) -> bool:
     """Whether values are made of single cells of classes and groups."""
-    return base(finding.name) in (*_CLASS_PARTS, *OF_EFFECTS, WHOLE_TABLE, WORST)
+    return card_of(finding).made_of in (*_CLASS_PARTS, *OF_EFFECTS, *OF_CELLS)
 
 
 def _pooled(finding: Finding) -> bool:

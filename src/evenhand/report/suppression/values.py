@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import key_text
-from evenhand.report.suppression.details import base
+from evenhand.report.suppression.details import card_of
 
 if TYPE_CHECKING:
     import polars
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 Shown = Callable[[str, str, str], bool]
 """Whether a cell of truth, group and prediction is shown; without a prediction, all rows of the two."""
 
-EFFECTS = ("skewsize", "skewsize_topk", "skewsize_softmax", "cramers_v_corrected", "phi")
-"""Findings whose parts are effect sizes of classes."""
+OF_CLASSES = ("effects of classes", "other effects of classes", "effects of ranks")
+OF_ANSWERS = "effects of answers"
+OF_EFFECTS = ("all effects", "mean effect", "one effect")
+OF_CELLS = ("shares", "one table", "one cell")
+"""What metrics declare that they are made of."""
 
-OF_EFFECTS = ("cramers_v_pooled", "cramers_v_mean", "cramers_v_median", "cramers_v_max")
-_ONE_CLASS = ("cramers_v_median", "cramers_v_max")
-SUFFICIENCY = "skewsize_sufficiency"
-SHARES = ("demographic_parity", "equalized_odds")
-WHOLE_TABLE = "cramers_v"
-WORST = "worst_class_group_accuracy"
-_RANKED = ("skewsize_topk", "skewsize_softmax")  # on counts of their own, which are not looked at
 _ENOUGH = 200  # hidden effect sizes, each of three tables or more, that a few means of 16 digits leave open
 
 
@@ -79,17 +75,18 @@ class HiddenValues:
 
     def part(self, finding: Finding, key: str) -> bool:
         """Whether the value of a class is hidden."""
-        name = base(finding.name)
-        if name in EFFECTS:
-            return name in _RANKED or key in self._effects or key not in self._truths
-        if name == SUFFICIENCY:
+        made_of = card_of(finding).made_of
+        if made_of in OF_CLASSES:
+            ranked = made_of == "effects of ranks"  # on counts of their own, which are not read
+            return ranked or key in self._effects or key not in self._truths
+        if made_of == OF_ANSWERS:
             return key in self._sufficiency or key not in self._answers
-        return name in SHARES and self.mixes
+        return made_of == "shares" and self.mixes
 
     def whole(self, finding: Finding) -> bool:
         """Whether a finding's own value is hidden, of those that are made of single cells."""
-        cells = (WORST, WHOLE_TABLE, *SHARES)
-        return self.mixes and (base(finding.name) in cells or finding.params.get("groups") == "yz")
+        of_cells = card_of(finding).made_of in OF_CELLS
+        return self.mixes and (of_cells or finding.params.get("groups") == "yz")
 
     def _is_shown(self, n: float, truth: str, group: str, answer: str) -> bool:
         return n >= self._fewest and (self._shown is None or self._shown(truth, group, answer))
@@ -118,4 +115,4 @@ def aggregate_hidden(finding: Finding, values: Sequence[float | None], hidden: S
         hidden: For each, whether its value is hidden.
     """
     gone = sum(lost for value, lost in zip(values, hidden, strict=True) if value is not None)
-    return any(hidden) and (gone < _ENOUGH or base(finding.name) in _ONE_CLASS)
+    return any(hidden) and (gone < _ENOUGH or card_of(finding).made_of == "one effect")

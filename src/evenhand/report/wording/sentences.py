@@ -115,7 +115,7 @@ def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     if not tested:
         return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
     rest = f" that could be estimated, of {count(len(chapter.classes))}" if missing else ""
-    whole = chapter.first("cramers_v_pooled")
+    whole = chapter.made_of("all effects")
     if beyond:
         return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}{rest}."
     if whole is not None and is_beyond(whole, alpha):
@@ -215,7 +215,7 @@ def _group_sizes(chapter: Chapter) -> list[str]:
 
 
 def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
-    finding = chapter.first("accuracy")
+    finding = chapter.accuracy
     if finding is None or finding.value is None:
         return []
     sentence = f"Accuracy is {number(finding.value)}{_interval(finding)}"
@@ -313,7 +313,7 @@ def _skewsize(chapter: Chapter) -> list[str]:
 
 def _independence(chapter: Chapter) -> list[str]:
     """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
-    finding = chapter.first("cramers_v")
+    finding = chapter.made_of("one table")
     if finding is None or finding.value is None or finding.null is None:
         return []
     band = f", {finding.band} by its band" if finding.band else ""
