@@ -161,6 +161,28 @@ AWKWARD = {"one", "found", "place", "told", "given", "made", "kept", "asked"}
 MOST_AWKWARD = 19
 
 
+def test_few_places_know_a_metric_by_its_name(capsys):
+    """What a metric means stands in its declaration; rooms that show findings read it there."""
+    derived = {f"{name}_difference" for name in METRICS}
+    named = [
+        (name_of(path), node.value)
+        for path in FILES
+        if room_of(name_of(path)) in SHOWING
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Constant) and node.value in METRICS - ALSO_WORDS | derived
+    ]
+    with capsys.disabled():
+        print(
+            f"\n{len(named)} names of metrics where findings are shown: {dict(Counter(module for module, _ in named))}"
+        )
+    assert len(named) <= MOST_NAMED
+
+
+SHOWING = {"core", "runs", "execution", "workflows", "report", "cli"}
+ALSO_WORDS = {"accuracy"}  # a column of tables, too
+MOST_NAMED = 35
+
+
 def test_words_to_avoid_do_not_name_anything_public():
     given = {"bias_at_k"}  # the paper's own name of a metric
     named = {name.lower() for _, name in DEFINED} - given

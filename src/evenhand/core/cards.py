@@ -78,6 +78,7 @@ class MetricCard(Model):
         parts_direction: Which way the values of its parts are better, where that is another.
         compared: How two models are compared: by their ``counts``, by what each sample adds to the value
             (``contributions``), or not: both ``values`` are shown.
+        why_not_compared: Why not, where the models' values stand side by side.
         p_is_about: A difference between ``groups``, or an answer at random (``guessing``), two ``models``, or
             ``seeds``.
         of: The card of the metric that this one compares: a difference, or a spread.
@@ -102,6 +103,7 @@ class MetricCard(Model):
     order: int = 1_000_000
     parts_direction: Direction | None = None
     compared: Compared = "values"
+    why_not_compared: str = "it is made of no single samples"
     p_is_about: ABOUT = "groups"
     of: MetricCard | None = None
     family: str = ""

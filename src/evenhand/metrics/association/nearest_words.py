@@ -40,6 +40,7 @@ _ROUNDING = 1e-12
     source=Source(paper=MMBIAS, equation="section 5.1.1; Figure 5"), unit="share", order=360,
     family="associations",
     p_is_about="guessing",
+    why_not_compared="it is made of the mean of a whole set",
 )  # fmt: skip
 def pleasant_at_k(
     evidence: Similarities,

@@ -106,6 +106,7 @@ def association_effect_size(
     formula="mean_X phi - mean_Y phi", range=(None, None), direction="descriptive", fair_at=0.0,
     source=Source(paper=MMBIAS, equation="eq. 1, without its denominator"), unit="similarity", order=330,
     family="associations",
+    why_not_compared="each model has a scale of its own; read association_effect_size",
 )  # fmt: skip
 def association_difference(
     evidence: Similarities,
@@ -147,6 +148,7 @@ def association_difference(
     formula="mean over X of phi, the mean similarity with A - that with B", range=(None, None),
     direction="descriptive", fair_at=0.0, source=Source(paper=CALISKAN, equation="WEFAT; SC-WEAT"),
     unit="similarity", order=350, family="associations",
+    why_not_compared="it is an effect size over words of a whole set",
 )  # fmt: skip
 def single_category_association(
     evidence: Similarities,

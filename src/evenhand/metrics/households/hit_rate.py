@@ -230,6 +230,7 @@ def household_hit_improvement(
     fair_at=0.0, source=Source(paper=DE_VRIES, equation="Figure 1"), unit="correlation", order=450,
     family="households",
     sentences=Sentences(row="countries, {method}"),
+    why_not_compared="it is made of means of countries",
 )  # fmt: skip
 def country_income_correlation(
     evidence: HouseholdHits,

@@ -88,9 +88,9 @@ def cells_of(compared_run: ComparedRun, finding: Finding) -> Contributions | str
         compared_run: The run.
         finding: One of its findings.
     """
-    reader = _READERS.get(finding.name)
-    if reader is None:
-        return _WITHOUT.get(finding.name, "it is made of no single samples")
+    reader = _READERS.get(finding.card.family)
+    if reader is None or finding.card.compared != "contributions":
+        return finding.card.why_not_compared
     if finding.params.get("mode") == "paper" and reader is not _queries:
         return _PAPER
     if finding.value is None:
@@ -260,13 +260,13 @@ def _households(compared_run: ComparedRun, finding: Finding) -> Contributions | 
     grouped = _in_columns(rows, finding.by) if finding.by else pl.DataFrame(schema=_SCHEMA)
     once = weighting == _HOUSEHOLD
     keys = [column_of(key) for key in _groups(finding)]
-    if finding.name == "household_hit_gap":
+    if finding.card.sentences.more:
         chosen = finding.params.get("groups")
         wanted = Combination("range", tuple(keys))
         if isinstance(chosen, list):
             wanted = Combination("weights", tuple(column_of(str(g).split("*")) for g in chosen), (1.0, -1.0))
         return Contributions(grouped, wanted, _HOUSEHOLD, once=once, fixed=True)
-    if finding.name == "worst_household_hit_rate":
+    if "worst group" in finding.card.tags:
         return Contributions(grouped, Combination("least", tuple(keys)), _HOUSEHOLD, once=once, fixed=True)
     everyone = _in_columns(images.with_columns(column=pl.lit(ALL)), ["column"])
     whole = Combination("weights", (ALL,), (1.0,))
@@ -337,20 +337,18 @@ def _matches(compared_run: ComparedRun, finding: Finding) -> Contributions | str
     return Contributions(table, whole, "image", fixed=True)
 
 
-_WITHOUT = {
-    "association_difference": "each model has a scale of its own; read association_effect_size",
-    "single_category_association": "it is an effect size over words of a whole set",
-    "pleasant_at_k": "it is made of the mean of a whole set",
-    "country_income_correlation": "it is made of means of countries",
-}
-_RANKED = ("bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k", "ndkl")
-_CHOSEN = tuple(f"{what}_{how}" for what in ("misgendering", "neutral") for how in ("rate", "gap"))
+def _compared_sets(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
+    """Items of two sets, or images with the words that match them."""
+    read = _matches if "reading" in finding.params else _associations
+    return read(compared_run, finding)
+
+
 _READERS: dict[str, Callable[[ComparedRun, Finding], Contributions | str]] = {
-    **dict.fromkeys(("resolution_accuracy", "resolution_gap", *_CHOSEN), _choices),
-    **{f"{what}_association_{how}": _labels for what in ("label", "harmful") for how in ("rate", "gap")},
-    **dict.fromkeys(("household_hit_rate", "household_hit_gap", "worst_household_hit_rate"), _households),
-    **dict.fromkeys(("precision_at_k", "precision_gap"), _neighbours),
-    **dict.fromkeys(_RANKED, _queries),
-    "association_effect_size": _associations,
-    "match_association": _matches,
+    "pronouns": _choices,
+    "labels": _labels,
+    "households": _households,
+    "neighbours": _neighbours,
+    "rankings": _queries,
+    "associations": _compared_sets,
 }
+"""How families of metrics are taken apart again."""
