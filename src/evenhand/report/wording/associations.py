@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
-from evenhand.core.text.formatting import listing, number, percent, plural, shorten, span
+from evenhand.core.text.formatting import listing, number, plural, shorten, span
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
+from evenhand.report.wording.phrases import interval_in_words
 
 _FAMILY, _REDUCTIONS = "associations", "reductions"
 _NAMED = 6
@@ -167,7 +168,7 @@ def _reductions(chapter: Chapter) -> list[str]:
         )
         sentences.append(
             f"{_pair(reduction)}: d goes{ends}, a reduction of {number(reduction.value)}"
-            f"{_interval(reduction)}{_random(reduction)}."
+            f"{interval_in_words(reduction)}{_random(reduction)}."
         )
     left = len(reductions) - len(sentences)
     turned = [_pair(reduction) for reduction in reductions if reduction.details.get("sign") == "changed"]
@@ -179,7 +180,7 @@ def _reductions(chapter: Chapter) -> list[str]:
 def _strongest_told(pairs: Sequence[Finding]) -> str:
     top = _strongest(pairs)[0]
     chance = f"; chance alone gives {span(top.null.low, top.null.high)}" if top.null else ""
-    value = f"{number(top.value)} for {_pair(top)}{_interval(top)}{chance}"
+    value = f"{number(top.value)} for {_pair(top)}{interval_in_words(top)}{chance}"
     return f"The largest {top.card.sentences.value} is {value}."
 
 
@@ -280,14 +281,6 @@ def _named(names: Sequence[str]) -> str:
 def _detail(finding: Finding, name: str) -> float | None:
     value = finding.details.get(name)
     return float(value) if isinstance(value, int | float) else None
-
-
-def _interval(finding: Finding) -> str:
-    if finding.interval is None:
-        return ""
-    return (
-        f" ({percent(finding.interval.level)} interval {span(finding.interval.low, finding.interval.high)})"
-    )
 
 
 def _random(finding: Finding) -> str:
