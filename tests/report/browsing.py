@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -39,12 +39,26 @@ def rendered(name):
     return render_html(getattr(samples, name)())
 
 
+_open: dict[str, ExitStack | object] = {}
+
+
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
+    """One for all modules of a group; the hook of tests/conftest.py closes it after the last of them."""
+    if not _open:
+        stack = ExitStack()
+        driver = stack.enter_context(playwright.sync_playwright())
         launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
+        stack.callback(launched.close)
+        _open.update(stack=stack, browser=launched)
+    return _open["browser"]
+
+
+def close_browser():
+    """While it is open, the loop of playwright runs, and no other may."""
+    if _open:
+        _open["stack"].close()
+        _open.clear()
 
 
 class Pages(dict):
