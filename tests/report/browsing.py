@@ -12,6 +12,7 @@ from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+playwright.expect.set_options(timeout=60_000)  # what is expected comes, however busy the machine is
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
 FLAGS = [
