@@ -41,7 +41,7 @@ types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2
 
 $(VENV)/docs.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group docs

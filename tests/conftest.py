@@ -5,14 +5,18 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import tests.shim.sitecustomize  # noqa: F401 - mends torchvision for this process
+from tests import distribution
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -33,6 +37,59 @@ def _seclude() -> None:
 
 
 _seclude()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first."""
+    distribution.arrange(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> distribution.Groups:
+    """Groups instead of files."""
+    return distribution.Groups(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """A browser is open from the first module of a group that looks at something to the last of the group."""
+    yield
+    browsing = sys.modules.get("tests.report.browsing")
+    if browsing is not None and (
+        nextitem is None or distribution.group_of(nextitem.nodeid) != distribution.group_of(item.nodeid)
+    ):
+        browsing.close_browser()
+
+
+def pytest_runtest_setup() -> None:
+    """Each test begins with one thread, whatever the one before wanted."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() > 1:
+        torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data and runs of the demo, built once; whoever needs more beside them makes links to them."""
+    pytest.importorskip("sklearn")
+    from tests.gallery import demo
+
+    folder = tmp_path_factory.mktemp("demo")
+    demo.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One of Spark's for all tests."""
+    sql = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("needs Java 17")
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 @pytest.fixture

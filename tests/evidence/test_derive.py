@@ -101,9 +101,9 @@ def test_an_answer_that_names_none_or_several_is_no_prediction(text, reason):
 
 
 def test_long_answers_are_read_in_no_time_and_not_to_their_end():
-    began = time.perf_counter()
+    began = time.process_time()
     assert label_in("dog " * 200_000, LABELS) == ("dog", None)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert label_in("x " * LOOKED_AT + "dog", LABELS) == (None, NO_LABEL)
     assert label_in("x" * (LOOKED_AT - 4) + " dogs", LABELS) == (None, NO_LABEL)  # dog is no whole word
 

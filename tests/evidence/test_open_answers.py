@@ -244,17 +244,17 @@ def test_hostile_answers_take_no_time():
         "the person in the image " * 80,
         "in of " * 300,
     ]
-    begin = time.perf_counter()
+    begin = time.process_time()
     run(texts)
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_a_million_answers_of_ten_thousand_kinds_take_seconds():
     base = [raw for _, raw, _ in listed("hand_made")]
     kinds = [f"{text} {place}" if place else text for place in range(26) for text in base][:10_000]
     many = table(kinds * 100)
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = normalised(many, VOCABULARIES["occupation"])
-    assert time.perf_counter() - begin < 60
+    assert time.process_time() - begin < 60
     assert len(found) == len(many)
     assert found["sample"].equals(many["sample"])

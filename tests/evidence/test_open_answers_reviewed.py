@@ -221,7 +221,7 @@ def test_any_hedge_or_denial_keeps_its_label_when_it_is_normalised_again(text):
 
 
 def test_a_looping_answer_takes_no_time():
-    begin = time.perf_counter()
+    begin = time.process_time()
     run([f"{place} " + "a - " * 440 for place in range(20)])
     run([f"{place} " + "it is a doctor? no. " * 90 for place in range(20)])
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20

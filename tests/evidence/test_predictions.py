@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 import sys
 
@@ -85,17 +84,9 @@ def test_dask_counts_where_the_table_lives(expected) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_spark_counts_where_the_table_lives(expected) -> None:
-    sql = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None:
-        pytest.skip("needs Java")
-    builder = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    try:
-        frame = spark.createDataFrame(with_gaps().rows(), schema=with_gaps().columns)
-        assert Predictions.from_frame(frame, **COLUMNS).count(["group", "other"]) == expected
-    finally:
-        spark.stop()
+def test_spark_counts_where_the_table_lives(expected, spark) -> None:
+    frame = spark.createDataFrame(with_gaps().rows(), schema=with_gaps().columns)
+    assert Predictions.from_frame(frame, **COLUMNS).count(["group", "other"]) == expected
 
 
 def test_integers_with_a_gap_that_a_frame_turned_into_floats_stay_integers() -> None:

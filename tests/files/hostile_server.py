@@ -39,8 +39,8 @@ def plain(color):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    counts, agents, dials, lock, busy, busiest = Counter(), set(), {}, threading.Lock(), 0, 0
-    sent = Counter()
+    counts, sent, agents, dials = Counter(), Counter(), set(), {}
+    lock, busy, busiest = threading.Lock(), 0, 0
 
     def log_message(self, *_):
         pass

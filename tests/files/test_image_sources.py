@@ -219,9 +219,9 @@ def test_many_known_files_are_quick(tmp_path):
     for path in paths:
         path.write_bytes(b"x")
     sha256_each(paths)
-    start = time.perf_counter()
+    start = time.process_time()
     sha256_each(paths)
-    assert time.perf_counter() - start < 1.5  # takes 0.03 s
+    assert time.process_time() - start < 1.5  # takes 0.03 s
 
 
 def test_members_are_never_extracted_and_their_names_cannot_escape(tmp_path):

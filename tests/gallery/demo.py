@@ -56,6 +56,13 @@ def build(folder: Path, told: Callable[[str], object] = lambda line: None) -> No
             told(f"{name}: {time.monotonic() - start:.0f} s")
 
 
+def linked(folder: Path, into: Path) -> Path:
+    """Links to the runs of a demo, in a folder where more may be written beside them."""
+    for run in (folder / "runs").iterdir():
+        (into / run.name).symlink_to(run)
+    return into
+
+
 def make(name: str, folder: Path) -> MadeArtifact:
     """One artifact, from a demo that is built."""
     need = needs()[name]

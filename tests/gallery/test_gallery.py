@@ -27,15 +27,6 @@ ALL = [
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """Data and runs of the demo."""
-    pytest.importorskip("sklearn")
-    folder = tmp_path_factory.mktemp("gallery")
-    demo.build(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def shown():
     """What has been drawn, by name."""
     return {}
@@ -49,15 +40,15 @@ def test_the_60_of_the_specification_are_there_and_no_others():
     assert {reference.place(name) for name in ALL} == set(reference.FOLDER.iterdir())
 
 
-def test_the_demo_has_every_benchmark_and_every_run_is_used(built):
-    runs = {path.name: RunFolder.read(path) for path in (built / "runs").iterdir()}
+def test_the_demo_has_every_benchmark_and_every_run_is_used(demo_folder):
+    runs = {path.name: RunFolder.read(path) for path in (demo_folder / "runs").iterdir()}
     assert {run.manifest["benchmark"] for run in runs.values()} == set(BENCHMARKS.names())
     assert {name for need in demo.needs().values() for name in need.runs} <= set(runs)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_each_is_as_in_its_reference_and_is_drawn(name, built, shown):
-    made = demo.make(name, built)
+def test_each_is_as_in_its_reference_and_is_drawn(name, demo_folder, shown):
+    made = demo.make(name, demo_folder)
     assert reference.differences(name, made.table) == []
     one = page.show(made)
     assert one.parts
@@ -69,10 +60,10 @@ def test_each_is_as_in_its_reference_and_is_drawn(name, built, shown):
     shown[name] = one
 
 
-def test_the_page_shows_them_all_and_asks_no_network_for_anything(built, shown, tmp_path):
+def test_the_page_shows_them_all_and_asks_no_network_for_anything(demo_folder, shown, tmp_path):
     for name in ALL:
         if name not in shown:
-            shown[name] = page.show(demo.make(name, built))
+            shown[name] = page.show(demo.make(name, demo_folder))
     page.write_page(shown.values(), tmp_path / "index.html", 1)
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'<section id="([^"]+)">', text) == [name.replace("/", "-") for name in shown]

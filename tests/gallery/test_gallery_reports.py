@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.workflows.outputs.result import Run
-from tests.gallery import demo
+from tests.gallery.demo import linked
 from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through
 
 __all__ = ["browser"]
@@ -59,12 +59,9 @@ UNLIKE = sorted({frozenset(filled): name for name, filled in FILLED.items()}.val
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """The folder of the demo's runs, with an audit of a table and two comparisons."""
-    pytest.importorskip("sklearn")
-    folder = tmp_path_factory.mktemp("gallery")
-    demo.build(folder)
-    made = folder / "runs"
+def runs(demo_folder, tmp_path_factory):
+    """Links to the demo's runs, with an audit of a table and two comparisons."""
+    made = linked(demo_folder, tmp_path_factory.mktemp("runs"))
     counts = Run.read(made / "celeba-uneven").counts["predictions"]
     eh.audit(counts, by=list(counts.attributes), out=made / "audit")
     eh.compare([made / "sports-even", made / "sports-uneven"], out=made / "compared-studies")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,15 +33,16 @@ def minilm() -> Path:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[eh.Run, float]:
-    """The run, and the seconds that its command took."""
+    """The run, and the seconds that its command kept a processor busy, however busy others kept it."""
     if not DATA.is_dir():
         pytest.skip(f"needs {DATA}")
     out = tmp_path_factory.mktemp("minilm") / "run"
     command = [str(Path(sys.executable).with_name("evenhand")), "run", "mmbias/association"]
     command += ["--data", str(DATA), "--model", f"hf:{minilm()}", "-p", "form=textual", "-o", str(out)]
-    start = time.perf_counter()
+    start = os.times()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    seconds = time.perf_counter() - start
+    end = os.times()
+    seconds = end.children_user + end.children_system - start.children_user - start.children_system
     assert done.returncode == 0, done.stderr
     return eh.Run.read(out), seconds
 
@@ -64,7 +65,7 @@ def test_nineteen_pairs_with_exact_p_in_under_a_minute(ran):
         assert abs(finding.value) <= finding.details["bound"]
         assert finding.details["method"] == "exact"
         assert finding.details["partitions"] == (155_117_520 if finding.n == 30 else 137_846_528_820)
-    assert seconds < BOUND
+    assert 0 < seconds < BOUND
 
 
 def test_effect_sizes_are_those_of_a_few_lines_of_numpy(ran):

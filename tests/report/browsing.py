@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -12,6 +12,7 @@ from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+playwright.expect.set_options(timeout=60_000)  # what is expected comes, however busy the machine is
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
 FLAGS = [
@@ -39,12 +40,26 @@ def rendered(name):
     return render_html(getattr(samples, name)())
 
 
+_open: dict[str, ExitStack | object] = {}
+
+
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
+    """One for all modules of a group; the hook of tests/conftest.py closes it after the last of them."""
+    if not _open:
+        stack = ExitStack()
+        driver = stack.enter_context(playwright.sync_playwright())
         launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
+        stack.callback(launched.close)
+        _open.update(stack=stack, browser=launched)
+    return _open["browser"]
+
+
+def close_browser():
+    """While it is open, the loop of playwright runs, and no other may."""
+    if _open:
+        _open["stack"].close()
+        _open.clear()
 
 
 class Pages(dict):

@@ -9,10 +9,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.workflows.outputs.result import Run
-from tests.gallery import mistakes, people, words
-from tests.report.browsing import FLAGS, browser, needs_chromium
+from tests.gallery.demo import linked
+from tests.report.browsing import browser, needs_chromium
 
-__all__ = ["FLAGS", "browser"]
+__all__ = ["browser"]
 pytestmark = [needs_chromium, pytest.mark.slow]
 
 WHOLE = [
@@ -78,24 +78,9 @@ OPENED = """(wanted) => {
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """One small run of every kind, with real questions, answers and findings."""
-    pytest.importorskip("sklearn")
-    folder = tmp_path_factory.mktemp("drilled")
-    data, runs = folder / "data", folder / "runs"
-    with pytest.MonkeyPatch.context() as few:
-        few.setenv("EVENHAND_HOME", str(folder / "home"))
-        few.setattr(mistakes, "SPRITES", {"heart": mistakes.SPRITES["heart"]})
-        few.setattr(people, "MODELS", {"labels-large": people.MODELS["labels-large"]})
-        few.setattr(words, "LEANS", {"clip-a": words.LEANS["clip-a"]})
-        data.mkdir()
-        runs.mkdir()
-        mistakes.sprites(runs)
-        mistakes.studies(data, runs)
-        people.indicators(data, runs)
-        words.pronouns(data / "visogender", runs)
-        words.associations(data / "mmbias", runs)
-    return runs
+def runs(demo_folder, tmp_path_factory):
+    """Links to the demo's runs: those of every kind, with real questions, answers and findings."""
+    return linked(demo_folder, tmp_path_factory.mktemp("drilled"))
 
 
 @pytest.fixture(scope="module")

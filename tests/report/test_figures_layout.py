@@ -16,7 +16,9 @@ from evenhand.report.figures import style
 from evenhand.report.figures.draw import compose, svg
 from evenhand.report.figures.page import figures_html, on_page
 from tests.report import figure_samples as samples
-from tests.report.browsing import CHROMIUM, FLAGS, needs_chromium, playwright
+from tests.report.browsing import browser, needs_chromium, playwright
+
+__all__ = ["browser"]
 
 SCHEMES = re.compile(r"--series-(\d+): (#[0-9a-f]{6})")
 PLACES = re.compile(
@@ -169,32 +171,30 @@ def contrast(one, other):
 
 
 @needs_chromium
-def test_figures_follow_the_scheme_while_the_page_is_open_and_tell_their_values(tmp_path):
+def test_figures_follow_the_scheme_while_the_page_is_open_and_tell_their_values(browser, tmp_path):
     path = tmp_path / "page.html"
     kinds = ("bars", "stacked", "scatter", "histogram", "density", "heatmap")
     said: dict[str, str] = {}
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
-        for kind in kinds:
-            figure, table, _ = samples.KINDS[kind]
-            path.write_text(figures_html([figure], table, "A title"), encoding="utf-8")
-            page.emulate_media(color_scheme="light")
-            page.goto(path.as_uri())
-            playwright.expect(page.locator("[data-figure]:not([data-drawn])")).to_have_count(0)
-            label = page.locator("[data-figure] .role-axis-label text").first
-            inks = []
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                inks.append(label.evaluate("(one) => getComputedStyle(one).fill"))
-            assert inks == ["rgb(30, 35, 38)", "rgb(228, 227, 222)"], kind
-            marks = page.locator(".mark-rect.role-mark path, .mark-symbol.role-mark path")
-            told = page.locator("#vg-tooltip-element.visible")
-            for place in range(marks.count()):  # bands of chance have nothing to tell
-                marks.nth(place).hover(force=True)
-                page.wait_for_timeout(30)
-                if told.count():
-                    break
-            said[kind] = told.inner_text() if told.count() else ""
-        browser.close()
+    page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
+    for kind in kinds:
+        figure, table, _ = samples.KINDS[kind]
+        path.write_text(figures_html([figure], table, "A title"), encoding="utf-8")
+        page.emulate_media(color_scheme="light")
+        page.goto(path.as_uri())
+        playwright.expect(page.locator("[data-figure]:not([data-drawn])")).to_have_count(0)
+        label = page.locator("[data-figure] .role-axis-label text").first
+        inks = []
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            inks.append(label.evaluate("(one) => getComputedStyle(one).fill"))
+        assert inks == ["rgb(30, 35, 38)", "rgb(228, 227, 222)"], kind
+        marks = page.locator(".mark-rect.role-mark path, .mark-symbol.role-mark path")
+        told = page.locator("#vg-tooltip-element.visible")
+        for place in range(marks.count()):  # bands of chance have nothing to tell
+            marks.nth(place).hover(force=True)
+            page.wait_for_timeout(30)
+            if told.count():
+                break
+        said[kind] = told.inner_text() if told.count() else ""
+    page.close()
     assert [kind for kind, told in said.items() if not told] == []

@@ -207,23 +207,24 @@ def test_axe_finds_nothing_serious(visit, name, scheme):
 
 def test_ten_models_thousand_classes_and_23_groups_stay_usable(browser, tmp_path):
     content = samples.ten_models()
-    start = time.perf_counter()
+    start = time.process_time()
     text = render_html(content)
-    spent = time.perf_counter() - start
-    assert spent < 10
+    assert time.process_time() - start < 10
     assert len(text.encode()) < 10_000_000
     path = tmp_path / "ten.html"
     path.write_text(text, encoding="utf-8")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     heard: list[str] = []
     page.on("console", lambda message: heard.append(message.text))
-    start = time.perf_counter()
+    work = page.context.new_cdp_session(page)
+    work.send("Performance.enable")
     page.goto(path.as_uri())
     page.locator("#by-model-3-origin-classes-table").scroll_into_view_if_needed()
     playwright.expect(page.locator("#by-model-3-origin-classes-table tbody tr")).to_have_count(25)
     page.fill("#filters [name=part]", "class 77")
     playwright.expect(page.locator("#by-model-3-origin-classes-table tbody tr")).to_have_count(11)
-    assert time.perf_counter() - start < 10
+    spent = {each["name"]: each["value"] for each in work.send("Performance.getMetrics")["metrics"]}
+    assert 0 < spent["ProcessTime"] < 10
     assert page.locator("[data-chart][data-drawn]").count() < 10, "charts far away are not drawn"
     assert heard == []
     page.close()

@@ -39,18 +39,6 @@ def rows(n: int = 3_000) -> pl.DataFrame:
     )
 
 
-@pytest.fixture(scope="module")
-def spark():
-    sql = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None:
-        pytest.skip("needs Java 17")
-    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
-
-
 def findings(run: Path) -> bytes:
     return (run / "findings.json").read_bytes()
 

@@ -48,7 +48,7 @@ def start(
 def finish(arguments: list[str], home: Path, **more: Any) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a process that has ended."""
     process = start(arguments, home, **more)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     return process.returncode, out, err
 
 

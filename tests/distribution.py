@@ -1,0 +1,78 @@
+"""Which tests one worker runs, and in which order: those of a file, and of files that share what is dear.
+
+xdist's own ``loadgroup`` does not work with pytest 9.2 (pytest-xdist issue 1386).
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+SHARED = {
+    "demo": (
+        "gallery/test_gallery",
+        "gallery/test_gallery_reports",
+        "report/test_drill_down",
+        "runner/test_compare_answers",
+    ),
+    "browser": (
+        "report/test_figures_browser",
+        "report/test_figures_layout",
+        "report/test_report_access",
+        "report/test_report_browser",
+        "report/test_report_changes_browser",
+        "report/test_report_downloads",
+        "report/test_report_files",
+        "report/test_report_reading",
+        "report/test_report_summary",
+    ),
+    "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
+}
+"""Files of tests that use one demo, one Chromium, one session of Spark."""
+
+LONGEST = (
+    "demo", "browser", "properties/test_battery", "runner/test_engine_crash", "runner/test_engine_ray",
+    "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "report/test_export_kinds",
+    "benchmarks/test_visogender", "benchmarks/test_skewsize_artifacts", "models/test_chat_models",
+    "report/test_report_attacked", "properties/test_chance", "runner/test_engine_processes", "spark",
+)  # fmt: skip
+"""Groups that begin first, so that no long one comes last."""
+
+_GROUP_OF_FILE = {file: name for name, files in SHARED.items() for file in files}
+_PLACE = {name: place for place, name in enumerate(LONGEST)}
+_NEEDS = {"demo_folder": ("demo",), "browser": ("browser", "demo"), "spark": ("spark",)}
+
+
+def group_of(nodeid: str) -> str:
+    """The group of a test: the name of what its file shares, or of its file."""
+    file = nodeid.split("::", maxsplit=1)[0].removeprefix("tests/").removesuffix(".py")
+    return _GROUP_OF_FILE.get(file, file)
+
+
+def arrange(items: list[pytest.Item]) -> None:
+    """Groups together, the longest first.
+
+    Raises:
+        UsageError: A file uses something shared and is in no group that has it.
+    """
+    for item in items:
+        for fixture, groups in _NEEDS.items():
+            if fixture in getattr(item, "fixturenames", ()) and group_of(item.nodeid) not in groups:
+                raise pytest.UsageError(f"{item.nodeid} uses {fixture}: name its file in {__name__}.SHARED")
+    first = {group: place for place, group in reversed(list(enumerate(map(_group, items))))}
+    items.sort(key=lambda item: (_PLACE.get(_group(item), len(_PLACE)), first[_group(item)]))
+
+
+def _group(item: pytest.Item) -> str:
+    return group_of(item.nodeid)
+
+
+class Groups(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives a group of tests to one worker, in the order of ``arrange``."""
+
+    def __init__(self, config: pytest.Config, log: object = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
