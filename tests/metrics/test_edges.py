@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand import metrics
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.classification import accuracy_inference, summaries
+from evenhand.metrics.classification import accuracy_inference, class_effects, margins, summaries
 from evenhand.metrics.differences.models import model_differences
 from evenhand.metrics.estimates import few_decide, percentile_interval
 from evenhand.metrics.retrieval import ranking, ranking_figures
 from tests.conftest import make_frame
+from tests.helpers import predictions
 from tests.metrics.resolution_evidence import choices, drawn_scores, people
 from tests.metrics.test_precision import listed
 
@@ -157,3 +161,45 @@ def test_a_spread_of_resamples_holds_the_value_and_is_nothing_where_they_do_not_
     assert summaries._spread(np.full(9, 0.5), 0.5, "m", 0) is None
     assert summaries._spread(np.full(9, 0.5), 0.6, "m", 0) is not None
     assert summaries._spread(np.where(draws < 0.2, np.nan, draws), 0.5, "m", 0) is None
+
+
+@pytest.mark.parametrize("constant", ["drop", "zero"])
+def test_two_labels_below_the_minimum_are_no_constant_prediction(constant):
+    """One class with a table of two labels that the minimum empties, one with one label, one that is left."""
+    rows = [
+        ("few", "g0", "few", 3), ("few", "g1", "b", 2), ("one", "g0", "one", 30), ("one", "g1", "one", 30),
+        ("b", "g0", "b", 40), ("b", "g0", "one", 20), ("b", "g1", "b", 20), ("b", "g1", "one", 40),
+    ]  # fmt: skip
+    evidence = predictions([row[:3] for row in rows for _ in range(row[3])])
+    found = metrics.skewsize(evidence, by="group", mev=5, constant=constant, inference="none")
+    reasons = {part.key: (part.value, part.reason) for part in found.parts}
+    assert reasons["few"] == (None, "below_minimum_expected")
+    assert reasons["one"] == ((0.0, None) if constant == "zero" else (None, "constant"))
+    assert reasons["b"][0] == pytest.approx(1 / 3)
+
+
+def test_the_weaker_of_test_and_interval_counts_where_only_the_test_is_sure():
+    value, reference, error = 0.5, 0.2, 0.2  # 1.5 standard errors apart
+
+    def ends(level):
+        reach = stats.norm.ppf((1 + level) / 2) * error
+        return value - reach, value + reach
+
+    def known(p, chance=reference):
+        return SimpleNamespace(p_value=p, reference=chance, ends=ends)
+
+    assert margins._weaker(known(0.01)) == pytest.approx(2 * stats.norm.sf(1.5), abs=1e-3)
+    assert margins._weaker(known(0.06)) == 0.06
+    assert margins._weaker(known(0.01, 0.1)) == 0.01  # the interval of 95 % is above .1
+    assert margins._weaker(known(None)) is None
+    assert margins._weaker(known(0.01, None)) == 0.01
+
+
+def test_intervals_of_the_bootstrap_are_the_central_part_of_its_draws(monkeypatch):
+    draws = np.column_stack([np.linspace(0, 1, 401), np.full(401, np.nan), np.linspace(0.2, 0.4, 401)])
+    draws[::5, 2] = np.nan
+    monkeypatch.setattr(class_effects, "effect_bootstrap", lambda effects: (draws, "m"))
+    effects = SimpleNamespace(options=SimpleNamespace(interval="bootstrap"), shared=None)
+    low, high = class_effects._interval(effects, np.zeros(3))
+    assert low == pytest.approx([0.025, np.nan, 0.205], abs=1e-3, nan_ok=True)
+    assert high == pytest.approx([0.975, np.nan, 0.395], abs=1e-3, nan_ok=True)
