@@ -1,33 +1,151 @@
-"""The metric that CONTRIBUTING shows how to add works as it is printed."""
+"""The recipes of CONTRIBUTING are typed as they are printed, and the tests of the house pass with them."""
 
-import importlib.util
+from __future__ import annotations
+
+import os
 import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics import accuracy
-from tests.conftest import ROOT, make_frame
+from tests.conftest import ROOT
 
-HEADER = """
-from evenhand.core.findings import Finding, Part
-from evenhand.core.metric import metric
-from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import BoundCounts, By, Evidence
-"""
+PAGE = ROOT / "CONTRIBUTING.md"
+RECIPES = {"A metric": 2, "A benchmark": 2, "A model family": 2, "An export": 2, "A figure": 2}
+"""Each recipe with the number of files that it may touch."""
+
+PLACE = re.compile(
+    r"^(?:New file `(?P<new>[^`]+)`|At the end of `(?P<end>[^`]+)`"
+    r"|In `(?P<inside>[^`]+)`, after `(?P<after>[^`]+)`):$"
+)
+BUILT = ("__pycache__", ".*", "*.egg-info", "build", "dist", "gallery", "runs", "site")
+HOUSE = (
+    "tests/architecture", "tests/properties/test_every_metric.py", "tests/properties/test_metric_table.py",
+    "tests/properties/test_degenerate.py", "tests/properties/test_invariance.py",
+    "tests/metrics/test_declared_metrics.py", "tests/documents/test_docs_links.py",
+    "tests/documents/test_architecture.py", "tests/report/test_export_kinds.py", "tests/cli/test_export.py",
+    "tests/benchmarks/test_small_limits.py", "tests/gallery/test_gallery.py",
+    "tests/models/test_hf_source.py", "tests/architecture/recipes.py",
+)  # fmt: skip
+"""Every file of tests that looks at names of metrics, benchmarks, families, exports or figures."""
+
+CHOSEN = (
+    "architecture or test_declared_metrics or test_docs_links or test_metric_table or misclassification_rate "
+    "or (test_export_kinds and jsonl and audit) or no_format_is_lost or (test_export and jsonl and twice) "
+    "or halves or no_benchmark_is_lost or of_the_specification or every_family or every_model_type"
+)
 
 
-def test_the_printed_metric_works(tmp_path):
-    printed = re.search(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
-    assert printed is not None
-    assert printed[1].count("\n") <= 20
-    (tmp_path / "printed_metric.py").write_text(HEADER + printed[1])
-    spec = importlib.util.spec_from_file_location("printed_metric", tmp_path / "printed_metric.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    evidence = Predictions.from_frame(make_frame(), truth="truth", prediction="prediction")
-    finding = module.error_rate(evidence, by="group")
-    assert finding.value == pytest.approx(1 - accuracy(evidence, by="group").value)
-    assert len(finding.parts) == 2
-    assert (finding.direction, finding.source.paper) == ("lower is fairer", "1 - accuracy")
-    assert finding.card.title == "Error rate"
+@dataclass(frozen=True)
+class Block:
+    """What is typed, and where."""
+
+    recipe: str
+    file: str
+    after: str | None  # how the line before it begins; empty: the end of the file; None: the file is new
+    text: str
+
+
+def blocks() -> list[Block]:
+    """Every fenced block of the recipes with the place that the line above it names."""
+    found = []
+    for section in re.split(r"^### ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        for match in re.finditer(r"^([^\n]+)\n\n```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
+            said = PLACE.match(match[1])
+            assert said, f"{match[1]!r} names no place; the forms are in {PLACE.pattern}"
+            after = said["after"] or ("" if said["end"] else None)
+            file = said["new"] or said["end"] or said["inside"]
+            found.append(Block(section.partition("\n")[0], file, after, match[2]))
+    return found
+
+
+def copy_project(folder: Path) -> Path:
+    """What git would give a clone, without what is ignored; without git, all but what is built."""
+    words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = (
+        subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        if shutil.which("git")
+        else None
+    )
+    if listed is None or listed.returncode or not (ROOT / ".git").exists():
+        return Path(shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*BUILT)))
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def type_in(folder: Path, block: Block) -> None:
+    """Write a block where its place is."""
+    path = folder / block.file
+    if block.after is None:
+        assert not path.exists(), f"{block.file} is there already"
+        path.write_text(block.text, encoding="utf-8")
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if block.after:
+        at = [place for place, line in enumerate(lines) if line.strip().startswith(block.after)]
+        assert len(at) == 1, f"{len(at)} lines of {block.file} begin with {block.after!r}"
+        lines.insert(at[0] + 1, block.text)
+    else:
+        lines.append(block.text)
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """A copy of the project with all recipes in it."""
+    folder = copy_project(tmp_path_factory.mktemp("contributing") / "project")
+    for block in blocks():
+        type_in(folder, block)
+    return folder
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A module of Python, run in the copy on the copy's source."""
+    paths = [str(folder / "src"), str(folder)]
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_each_recipe_touches_no_more_files_than_it_may():
+    touched = {name: {block.file for block in blocks() if block.recipe == name} for name in RECIPES}
+    assert {name: len(files) for name, files in touched.items()} == RECIPES
+    assert {block.recipe for block in blocks()} == set(RECIPES)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_is_printed_is_short(recipe):
+    """Of imports, blank lines and a docstring there may be more."""
+    lines = [line for block in blocks() if block.recipe == recipe for line in block.text.splitlines()]
+    code = [line for line in lines if line.strip() and not line.startswith(("from ", "import ", '"""'))]
+    assert len(code) <= 30
+
+
+def test_the_tests_of_the_house_pass_with_all_recipes(typed):
+    done = called(
+        typed, "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *HOUSE, "-k", CHOSEN,
+        "--ignore", "tests/architecture/test_contributing.py", "--tb", "short",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 100
+
+
+def test_what_is_printed_is_written_as_the_house_writes(typed):
+    pytest.importorskip("ruff", reason="needs ruff, of the group check")
+    files = sorted({block.file for block in blocks()})
+    for words in (["check", "--no-cache"], ["format", "--check", "--no-cache"]):
+        done = called(typed, "ruff", *words, *files)
+        assert done.returncode == 0, done.stdout + done.stderr

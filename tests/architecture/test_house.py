@@ -88,21 +88,22 @@ def test_elif_chains_have_at_most_4_branches():
     assert offenders(too_many) == []
 
 
-def test_exported_names_are_stable():
+def test_exported_names_stay():
+    """Those of the top are all there are; metrics may be added."""
     assert set(evenhand.__all__) == PUBLIC
-    assert set(metrics.__all__) == METRICS
+    assert set(metrics.__all__) >= METRICS
 
 
 def test_exported_names_resolve():
     assert [name for name in PUBLIC - ROOMS_SHOWN if not callable(getattr(evenhand, name))] == []
-    assert [name for name in METRICS if not callable(getattr(metrics, name))] == []
+    assert [name for name in metrics.__all__ if not callable(getattr(metrics, name))] == []
 
 
 def test_no_room_carries_the_name_of_an_exported_callable():
     """``import evenhand.x`` would put the room in the place of the callable."""
     rooms = {room_of(module) for module in MODULES}
     assert rooms & (PUBLIC - ROOMS_SHOWN) == set()
-    assert {part for module in MODULES for part in module.split(".")[1:2]} & METRICS == set()
+    assert {part for module in MODULES for part in module.split(".")[1:2]} & set(metrics.__all__) == set()
 
 
 def test_nothing_is_evaluated():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,12 @@ def needs() -> dict[str, Need]:
             runs, data, parameters = (given.get(key) for key in ("runs", "data", "parameters"))
             found[name] = Need(tuple(runs or ()), data or "", tuple((parameters or {}).items()))
     return found
+
+
+def benchmarks(names: Iterable[str]) -> set[str]:
+    """Those of which the demo has runs: all of the papers, and two that stand beside them."""
+    papers = {name.split("/")[0] for name in needs()}
+    return {name for name in names if name.split("/")[0] in papers} | {"classification", "sprites"}
 
 
 def build(folder: Path, told: Callable[[str], object] = lambda line: None) -> None:

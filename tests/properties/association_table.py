@@ -78,18 +78,21 @@ class Material:
     attributes: dict[str, list[str]]
     kind: str
 
-    def similarities(self, seed: int | None = None) -> Similarities:
-        """From a table of scores, in a random order of rows and of items where a seed is given."""
+    def table(self) -> pl.DataFrame:
+        """The values as scores of samples and candidates."""
         rows = [item for items in self.targets.values() for item in items]
         columns = [item for items in self.attributes.values() for item in items]
-        table = pl.DataFrame(
+        return pl.DataFrame(
             {
                 "sample": np.repeat(rows, len(columns)),
                 "candidate": np.tile(columns, len(rows)),
                 "score": self.values.ravel(),
             }
         )
-        targets, attributes = self.targets, self.attributes
+
+    def similarities(self, seed: int | None = None) -> Similarities:
+        """From a table of scores, in a random order of rows and of items where a seed is given."""
+        table, targets, attributes = self.table(), self.targets, self.attributes
         if seed is not None:
             rng = np.random.default_rng(seed)
             table = table.sample(fraction=1, shuffle=True, seed=seed)

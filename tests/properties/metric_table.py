@@ -1,7 +1,8 @@
-"""One table of all metrics, and evidence that any of them can take."""
+"""One table of the metrics of predictions, and evidence that any of them can take."""
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import polars as pl
 from evenhand import Predictions, metrics
 from evenhand.core.findings import Finding
 from evenhand.core.text.reasons import REASONS
+from evenhand.metrics.catalogue import declared_metrics
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,17 @@ CASES = [
     Case("cramers_v_max"),
     Case("cramers_v_corrected", scale_free=False),
     Case("phi"),
+]
+_LISTED = {case.name for case in CASES}
+_KINDS = {
+    name: str(next(iter(inspect.signature(metric).parameters.values())).annotation)
+    for name, metric in declared_metrics().items()
+    if metric.__module__.startswith("evenhand.") and name not in _LISTED
+}
+CASES += [  # a new metric is there by itself; a line above says that it has a null band or keeps its scale
+    Case(name, ranked=kind == "Predictions", scale_free=False, null=False)
+    for name, kind in _KINDS.items()
+    if kind in ("Evidence", "Predictions")
 ]
 COUNTED = [case for case in CASES if not case.ranked]
 

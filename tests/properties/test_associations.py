@@ -49,16 +49,6 @@ def test_a_finding_says_what_it_is(case):
 
 
 @each_case
-def test_inference_none_keeps_the_value_and_skips_the_rest(case):
-    evidence = material(1, case.kind).similarities()
-    quick, full = case(evidence, inference="none"), case(evidence)
-    assert quick.value == full.value
-    assert [part.value for part in quick.parts] == [part.value for part in full.parts]
-    assert quick.interval is quick.null is quick.p_value is None
-    assert not any(key.startswith("p_") for key in quick.details)
-
-
-@each_case
 def test_findings_do_not_depend_on_the_order_of_rows_or_items(case):
     given = material(2, case.kind)
     assert case(given.similarities(7)).model_dump_json() == case(given.similarities()).model_dump_json()
@@ -89,16 +79,6 @@ def test_exchanged_sets_change_the_sign(case, side):
     assert there.value == pytest.approx(-here.value, rel=1e-9)
     assert there.p_value == pytest.approx(here.p_value, abs=0.02)
     assert there.interval.low == pytest.approx(-here.interval.high, abs=0.5 * abs(here.value) + 0.05)
-
-
-@each_case
-def test_one_seed_gives_one_finding_and_another_keeps_the_value(case):
-    given = material(6, case.kind, sizes=(25, 21, 7, 8))
-    first, again, other = (case(given.similarities(), seed=seed) for seed in (1, 1, 2))
-    assert first.model_dump_json() == again.model_dump_json()
-    assert first.value == other.value
-    if first.interval.replicates:
-        assert other.interval.seed == 2
 
 
 @each_case

@@ -8,6 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import UnknownName
+from evenhand.metrics.catalogue import declared_metrics
 from evenhand.workflows.compare.compare_cells import ALL, cells_of
 from evenhand.workflows.compare.engine import compare
 from evenhand.workflows.compare.runs import ComparedRun
@@ -197,13 +198,33 @@ def test_a_run_without_its_answers_says_what_to_do(runs, tmp_path):
     assert made.tables["values"].height
 
 
-def test_models_that_answer_alike_do_not_differ(runs, tmp_path):
-    folder = tmp_path / "again"
-    shutil.copytree(runs["homes"][0], folder)
-    made = compare([runs["homes"][0], folder])
-    assert made.findings.findings
-    assert all(one.value == 0 for one in made.findings.findings)
-    assert {one.p_value for one in made.findings.findings} <= {1.0, None}
+@pytest.fixture(scope="module")
+def alike(runs, tmp_path_factory):
+    """Each first run beside a copy of itself."""
+    folder = tmp_path_factory.mktemp("alike")
+    return {
+        kind: compare([first, shutil.copytree(first, folder / f"{kind}-again")])
+        for kind, (first, _) in runs.items()
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_that_answer_alike_do_not_differ(kind, alike):
+    findings = alike[kind].findings.findings
+    assert findings
+    assert all(one.value == 0 for one in findings)
+    assert {one.p_value for one in findings} <= {1.0, None}
+    assert all(one.interval is None or one.interval.low <= 0 <= one.interval.high for one in findings)
+
+
+def test_every_metric_that_is_compared_by_what_samples_add_is_compared_here(alike):
+    """Its answers are read in ``workflows/compare/compare_cells.py``; a kind of runs above must hold it."""
+    wanted = {
+        f"{name}_difference"
+        for name, metric in declared_metrics().items()
+        if metric.card.compared == "contributions" and metric.__module__.startswith("evenhand.")
+    }
+    assert wanted - {one.name for made in alike.values() for one in made.findings.findings} == set()
 
 
 def test_metrics_and_groupings_can_be_chosen(runs):
