@@ -77,8 +77,8 @@ def test_what_is_said_is_left_out(source: str) -> None:
     assert changed(source) == []
 
 
-def test_mutants_of_the_rooms_are_drawn_by_seed_and_can_be_compiled() -> None:
-    few, more, others = drawn(30, 0), drawn(60, 0), drawn(30, 1)
+def test_mutants_are_drawn_by_seed_and_can_be_compiled() -> None:
+    few, more, others = (drawn(n, seed, "stats/paired") for n, seed in ((30, 0), (60, 0), (30, 1)))
     assert [one.key for one in few] == [one.key for one in more[:30]] != [one.key for one in others]
     for mutant in more:
         compile(mutant.place.applied(mutant.source), mutant.file, "exec")
