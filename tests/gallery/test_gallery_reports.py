@@ -10,6 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.workflows.outputs.result import Run
+from tests.gallery import demo
 from tests.gallery.demo import linked
 from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through
 
