@@ -7,7 +7,7 @@ RUNS := runs
 # Installed code without bytecode stays slow to import for ever.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit docs gallery perf simulations mutants clean
+.PHONY: demo test lint types unit quick docs gallery perf simulations mutants clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
@@ -42,6 +42,12 @@ types: $(VENV)/test.done
 
 unit: $(VENV)/test.done
 	$(BIN)/python -m pytest -n 2
+
+# Two minutes on two cores: numbers, evidence, properties, files and commands; no browser, Spark, Ray or demo.
+QUICK := $(addprefix tests/,architecture core stats metrics evidence mitigate properties files cli)
+
+quick: $(VENV)/test.done
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(QUICK)
 
 $(VENV)/docs.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group docs

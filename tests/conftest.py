@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import tests.shim.sitecustomize  # noqa: F401 - mends torchvision for this process
 from tests import distribution
@@ -37,6 +38,9 @@ def _seclude() -> None:
 
 
 _seclude()
+# No deadlines (shared machines), and the same examples every time.
+settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=60, database=None)
+settings.load_profile("evenhand")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

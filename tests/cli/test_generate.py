@@ -25,6 +25,7 @@ def evenhand(*words, **environment):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_pipeline_makes_images_and_a_dual_encoder_looks_at_them(tmp_path):
     pytest.importorskip("diffusers")
     definition, _ = arrange(tmp_path)

@@ -83,6 +83,7 @@ def test_dask_counts_where_the_table_lives(expected) -> None:
     assert Predictions.from_frame(frame, **COLUMNS).count(["group", "other"]) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_spark_counts_where_the_table_lives(expected, spark) -> None:
     frame = spark.createDataFrame(with_gaps().rows(), schema=with_gaps().columns)

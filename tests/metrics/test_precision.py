@@ -70,6 +70,7 @@ def test_precision_is_the_share_of_neighbours_that_match():
     assert finding.details == {"chance": 0.5, "above_chance": pytest.approx(1 / 3)}
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_know_the_attribute_is_at_chance():
     inside = []
     for seed in range(40):

@@ -6,6 +6,8 @@ import pytest
 from simulations.battery.catalogue import DESIGNS, FAMILIES
 from simulations.battery.short import SHORT, failed
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("design", SHORT, ids=lambda design: design.name)
 def test_what_is_said_of_blind_and_planted_models_keeps_its_bounds(design) -> None:

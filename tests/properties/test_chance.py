@@ -8,6 +8,7 @@ from evenhand.metrics.classification import ranked as ranked_metrics
 from evenhand.metrics.prepared import BoundCounts
 from tests.properties.metric_table import CASES, COUNTED, plain, random_frame, ranked
 
+pytestmark = pytest.mark.slow
 SEEDS = 200  # with 100 seeds, 90 inside would be missed by chance once in 35 metrics
 WITH_NULL = [case for case in COUNTED if case.null]
 TESTED = [case for case in WITH_NULL if not case.name.startswith("skewsize")]
