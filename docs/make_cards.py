@@ -137,7 +137,7 @@ def benchmark_cards() -> str:
         deeper = re.sub(r"^(#+ )", r"#\1", text, flags=re.MULTILINE).strip()
         spaced = re.sub(r"(?m)^((?!- |  ).+)\n(?=- )", r"\1\n\n", deeper)  # a list begins after an empty line
         commands = ", ".join(f"`evenhand run {name}`" for name in names)
-        made.append(f"#{title}\n\n{commands}\n\n{spaced}")
+        made.append(f"## {title.removeprefix('# ')}\n\n{commands}\n\n{spaced}")
     opening = "# Benchmark cards\n\nWhere data comes from, under which licence, and what it cannot show.\n\n"
     return GENERATED + opening + "\n\n".join(made) + "\n"
 
