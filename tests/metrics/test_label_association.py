@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
@@ -106,6 +107,14 @@ def test_the_gap_finds_what_was_planted():
     assert (finding.details["highest"], finding.details["lowest"]) == ("male", "female")
     assert 0.05 < finding.mde < 0.15
     assert (finding.direction, finding.fair_at) == ("lower is fairer", 0)
+
+
+def test_the_smallest_gap_that_would_be_found_is_that_of_two_normal_rates():
+    found, hit, group, _ = planted(n=2_000, shares=(0.3, 0.3))
+    finding = metrics.label_association_gap(found, association="non_human", by="gender")
+    error = np.sqrt(hit.mean() * (1 - hit.mean()) * sum(1 / (group == key).sum() for key in set(group)))
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error
+    assert finding.mde == pytest.approx(expected, rel=0.03)
 
 
 def test_harmful_is_a_union():

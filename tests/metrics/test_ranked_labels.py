@@ -95,3 +95,13 @@ def test_images_without_a_first_label_are_left_out(odd):
     first = [(*odd, 1, 0.6)] if len(odd) == 4 else []
     found = [*rows(), *first, (*odd[:3], "c1", 2, 0.3)]
     assert quick("skewsize_topk", found, k=2).value == quick("skewsize_topk", rows(), k=2).value
+
+
+@pytest.mark.parametrize(("more", "refused"), [(0.0009, False), (0.0011, True), (0.5, True)])
+def test_confidences_of_an_image_add_up_to_one_or_less(more, refused):
+    found = [(*row[:5], row[5] + more * (row[0] == "4" and row[4] == 1)) for row in rows(30)]
+    if refused:
+        with pytest.raises(InputError, match="add up to more than 1"):
+            quick("skewsize_softmax", found)
+    else:
+        assert quick("skewsize_softmax", found).n == 30

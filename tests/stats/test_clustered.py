@@ -197,3 +197,12 @@ def test_rates_that_move_together_leave_a_difference_of_some_width() -> None:
     alike = Rates(np.array([0.6, 0.5]), np.full(2, 40.0), np.full(2, 20.0), np.full((2, 2), 0.006))
     low, high = pair_limits(alike)
     assert low < 0.1 < high
+
+
+def test_a_ratio_of_two_clusters_has_one_degree_of_freedom():
+    x, y = np.array([0.6, 0.62]), np.array([0.5, 0.505])
+    each = x / x.mean() - y / y.mean()  # the logarithm of the ratio to first order, cluster by cluster
+    reach = stats.t.ppf(0.975, 1) * np.sqrt(each.var(ddof=1) / 2)
+    expected = x.mean() / y.mean() * np.exp([-reach, reach])
+    assert ratio_interval(mean_of(x), mean_of(y)) == pytest.approx(expected)
+    assert ratio_interval(mean_of(x[:1]), mean_of(y[:1])) is None

@@ -237,3 +237,10 @@ def test_undefined_v_has_no_interval(table):
         *noncentral_interval(tables),
     )
     assert np.isnan(ends).all()
+
+
+def test_nothing_is_known_of_a_table_of_one_row():
+    batch = TableBatch.from_dense(np.array([[[1, 0], [0, 0]], [[1, 0], [0, 1]]]))
+    known = phi_squared(batch, association(batch))
+    assert all(np.isnan(array[0]) for array in vars(known).values())
+    assert known.size[1] == 2

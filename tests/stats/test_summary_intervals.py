@@ -9,6 +9,7 @@ from evenhand.stats.contingency.null_tables import gamma_null, permutation_momen
 from evenhand.stats.contingency.summary_intervals import (
     SUMMARIES,
     Squares,
+    _smoothed,
     class_ends,
     combined_p,
     lower_limits,
@@ -132,3 +133,20 @@ def test_the_median_shows_an_effect_where_half_of_the_classes_do():
     assert combined_p(np.array([0.2])) == pytest.approx(0.2)
     one_sided = [combined_p(np.r_[np.zeros(4), p]) for p in np.random.default_rng(0).random((400, 5))]
     assert np.mean(np.array(one_sided) <= 0.05) <= 0.07
+
+
+@pytest.mark.parametrize("classes", range(1, 8))
+def test_the_p_of_a_median_is_fishers_of_the_larger_half(classes):
+    p = np.random.default_rng(classes).random(classes)
+    largest = sorted(p)[classes // 2 :]  # of an odd number the middle one is among them
+    assert combined_p(p) == pytest.approx(stats.combine_pvalues(largest).pvalue)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 7, 8, 13])
+def test_effects_are_smoothed_over_half_of_the_classes_on_both_sides_alike(classes):
+    values = np.random.default_rng(classes).random(classes)
+    ranked, side = np.sort(values), classes // 4
+    padded = [ranked[0]] * side + ranked.tolist() + [ranked[-1]] * side
+    means = [np.mean(padded[i : i + 2 * side + 1]) for i in range(classes)]
+    expected = [means[ranked.tolist().index(value)] for value in values]
+    np.testing.assert_allclose(_smoothed(values), expected)

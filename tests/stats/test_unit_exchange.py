@@ -1,6 +1,7 @@
 """Units exchanged between groups: levels in small and unequal designs, and what strata explain."""
 
 import numpy as np
+import pytest
 
 from evenhand.stats.exchange.rows import UnitRows, exchange
 
@@ -66,3 +67,30 @@ def test_what_strata_explain_is_no_difference():
     rows = UnitRows(hit, group, 2)
     assert exchange(rows, rng, 999).p_largest() == 0.001
     assert exchange(rows.within(stratum), rng, 999).p_largest() > 0.05
+
+
+def loop_variance(value, group, unit, g):
+    """The variance of a group's rate: that of its units, blended with four units of the expected one."""
+    p = value.mean()
+    own = {u: value[unit == u] - p for u in set(unit.tolist())}
+    pairs = sum(away.size * (away.size - 1) for away in own.values())
+    together = sum(a * b for d in own.values() for i, a in enumerate(d) for j, b in enumerate(d) if i != j)
+    alike = min(max(together / pairs / (p * (1 - p)), 0), 1)
+    parts = [value[(unit == u) & (group == g)] for u in own]
+    parts = [part for part in parts if part.size]
+    n, size = len(parts), sum(part.size for part in parts)
+    rate = sum(part.sum() for part in parts) / size
+    shown = sum((part.sum() - rate * part.size) ** 2 for part in parts) / size**2 * n / (n - 1)
+    expected = sum(part.size**2 * p * (1 - p) * (alike + (1 - alike) / part.size) for part in parts) / size**2
+    return (n * shown + 4 * expected) / (n + 4)
+
+
+@pytest.mark.parametrize("mixed", [0, 5, 9])
+def test_variances_are_those_of_a_loop_over_units(mixed):
+    """Of nine units so many lie in both groups."""
+    rng = np.random.default_rng(mixed)
+    unit = np.repeat(np.arange(9), [2, 7, 3, 9, 5, 4, 6, 8, 3])
+    group = np.where(unit < mixed, np.arange(unit.size) % 2, unit % 2)
+    value = (rng.random(unit.size) < rng.beta(1, 1, 9)[unit]).astype(float)
+    found = exchange(UnitRows(value, group, 2, unit), rng, 9).observed
+    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in (0, 1)])
