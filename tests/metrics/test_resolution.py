@@ -529,3 +529,15 @@ def test_whole_clusters_change_places_however_few():
     assert widths[0] > widths[1]
     one = Deviations(difference, second, (0.5, 0.5), np.zeros(40, dtype=np.int64))
     assert np.isnan(one.limits(0.95)).all()
+
+
+def test_the_smallest_gap_that_would_be_found_is_that_of_two_rates():
+    annotations = people(occupations=40, each=2)
+    rates = {"masculine": (0.7, 0.2, 0.1), "feminine": (0.7, 0.2, 0.1)}
+    scores = drawn_scores(annotations, 1, rates)
+    found = metrics.resolution_gap(choices(annotations, scores, cluster=None, strata=()))
+    z, error = stats.norm.ppf(0.975), (found.interval.high - found.interval.low) / 2 / stats.norm.ppf(0.975)
+    n = annotations.height / 2
+    plain = np.sqrt(0.7 * 0.3 * 2 / n)
+    assert error == pytest.approx(plain, rel=0.1)
+    assert found.mde == pytest.approx((z + stats.norm.ppf(0.8)) * plain, rel=0.1)
