@@ -535,9 +535,10 @@ def test_the_smallest_gap_that_would_be_found_is_that_of_two_rates():
     annotations = people(occupations=40, each=2)
     rates = {"masculine": (0.7, 0.2, 0.1), "feminine": (0.7, 0.2, 0.1)}
     scores = drawn_scores(annotations, 1, rates)
-    found = metrics.resolution_gap(choices(annotations, scores, cluster=None, strata=()))
-    z, error = stats.norm.ppf(0.975), (found.interval.high - found.interval.low) / 2 / stats.norm.ppf(0.975)
-    n = annotations.height / 2
-    plain = np.sqrt(0.7 * 0.3 * 2 / n)
-    assert error == pytest.approx(plain, rel=0.1)
-    assert found.mde == pytest.approx((z + stats.norm.ppf(0.8)) * plain, rel=0.1)
+    evidence = choices(annotations, scores, cluster=None, strata=())
+    found = metrics.resolution_gap(evidence)
+    n, right = annotations.height, metrics.resolution_accuracy(evidence, inference="none").value
+    spread = np.sqrt(n / (n - 1) * right * (1 - right) * 4 / n)  # of a gap of two halves, exchanged
+    z = stats.norm.ppf(0.975)
+    error = (found.interval.high - found.interval.low) / (2 * z)
+    assert found.mde == pytest.approx(z * spread + stats.norm.ppf(0.8) * max(spread, error), rel=0.02)
