@@ -206,3 +206,30 @@ def test_a_ratio_of_two_clusters_has_one_degree_of_freedom():
     expected = x.mean() / y.mean() * np.exp([-reach, reach])
     assert ratio_interval(mean_of(x), mean_of(y)) == pytest.approx(expected)
     assert ratio_interval(mean_of(x[:1]), mean_of(y[:1])) is None
+
+
+@pytest.mark.parametrize(
+    ("shared", "weights"), [(1, [1, 1, 1, 1]), (2, [9, 1, 1, 1]), (3, [1, 2, 3, 4]), (4, [30, 1, 1, 1])]
+)
+def test_rates_of_clusters_have_kishs_freedom_and_move_together_from_three_shared_ones(shared, weights):
+    rng, weights = np.random.default_rng(shared), np.array(weights, dtype=float)
+    codes = np.arange(4), np.arange(4) + 4 - shared
+    means = [mean_of(rng.random(4), weights, code=code, width=8) for code in codes]
+    found = Rates.of_clusters(means)
+    kish = weights.sum() ** 2 / (weights**2).sum()
+    assert found.freedom == pytest.approx([max(kish - 1, 1)] * 2)
+    together = sum(means[0].shifts[c] * means[1].shifts[c] for c in range(8))
+    assert abs(together) > 1e-6
+    assert found.covariance[0, 1] == pytest.approx(together if shared > 2 else 0)
+    assert np.diagonal(found.covariance) == pytest.approx([mean.variance for mean in means])
+
+
+def test_a_ratio_has_the_freedom_of_the_side_with_fewer_effective_clusters():
+    x, y, weights = VALUES[:6], VALUES[6:12], np.array([20.0, 2, 2, 1, 1, 1])
+    first, second = mean_of(x, weights), mean_of(y)
+    each = first.shifts / first.value - second.shifts / second.value
+    kish = weights.sum() ** 2 / (weights**2).sum()
+    reach = stats.t.ppf(0.95, max(kish - 1, 1)) * np.sqrt(sum(each**2))
+    for sides, sign in (((first, second), 1), ((second, first), -1)):
+        ends = np.log(ratio_interval(*sides, 0.9))
+        assert ends == pytest.approx(sign * np.log(first.value / second.value) + np.array([-reach, reach]))
