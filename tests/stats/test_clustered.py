@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.correlation import correlation, fisher_interval, jackknife_interval
-from evenhand.stats.rates.clustered import ClusterMean, GroupCells, difference_error, ratio_interval
+from evenhand.stats.rates.clustered import (
+    ClusterMean,
+    GroupCells,
+    Jackknife,
+    difference_error,
+    ratio_interval,
+)
 from evenhand.stats.rates.differences import normal_quantile, pair_limits
 from evenhand.stats.rates.rates import Rates
 from tests.helpers import wilson
@@ -233,3 +239,11 @@ def test_a_ratio_has_the_freedom_of_the_side_with_fewer_effective_clusters():
     for sides, sign in (((first, second), 1), ((second, first), -1)):
         ends = np.log(ratio_interval(*sides, 0.9))
         assert ends == pytest.approx(sign * np.log(first.value / second.value) + np.array([-reach, reach]))
+
+
+def test_freedom_is_that_of_kishs_clusters_and_one_at_least():
+    weights = np.array([[1.0], [1], [1], [2], [30], [1], [2]])
+    found = Jackknife.of(0.5 * weights, weights, weights, np.array([0, 4]))
+    kish = [25 / 7, 33**2 / (900 + 1 + 4)]
+    assert found.effective[:, 0] == pytest.approx(kish)
+    assert found.freedom[:, 0] == pytest.approx([25 / 7 - 1, 1.0])
