@@ -13,6 +13,7 @@ from evenhand.stats.rates.clustered import (
     Jackknife,
     difference_error,
     ratio_interval,
+    ratio_variance,
 )
 from evenhand.stats.rates.differences import normal_quantile, pair_limits
 from evenhand.stats.rates.rates import Rates
@@ -247,3 +248,17 @@ def test_freedom_is_that_of_kishs_clusters_and_one_at_least():
     kish = [25 / 7, 33**2 / (900 + 1 + 4)]
     assert found.effective[:, 0] == pytest.approx(kish)
     assert found.freedom[:, 0] == pytest.approx([25 / 7 - 1, 1.0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_variances_of_few_clusters_are_those_of_a_loop(n):
+    rng = np.random.default_rng(n)
+    weights = rng.integers(1, 9, n).astype(float)
+    sums = weights * rng.random(n)
+    mean = sums.sum() / weights.sum()
+    away = sum((s - mean * w) ** 2 for s, w in zip(sums, weights, strict=True)) / weights.sum() ** 2
+    squares = tuple(np.array(one) for one in (sums @ sums, sums @ weights, weights @ weights))
+    found = ratio_variance(np.array(mean), np.array(weights.sum()), np.array(float(n)), squares)
+    assert found == pytest.approx(away * n / (n - 1))
+    assert mean_of(sums / weights).variance == pytest.approx((sums / weights).var(ddof=1) / n)
+    assert np.isnan(mean_of(sums[:1] / weights[:1]).variance)

@@ -87,10 +87,19 @@ def loop_variance(value, group, unit, g):
 
 @pytest.mark.parametrize("mixed", [0, 5, 9])
 def test_variances_are_those_of_a_loop_over_units(mixed):
-    """Of nine units so many lie in both groups."""
+    """Of nine units so many lie in two of three groups; what they add to both is the covariance."""
     rng = np.random.default_rng(mixed)
     unit = np.repeat(np.arange(9), [2, 7, 3, 9, 5, 4, 6, 8, 3])
-    group = np.where(unit < mixed, np.arange(unit.size) % 2, unit % 2)
+    group = (unit + np.where(unit < mixed, np.arange(unit.size) % 2, 0)) % 3
     value = (rng.random(unit.size) < rng.beta(1, 1, 9)[unit]).astype(float)
-    found = exchange(UnitRows(value, group, 2, unit), rng, 9).observed
-    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in (0, 1)])
+    found = exchange(UnitRows(value, group, 3, unit), rng, 9).observed
+    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
+    assert (found.covariance is None) == (mixed == 0)
+    size, rate = np.bincount(group), np.bincount(group, value) / np.bincount(group)
+    for g, h in [(g, h) for g in range(3) for h in range(3) if mixed and g != h]:
+        both = sum(
+            np.prod([(value[(unit == u) & (group == k)] - rate[k]).sum() / size[k] for k in (g, h)])
+            for u in range(mixed)
+        )
+        units = len(set(unit[group == g].tolist()))
+        assert found.covariance[0, g, h] == pytest.approx(both * units / (units + 4))
