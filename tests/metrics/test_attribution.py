@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError
@@ -55,6 +56,8 @@ def test_the_null_is_hypergeometric():
     assert finding.null.mean == pytest.approx(8 / 15)
     inside = sum(p for h, p in chance.items() if finding.null.low <= h / 5 <= finding.null.high)
     assert inside >= 0.95
+    law = stats.hypergeom(15, 8, 5)
+    assert (finding.null.low, finding.null.high) == tuple(law.ppf([0.025, 0.975]) / 5)
 
 
 def test_limits_that_no_resample_moves_leave_one_word_either_way():

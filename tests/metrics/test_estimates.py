@@ -1,10 +1,18 @@
 """Bands, p and limits at their borders, as every metric states them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from evenhand.metrics.association.similarities import partition_null
+from evenhand.metrics.choices.estimation import Piece
+from evenhand.metrics.choices.rows import GAP
 from evenhand.metrics.estimates import agreeing, joint_p, null_band, resampled_p
+from evenhand.metrics.households.comparison import _exchanged_models
+from evenhand.stats.paired.differences import Paired
+from evenhand.stats.rates.rates import Rates
 
 
 @pytest.mark.parametrize("level", [0.95, 0.8])
@@ -55,3 +63,40 @@ def test_p_of_draws_counts_ties_on_each_side(observed):
     ):
         assert resampled_p(draws, observed, side) == (1 + far) / 10
     assert resampled_p(draws, np.nan, "both") is resampled_p(draws[9:], 1.0, "both") is None
+
+
+@pytest.mark.parametrize("bound", [0.1, 9.0])
+def test_partitions_of_many_numbers_have_a_normal_band_within_what_is_possible(bound):
+    numbers = np.random.default_rng(0).normal(size=41)
+    found = partition_null(numbers, 15, 2.0, bound, np.random.default_rng(0), 0, "images")
+    reach = 2 * stats.norm.ppf(0.975) * np.sqrt(numbers.var(ddof=1) * (1 / 15 + 1 / 26))
+    assert (found.low, found.high) == pytest.approx((-min(reach, bound), min(reach, bound)))
+
+
+def piece(**rows):
+    bound = SimpleNamespace(choices=SimpleNamespace(strata=()))
+    return Piece(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, ())
+
+
+@pytest.mark.parametrize("expected", [0.0, 3.0, -3.0])
+def test_the_band_of_exchanged_genders_is_the_central_part_and_holds_the_mean(expected):
+    values = np.random.default_rng(0).normal(size=81)
+    exchange = SimpleNamespace(values=values, expected=expected, drawn=SimpleNamespace(replicates=81))
+    found, ordered = piece().null(exchange), np.sort(values)
+    assert (found.low, found.high) == pytest.approx((min(ordered[2], expected), max(ordered[78], expected)))
+
+
+def test_a_gender_of_two_units_has_an_interval_and_one_of_one_has_none():
+    one = piece(units=[2, 1], rates=Rates.of_rows([1.0, 1.0], [2.0, 1.0]))
+    assert one.gender_interval(0) is not None
+    assert one.gender_interval(1) is None
+
+
+@pytest.mark.parametrize("both", [0.5, 1.2])
+def test_where_models_are_exchanged_no_improvement_is_below_minus_one(both):
+    sums = np.linspace(-0.7, 0.7, 81) if both > 1 else np.append(np.linspace(-0.7, 0, 80), 0.1)
+    low, high = Paired(0.1, sums, 0.3, 81).band(0.95)
+    found = _exchanged_models(both, Paired(0.1, sums, 0.3, 81), 0)
+    ends = [2 * moved / (both - moved) for moved in (low, high)]
+    assert (found.low, found.high) == pytest.approx((max(ends[0], -1), max(ends[1], 0)))
+    assert (ends[0] < -1) == (both < 1)

@@ -88,6 +88,15 @@ def test_coverage_stands_beside_every_rate():
     ]  # fmt: skip
 
 
+def test_a_confidence_at_the_threshold_counts_and_covers():
+    confidences = np.array([[0.5, 0, 0, 0, 0], [0.25, 0.4, 0, 0, 0], [0, 0.5, 0, 0, 0]])
+    found = metrics.label_association_rate(
+        evidence(confidences, ["f", "f", "m"]), association="human", threshold=0.5
+    )
+    assert found.value == pytest.approx(1 / 3)
+    assert found.details["coverage"] == pytest.approx(2 / 3)
+
+
 def test_crossed_groups():
     found, hit, group, skin = planted()
     finding = check(metrics.label_association_rate(found, association="non_human", by=["gender", "skintone"]))

@@ -8,6 +8,7 @@ from scipy import stats
 
 from evenhand import Predictions, metrics
 from evenhand.core.errors import InputError, ParameterError
+from evenhand.metrics.classification import ranked
 
 COLUMNS = ["id", "truth", "group", "prediction", "rank", "confidence"]
 
@@ -105,3 +106,16 @@ def test_confidences_of_an_image_add_up_to_one_or_less(more, refused):
             quick("skewsize_softmax", found)
     else:
         assert quick("skewsize_softmax", found).n == 30
+
+
+def test_bands_of_classes_reach_from_the_least_draw_to_their_95_percent_point(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        ranked, "_null", lambda *given, usual=ranked._null: made.append(usual(*given)) or made[0]
+    )
+    found = metrics.skewsize_topk(evidence(rows()), by="group", k=2)
+    ends = np.sort(made[0].draws, axis=0)
+    assert ends.shape == (999, 3)
+    for part, draws in zip(found.parts, ends.T, strict=True):
+        high = draws[948] + 0.1 * (draws[949] - draws[948])  # .95 of 998
+        assert (part.null.low, part.null.high) == pytest.approx((draws[0], high))
