@@ -113,7 +113,7 @@ def test_bands_of_classes_reach_from_the_least_draw_to_their_95_percent_point(mo
     monkeypatch.setattr(
         ranked, "_null", lambda *given, usual=ranked._null: made.append(usual(*given)) or made[0]
     )
-    found = metrics.skewsize_topk(evidence(rows()), by="group", k=2)
+    found = metrics.skewsize_softmax(evidence(rows()), by="group")
     ends = np.sort(made[0].draws, axis=0)
     assert ends.shape == (999, 3)
     for part, draws in zip(found.parts, ends.T, strict=True):
