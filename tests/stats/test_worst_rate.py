@@ -22,6 +22,6 @@ def test_an_upper_limit_is_jeffreys_and_one_where_all_or_nothing_is_known():
 
 def test_an_upper_limit_is_never_below_its_rate():
     rates = Rates(np.array([0.95, 0.5]), np.full(2, 20.0), np.full(2, np.inf))
-    median = stats.beta.ppf(0.5, 19.5, 1.5)
-    assert median < 0.95
-    assert rates.upper(0.0) == pytest.approx([0.95, stats.beta.ppf(0.5, 10.5, 10.5)])
+    share = stats.norm.cdf(0.01)
+    assert stats.beta.ppf(share, 19.5, 1.5) < 0.95
+    assert rates.upper(0.01) == pytest.approx([0.95, stats.beta.ppf(share, 10.5, 10.5)])
