@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand import Similarities, metrics
 from evenhand.core.errors import ParameterError
@@ -55,6 +56,9 @@ def test_the_null_is_hypergeometric():
     assert finding.null.mean == pytest.approx(8 / 15)
     inside = sum(p for h, p in chance.items() if finding.null.low <= h / 5 <= finding.null.high)
     assert inside >= 0.95
+    for k in (4, 5):
+        null = metrics.pleasant_at_k(given.similarities(), **SETS, k=k).null
+        assert (null.low, null.high) == tuple(stats.hypergeom(15, 8, k).ppf([0.025, 0.975]) / k)
 
 
 def test_limits_that_no_resample_moves_leave_one_word_either_way():

@@ -348,3 +348,10 @@ def test_mde_is_that_of_the_strictest_step_of_holm():
     )
     assert alone.null == many.null
     assert many.mde / alone.mde == pytest.approx((2.7729 + 0.8416) / (1.9600 + 0.8416), rel=1e-3)
+
+
+def test_mde_is_that_of_the_error_which_the_interval_shows():
+    found = by_name(model_differences(joined(0.2, n=400), by="group", metrics=["accuracy"]))["accuracy"]
+    z = stats.norm.ppf(0.975)
+    error = (found.interval.high - found.interval.low) / (2 * z)
+    assert found.mde == pytest.approx((z + stats.norm.ppf(0.8)) * error)

@@ -134,7 +134,7 @@ def test_equal_seeds_are_paired_in_the_order_of_the_first(compared):
     assert stricter.mde == pytest.approx(error * (stats.t.ppf(0.995, 2) + stats.t.ppf(0.8, 2)))
 
 
-@pytest.mark.parametrize("change", [{"told": False}, {"seeds": ("3", "1", "4")}])
+@pytest.mark.parametrize("change", [{"seeds_known": False}, {"seeds": ("3", "1", "4")}])
 def test_other_seeds_are_two_samples(compared, change):
     other = SeedGroup(**{"name": "better", "places": (3, 4, 5), "seeds": ("3", "1", "2"), **change})
     found = over(compared).difference("accuracy", PLAIN, other)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
@@ -117,6 +118,14 @@ def test_the_gap_of_income_is_high_minus_low():
     turned = metrics.household_hit_gap(PLANTED, groups=["low", "high"])
     assert turned.value == -finding.value
     assert turned.interval.low == pytest.approx(-finding.interval.high)
+
+
+def test_the_smallest_gap_that_would_be_found_is_that_of_two_means():
+    shares = FRAME.group_by("income_bucket", "household").agg(pl.col("hit").mean())
+    each = [shares.filter(income_bucket=one)["hit"].to_numpy() for one in ("low", "high")]
+    error = np.sqrt(sum(one.var(ddof=1) / one.size for one in each))
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error
+    assert metrics.household_hit_gap(PLANTED).mde == pytest.approx(expected)
 
 
 def test_the_gap_of_anything_else_is_best_minus_worst():

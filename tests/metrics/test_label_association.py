@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evenhand import metrics
 from evenhand.core.errors import InputError, ParameterError, UnknownName
@@ -87,6 +88,15 @@ def test_coverage_stands_beside_every_rate():
     ]  # fmt: skip
 
 
+def test_a_confidence_at_the_threshold_counts_and_covers():
+    confidences = np.array([[0.5, 0, 0, 0, 0], [0.25, 0.4, 0, 0, 0], [0, 0.5, 0, 0, 0]])
+    found = metrics.label_association_rate(
+        evidence(confidences, ["f", "f", "m"]), association="human", threshold=0.5
+    )
+    assert found.value == pytest.approx(1 / 3)
+    assert found.details["coverage"] == pytest.approx(2 / 3)
+
+
 def test_crossed_groups():
     found, hit, group, skin = planted()
     finding = check(metrics.label_association_rate(found, association="non_human", by=["gender", "skintone"]))
@@ -106,6 +116,14 @@ def test_the_gap_finds_what_was_planted():
     assert (finding.details["highest"], finding.details["lowest"]) == ("male", "female")
     assert 0.05 < finding.mde < 0.15
     assert (finding.direction, finding.fair_at) == ("lower is fairer", 0)
+
+
+def test_the_smallest_gap_that_would_be_found_is_that_of_two_normal_rates():
+    found, hit, group, _ = planted(n=2_000, shares=(0.3, 0.3))
+    finding = metrics.label_association_gap(found, association="non_human", by="gender")
+    error = np.sqrt(hit.mean() * (1 - hit.mean()) * sum(1 / (group == key).sum() for key in set(group)))
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error
+    assert finding.mde == pytest.approx(expected, rel=0.03)
 
 
 def test_harmful_is_a_union():

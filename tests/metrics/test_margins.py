@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import evenhand as eh
 from evenhand.core.findings import Finding
@@ -193,3 +194,14 @@ def test_the_gap_of_cells_is_compared_with_that_of_classes_alone() -> None:
     assert gap.chance_at == pytest.approx(gap.null.mean)
     assert gap.chance_at > 0.1
     assert gap.interval.low <= gap.chance_at <= gap.interval.high
+
+
+@pytest.mark.parametrize("name", ["accuracy_gap", "demographic_parity"])
+def test_the_smallest_value_that_would_be_found_passes_the_band_by_the_upper_arm(name: str) -> None:
+    rows = [("a", "a", "f", 60), ("a", "b", "f", 40), ("b", "b", "m", 50), ("b", "a", "m", 30)]
+    found = call(counted(rows), name)
+    assert found.null is not None
+    assert found.interval is not None
+    shown = found.value if found.corrected is None else found.corrected
+    error = (found.interval.high - shown) / stats.norm.ppf(0.975)
+    assert found.mde == pytest.approx(found.null.high + stats.norm.ppf(0.8) * error)

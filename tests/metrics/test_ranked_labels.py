@@ -8,6 +8,7 @@ from scipy import stats
 
 from evenhand import Predictions, metrics
 from evenhand.core.errors import InputError, ParameterError
+from evenhand.metrics.classification import ranked
 
 COLUMNS = ["id", "truth", "group", "prediction", "rank", "confidence"]
 
@@ -95,3 +96,26 @@ def test_images_without_a_first_label_are_left_out(odd):
     first = [(*odd, 1, 0.6)] if len(odd) == 4 else []
     found = [*rows(), *first, (*odd[:3], "c1", 2, 0.3)]
     assert quick("skewsize_topk", found, k=2).value == quick("skewsize_topk", rows(), k=2).value
+
+
+@pytest.mark.parametrize(("more", "refused"), [(0.0009, False), (0.0011, True), (0.5, True)])
+def test_confidences_of_an_image_add_up_to_one_or_less(more, refused):
+    found = [(*row[:5], row[5] + more * (row[0] == "4" and row[4] == 1)) for row in rows(30)]
+    if refused:
+        with pytest.raises(InputError, match="add up to more than 1"):
+            quick("skewsize_softmax", found)
+    else:
+        assert quick("skewsize_softmax", found).n == 30
+
+
+def test_bands_of_classes_reach_from_the_least_draw_to_their_95_percent_point(monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        ranked, "_null", lambda *given, usual=ranked._null: made.append(usual(*given)) or made[0]
+    )
+    found = metrics.skewsize_softmax(evidence(rows()), by="group")
+    ends = np.sort(made[0].draws, axis=0)
+    assert ends.shape == (999, 3)
+    for part, draws in zip(found.parts, ends.T, strict=True):
+        high = draws[948] + 0.1 * (draws[949] - draws[948])  # .95 of 998
+        assert (part.null.low, part.null.high) == pytest.approx((draws[0], high))

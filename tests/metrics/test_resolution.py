@@ -529,3 +529,16 @@ def test_whole_clusters_change_places_however_few():
     assert widths[0] > widths[1]
     one = Deviations(difference, second, (0.5, 0.5), np.zeros(40, dtype=np.int64))
     assert np.isnan(one.limits(0.95)).all()
+
+
+def test_the_smallest_gap_that_would_be_found_is_that_of_two_rates():
+    annotations = people(occupations=40, each=2)
+    rates = {"masculine": (0.7, 0.2, 0.1), "feminine": (0.7, 0.2, 0.1)}
+    scores = drawn_scores(annotations, 1, rates)
+    evidence = choices(annotations, scores, cluster=None, strata=())
+    found = metrics.resolution_gap(evidence)
+    n, right = annotations.height, metrics.resolution_accuracy(evidence, inference="none").value
+    spread = np.sqrt(n / (n - 1) * right * (1 - right) * 4 / n)  # of a gap of two halves, exchanged
+    z = stats.norm.ppf(0.975)
+    error = (found.interval.high - found.interval.low) / (2 * z)
+    assert found.mde == pytest.approx(z * spread + stats.norm.ppf(0.8) * max(spread, error), rel=0.02)

@@ -118,3 +118,15 @@ def test_too_few_replicates_say_nothing():
     draws = np.random.default_rng(0).normal(size=(4, 100))
     draws[0, :20] = np.nan
     assert shared_variance(draws, np.full(4, 0.25), [range(4)]) is None
+
+
+@pytest.mark.parametrize(
+    ("replicates", "lost", "there"), [(10, 1, True), (10, 2, False), (2, 0, True), (1, 0, False)]
+)
+def test_shared_variance_needs_two_replicates_and_nine_of_ten(replicates, lost, there):
+    draws = np.random.default_rng(0).normal(size=(2, replicates))
+    draws[1, :lost] = np.nan
+    found = shared_variance(draws, np.array([1.0, -1.0]), [[0], [1]])
+    assert (found is not None) == there
+    if there:
+        assert found == pytest.approx((draws[0] - draws[1])[lost:].var(ddof=1))

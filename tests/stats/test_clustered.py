@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.correlation import correlation, fisher_interval, jackknife_interval
-from evenhand.stats.rates.clustered import ClusterMean, GroupCells, difference_error, ratio_interval
+from evenhand.stats.rates.clustered import (
+    ClusterMean,
+    GroupCells,
+    Jackknife,
+    difference_error,
+    ratio_interval,
+    ratio_variance,
+)
 from evenhand.stats.rates.differences import normal_quantile, pair_limits
 from evenhand.stats.rates.rates import Rates
 from tests.helpers import wilson
@@ -197,3 +204,61 @@ def test_rates_that_move_together_leave_a_difference_of_some_width() -> None:
     alike = Rates(np.array([0.6, 0.5]), np.full(2, 40.0), np.full(2, 20.0), np.full((2, 2), 0.006))
     low, high = pair_limits(alike)
     assert low < 0.1 < high
+
+
+def test_a_ratio_of_two_clusters_has_one_degree_of_freedom():
+    x, y = np.array([0.6, 0.62]), np.array([0.5, 0.505])
+    each = x / x.mean() - y / y.mean()  # the logarithm of the ratio to first order, cluster by cluster
+    reach = stats.t.ppf(0.975, 1) * np.sqrt(each.var(ddof=1) / 2)
+    expected = x.mean() / y.mean() * np.exp([-reach, reach])
+    assert ratio_interval(mean_of(x), mean_of(y)) == pytest.approx(expected)
+    assert ratio_interval(mean_of(x[:1]), mean_of(y[:1])) is None
+
+
+@pytest.mark.parametrize(
+    ("shared", "weights"), [(1, [1, 1, 1, 1]), (2, [9, 1, 1, 1]), (3, [1, 2, 3, 4]), (4, [30, 1, 1, 1])]
+)
+def test_rates_of_clusters_have_kishs_freedom_and_move_together_from_three_shared_ones(shared, weights):
+    rng, weights = np.random.default_rng(shared), np.array(weights, dtype=float)
+    codes = np.arange(4), np.arange(4) + 4 - shared
+    means = [mean_of(rng.random(4), weights, code=code, width=8) for code in codes]
+    found = Rates.of_clusters(means)
+    kish = weights.sum() ** 2 / (weights**2).sum()
+    assert found.freedom == pytest.approx([max(kish - 1, 1)] * 2)
+    together = sum(means[0].shifts[c] * means[1].shifts[c] for c in range(8))
+    assert abs(together) > 1e-6
+    assert found.covariance[0, 1] == pytest.approx(together if shared > 2 else 0)
+    assert np.diagonal(found.covariance) == pytest.approx([mean.variance for mean in means])
+
+
+def test_a_ratio_has_the_freedom_of_the_side_with_fewer_effective_clusters():
+    x, y, weights = VALUES[:6], VALUES[6:12], np.array([20.0, 2, 2, 1, 1, 1])
+    first, second = mean_of(x, weights), mean_of(y)
+    each = first.shifts / first.value - second.shifts / second.value
+    kish = weights.sum() ** 2 / (weights**2).sum()
+    reach = stats.t.ppf(0.95, max(kish - 1, 1)) * np.sqrt(sum(each**2))
+    for sides, sign in (((first, second), 1), ((second, first), -1)):
+        ends = np.log(ratio_interval(*sides, 0.9))
+        assert ends == pytest.approx(sign * np.log(first.value / second.value) + np.array([-reach, reach]))
+
+
+def test_freedom_is_that_of_kishs_clusters_and_one_at_least():
+    weights = np.array([[1.0], [1], [1], [2], [30], [1], [2]])
+    found = Jackknife.of(0.5 * weights, weights, weights, np.array([0, 4]))
+    kish = [25 / 7, 33**2 / (900 + 1 + 4)]
+    assert found.effective[:, 0] == pytest.approx(kish)
+    assert found.freedom[:, 0] == pytest.approx([25 / 7 - 1, 1.0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_variances_of_few_clusters_are_those_of_a_loop(n):
+    rng = np.random.default_rng(n)
+    weights = rng.integers(1, 9, n).astype(float)
+    sums = weights * rng.random(n)
+    mean = sums.sum() / weights.sum()
+    away = sum((s - mean * w) ** 2 for s, w in zip(sums, weights, strict=True)) / weights.sum() ** 2
+    squares = tuple(np.array(one) for one in (sums @ sums, sums @ weights, weights @ weights))
+    found = ratio_variance(np.array(mean), np.array(weights.sum()), np.array(float(n)), squares)
+    assert found == pytest.approx(away * n / (n - 1))
+    assert mean_of(sums / weights).variance == pytest.approx((sums / weights).var(ddof=1) / n)
+    assert np.isnan(mean_of(sums[:1] / weights[:1]).variance)

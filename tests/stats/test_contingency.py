@@ -181,3 +181,10 @@ def test_range_by_column_equals_a_naive_loop(table):
     shares = table / table.sum(axis=1, keepdims=True)
     ranges, _, columns = range_by_column(one_table(table))
     np.testing.assert_allclose(ranges, (shares.max(axis=0) - shares.min(axis=0))[columns], atol=1e-15)
+
+
+@pytest.mark.parametrize(("rule", "least"), [("min", 2.5), ("mean", 4.0), ("max", 5.5)])
+def test_a_column_whose_expected_count_is_the_minimum_stays(rule, least):
+    batch = one_table([[1, 9], [7, 15]])  # 10 and 22 rows of 32; 8 and 24 of a column
+    assert filter_by_expected(batch, least, rule).column_total.tolist() == [8, 24]
+    assert filter_by_expected(batch, least + 1e-9, rule).column_total.tolist() == [0, 24]

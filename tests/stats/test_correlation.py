@@ -111,3 +111,11 @@ def test_three_pairs_are_the_fewest():
     x, y = np.array([1.0, 2, 4]), np.array([1.0, 3, 2])
     assert (pearson(x, y).reason, pearson(x, y).n) == ("", 3)
     assert pearson(x[:2], y[:2]).reason == "fewer than 3 pairs"
+
+
+def test_all_orders_are_looked_at_up_to_nine_pairs():
+    x, y = np.random.default_rng(2).normal(size=(2, 10))
+    for n, orders in ((9, 362_880), (10, 10_000)):
+        found = [correlation(x[:n], y[:n], np.random.default_rng(seed))[0].p_value for seed in (0, 1)]
+        assert [p * orders for p in found] == pytest.approx([round(p * orders) for p in found], abs=1e-6)
+        assert (found[0] == found[1]) == (n == 9)

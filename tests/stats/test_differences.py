@@ -45,3 +45,16 @@ def test_models_that_agree_on_all_samples_are_not_quite_correlated():
     assert paired_correlation(draws[0], np.full(500, 0.3), 20) == 0
     holes = np.where(np.arange(500) < 20, np.nan, draws[0])
     assert paired_correlation(holes, draws[0], 1e9) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("away", [-1e-6, 1e-6])
+def test_p_is_at_most_5_percent_where_and_only_where_limits_of_95_leave_0_out(away):
+    value = special.ndtri(0.975) + away
+
+    def limits(level):
+        reach = special.ndtri((1 + level) / 2)
+        return value - reach, value + reach
+
+    (p,) = inverted_p(limits)
+    assert (p <= 0.05) == (away > 0)
+    assert p == pytest.approx(0.05, rel=1e-3)

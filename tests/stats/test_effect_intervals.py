@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.contingency.effect_intervals import (
+    blended,
     delta_interval,
     noncentral_interval,
     phi_squared,
@@ -237,3 +238,34 @@ def test_undefined_v_has_no_interval(table):
         *noncentral_interval(tables),
     )
     assert np.isnan(ends).all()
+
+
+def test_nothing_is_known_of_a_table_of_one_row():
+    batch = TableBatch.from_dense(np.array([[[1, 0], [0, 0]], [[1, 0], [0, 1]]]))
+    known = phi_squared(batch, association(batch))
+    assert all(np.isnan(array[0]) for array in vars(known).values())
+    assert known.size[1] == 2
+
+
+@pytest.mark.parametrize("plain", [0.01, 0.06, 0.3])
+@pytest.mark.parametrize("n", [2.0, 3.0, 40.0])
+def test_the_variance_grows_with_what_is_more_than_half_a_deviation_of_noise(plain, n):
+    freedom, noise, variance, bias = 2.0, 0.003, 0.02, 0.01
+    floor = freedom / (n - 1)
+    found = blended(*(np.array([x]) for x in (plain, floor, noise, variance, bias, n)))
+    chance = min(1, floor / plain)
+    mixed = chance * 4 / n + (1 - chance) * (variance - noise) / max(plain, floor)
+    deviation = stats.chi2(freedom).std() / n
+    most = (variance - (1 + chance) * noise) / max(plain - floor, deviation / 2)
+    assert found.slope[0] == pytest.approx(max(mixed, most))
+    assert (found.centre[0], found.floor[0]) == pytest.approx((plain - bias, floor))
+
+
+def test_draws_around_a_table_without_an_effect_spread_by_noise_alone():
+    batch = one_table([[20, 20, 21], [20, 21, 20]])
+    found = association(batch)
+    known, noise = phi_squared(batch, found), np.array([[-1.0], [0.5], [2.0]])
+    assert known.centre[0] < 0
+    squared = found.chi2 / found.n + noise[:, 0] * np.sqrt(known.noise)
+    drawn = score_draws(found, known, noise)
+    assert drawn[:, 0] == pytest.approx(np.sqrt(np.clip(squared, 0, 1)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,7 +14,7 @@ from evenhand.stats.contingency.resampling import split_hypergeometric
 from evenhand.stats.exchange.rows import UnitRows, expected_variance, likeness
 from evenhand.stats.exchange.unit_rates import _Column
 from evenhand.stats.paired.differences import Deviations, paired_difference
-from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary
+from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from tests.helpers import wilson
 
 MEAN = Summary("weights", (0,), (1.0,))
@@ -201,3 +204,54 @@ def test_very_large_groups_are_split_with_the_moments_of_the_hypergeometric():
         assert drawn.std(ddof=1) == pytest.approx(law.std(), rel=0.06)
     most = split_hypergeometric(np.random.default_rng(0), np.array([2.0]), np.array([[1.0], [2e9]]), 500)
     assert set(most[:, 0, 0]) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("numbers", [[1, 2, 4], [1, 1, 1], [3, 3, 1, 2]])
+@pytest.mark.parametrize("tail", [Fraction(1, 16), Fraction(3, 16), Fraction(1, 40)])
+def test_the_band_of_signs_ends_where_mid_p_is_at_least_the_tail(numbers, tail):
+    sums = [sum(map(np.multiply, signs, numbers)) for signs in product((-1, 1), repeat=len(numbers))]
+
+    def mid(at, side):
+        return Fraction(sum(2 * int(side * s > side * at) + int(s == at) for s in sums), 2 * len(sums))
+
+    low = min(s for s in sums if mid(s, -1) >= tail)
+    high = max(s for s in sums if mid(s, 1) >= tail)
+    d = np.array(numbers) * float(len(numbers))  # the mean of which is the sum of the numbers
+    none, rng = np.zeros(d.size, dtype=bool), np.random.default_rng(0)
+    found = paired_difference(d, none, (1.0, 0.0), None, rng).band(float(1 - 2 * tail))
+    assert found == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize(("n", "signs"), [(13, 2**13), (14, 9999), (20_000, 9999), (20_001, 0)])
+def test_signs_are_enumerated_or_drawn_or_normal_by_how_many_there_are(n, signs, monkeypatch):
+    monkeypatch.setattr("evenhand.stats.paired.differences.FLIPS", 9999 if n < 99 else 5)
+    d = np.append(np.ones(n), 0.0)
+    found = paired_difference(d, np.zeros(n + 1, dtype=bool), (1.0, 0.0), None, np.random.default_rng(0))
+    assert found.sums.size == (min(signs, 5) if n > 99 else signs)
+    assert (found.replicates is not None) == (signs == 9999)
+
+
+def test_one_large_unit_among_small_ones_leaves_one_degree_of_freedom():
+    size = np.array([30.0, 1, 1])
+    first, second = size * np.array([2.0, 2.5, 1.5]), size * np.array([1.0, 1.7, 1.2])
+    value, moved = (first - second).sum() / 32, 0.0
+    for unit in range(3):
+        away = (first - second)[unit] - value * size[unit]
+        moved += 2 / 3 * (away / 32 / (1 - size[unit] / 32)) ** 2
+    reach = stats.t.ppf(0.975, 1) * np.sqrt(moved)
+    found = paired(first, second, size).limits(0, np.random.default_rng(0))(0.95)
+    assert found == pytest.approx((value - reach, value + reach))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "strata"),
+    [
+        ("10 10 01 01", [1, 1, 0, 0]),  # as many kinds as columns
+        ("10 10 01 01 11 11", [0] * 6),
+        ("10 10 10 01", [0] * 4),
+        ("11 11", [0, 0]),
+    ],
+)
+def test_units_of_the_same_columns_are_a_stratum_where_each_has_two(kinds, strata):
+    size = np.array([[float(one) for one in kind] for kind in kinds.split()])
+    assert strata_of(3 * size).tolist() == strata

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from evenhand.stats.contingency.effect_intervals import minimum_detectable_v
 from evenhand.stats.contingency.tables import TableBatch, association
@@ -36,3 +36,11 @@ def test_more_rows_detect_less():
 @pytest.mark.parametrize("table", [[[5], [4]], [[5, 4]], [[1, 0], [0, 1]]])
 def test_nothing_can_be_detected_in_one_row_one_column_or_two_counts(table):
     assert np.isnan(minimum_detectable_v(association(one_table(table)))).all()
+
+
+@pytest.mark.parametrize(("table", "n"), [([[2, 2], [2, 1]], 7), ([[2, 2], [2, 2]], 8)])
+def test_what_only_more_than_a_perfect_association_would_show_is_not_detectable(table, n):
+    shift = optimize.brentq(lambda shift: stats.ncx2.sf(stats.chi2.isf(0.05, 1), 1, shift) - 0.8, 1, 20)
+    assert 7 < shift < 8
+    found = minimum_detectable_v(association(one_table(table)))[0]
+    assert found == pytest.approx(np.sqrt(shift / n) if n > shift else np.nan, nan_ok=True)

@@ -83,3 +83,10 @@ def test_units_count_in_each_group_they_lie_in():
 
 def test_what_has_no_error_is_exceeded_by_draws_without_one():
     assert exceeded(np.inf, np.array([1.0, np.inf])) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("observed", [0.0, 0.5, -0.5, 100.0, np.inf])
+def test_draws_that_are_equal_but_for_rounding_count_and_others_do_not(observed):
+    slack = 1e-9 * max(1, abs(observed)) if np.isfinite(observed) else 0.0
+    draws = observed - np.array([0.9, 1.1, -5.0, 100.0]) * slack if slack else np.array([np.inf, 1, 2, 3e300])
+    assert exceeded(observed, draws) == (3 / 5 if slack else 2 / 5)

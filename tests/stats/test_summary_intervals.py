@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from evenhand.stats.contingency.effect_intervals import phi_squared
 from evenhand.stats.contingency.null_tables import gamma_null, permutation_moments
 from evenhand.stats.contingency.summary_intervals import (
     SUMMARIES,
     Squares,
+    _smoothed,
     class_ends,
     combined_p,
     lower_limits,
@@ -132,3 +133,60 @@ def test_the_median_shows_an_effect_where_half_of_the_classes_do():
     assert combined_p(np.array([0.2])) == pytest.approx(0.2)
     one_sided = [combined_p(np.r_[np.zeros(4), p]) for p in np.random.default_rng(0).random((400, 5))]
     assert np.mean(np.array(one_sided) <= 0.05) <= 0.07
+
+
+@pytest.mark.parametrize("classes", range(1, 8))
+def test_the_p_of_a_median_is_fishers_of_the_larger_half(classes):
+    p = np.random.default_rng(classes).random(classes)
+    largest = sorted(p)[classes // 2 :]  # of an odd number the middle one is among them
+    assert combined_p(p) == pytest.approx(stats.combine_pvalues(largest).pvalue)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4, 7, 8, 13])
+def test_effects_are_smoothed_over_half_of_the_classes_on_both_sides_alike(classes):
+    values = np.random.default_rng(classes).random(classes)
+    ranked, side = np.sort(values), classes // 4
+    padded = [ranked[0]] * side + ranked.tolist() + [ranked[-1]] * side
+    means = [np.mean(padded[i : i + 2 * side + 1]) for i in range(classes)]
+    expected = [means[ranked.tolist().index(value)] for value in values]
+    np.testing.assert_allclose(_smoothed(values), expected)
+
+
+def ends_of(centre, noise, slope, floor, plain, top, p, level):
+    """Both limits of one class, by scipy's gamma law and root finding; see ``class_ends``."""
+    error, most_t = 1 - level, min(plain, top)
+
+    def tail(t):
+        noisy = floor + (plain - centre - floor) * min(max(t / centre, 0), 1) if centre > 0 else floor
+        return stats.gamma(
+            (t + noisy) ** 2 / (noise + slope * t), scale=(noise + slope * t) / (t + noisy)
+        ).sf(plain)
+
+    scale = np.clip(p / tail(0), 1 / 5, 5)
+
+    def below(share):
+        if scale * tail(0) > share:
+            return 0.0
+        if scale * tail(most_t) < share:
+            return np.sqrt(most_t)
+        return np.sqrt(optimize.brentq(lambda t: scale * tail(t) - share, 0, most_t))
+
+    low = below(error / 2) or below(error)
+    z2, middle = stats.norm.isf(error / 2) ** 2, max(centre, -max(stats.norm.ppf(level), 0) * np.sqrt(noise))
+    score = np.sort(np.roots([1, -(2 * middle + z2 * slope), middle**2 - z2 * noise]).real)
+    least, most = np.sqrt(np.clip(score, 0, top))
+    corrected = np.sqrt(np.clip(centre, 0, top))
+    low = 0.0 if p > error else min(low, max(least, 0.1 * low))
+    return min(low, corrected), max(most, corrected)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.75])
+def test_limits_of_a_class_are_roots_of_its_tail_and_of_its_score(level):
+    found, p = facts(two_by_two(np.random.default_rng(4), np.linspace(0, 0.5, 30), n=40))
+    p[p.argmin()] = 1e-12  # further from the gamma's than is believed
+    at = np.flatnonzero((found.centre > 0) & (p < 1 - level))[-1]
+    p[at] = 1 - level
+    low, high = class_ends(found, p, level)
+    expected = [ends_of(*(array[k] for array in vars(found).values()), p[k], level) for k in range(30)]
+    np.testing.assert_allclose(np.transpose([low, high]), expected, rtol=1e-4, atol=1e-5)
+    assert low[at] > 0

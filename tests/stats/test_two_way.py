@@ -200,3 +200,10 @@ def test_the_error_of_d_is_that_of_leaving_each_target_out_where_words_are_fixed
     assert found.value == pytest.approx(h(x, y))
     a, b = x.var(ddof=1) / 7, y.var(ddof=1) / 5
     assert found.freedom == pytest.approx((a + b) ** 2 / (a**2 / 6 + b**2 / 4))
+
+
+def test_three_items_have_one_degree_of_freedom_and_none_is_no_bound():
+    assert cohens_d([1.0, 2.0], [4.0]) == pytest.approx((1.5 - 4) / np.sqrt(0.5))
+    assert np.isnan(cohens_d([1.0], [4.0]))
+    assert np.isnan(effect_bound(1, 1, 2))
+    assert effect_bound(2, 1, 2) == pytest.approx(3 / np.sqrt(2) * np.sqrt(1 / 3))

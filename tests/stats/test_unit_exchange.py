@@ -1,8 +1,15 @@
 """Units exchanged between groups: levels in small and unequal designs, and what strata explain."""
 
 import numpy as np
+import pytest
 
-from evenhand.stats.exchange.rows import UnitRows, exchange
+from evenhand.stats.exchange.rows import (
+    ComparedRates,
+    ExchangedRates,
+    UnitRows,
+    contrast_variance,
+    exchange,
+)
 
 CROSSED = np.repeat(np.arange(11), [38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32])
 """Households by income and region, about as the paper has them; the smallest group has two."""
@@ -66,3 +73,86 @@ def test_what_strata_explain_is_no_difference():
     rows = UnitRows(hit, group, 2)
     assert exchange(rows, rng, 999).p_largest() == 0.001
     assert exchange(rows.within(stratum), rng, 999).p_largest() > 0.05
+
+
+def loop_variance(value, group, unit, g):
+    """The variance of a group's rate: that of its units, blended with four units of the expected one."""
+    p = value.mean()
+    own = {u: value[unit == u] - p for u in set(unit.tolist())}
+    pairs = sum(away.size * (away.size - 1) for away in own.values())
+    together = sum(a * b for d in own.values() for i, a in enumerate(d) for j, b in enumerate(d) if i != j)
+    alike = min(max(together / pairs / (p * (1 - p)), 0), 1)
+    parts = [value[(unit == u) & (group == g)] for u in own]
+    parts = [part for part in parts if part.size]
+    n, size = len(parts), sum(part.size for part in parts)
+    rate = sum(part.sum() for part in parts) / size
+    shown = sum((part.sum() - rate * part.size) ** 2 for part in parts) / size**2 * n / max(n - 1, 1)
+    expected = sum(part.size**2 * p * (1 - p) * (alike + (1 - alike) / part.size) for part in parts) / size**2
+    return (n * shown + 4 * expected) / (n + 4) if n > 1 else expected
+
+
+@pytest.mark.parametrize("mixed", [0, 5, 9])
+def test_variances_are_those_of_a_loop_over_units(mixed):
+    """Of nine units so many lie in two of three groups; what they add to both is the covariance."""
+    rng = np.random.default_rng(mixed)
+    unit = np.repeat(np.arange(9), [2, 7, 3, 9, 5, 4, 6, 8, 3])
+    group = (unit + np.where(unit < mixed, np.arange(unit.size) % 2, 0)) % 3
+    value = (rng.random(unit.size) < rng.beta(1, 1, 9)[unit]).astype(float)
+    found = exchange(UnitRows(value, group, 3, unit), rng, 9).observed
+    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
+    assert (found.covariance is None) == (mixed == 0)
+    size, rate = np.bincount(group), np.bincount(group, value) / np.bincount(group)
+    for g, h in [(g, h) for g in range(3) for h in range(3) if mixed and g != h]:
+        both = sum(
+            np.prod([(value[(unit == u) & (group == k)] - rate[k]).sum() / size[k] for k in (g, h)])
+            for u in range(mixed)
+        )
+        units = len(set(unit[group == g].tolist()))
+        assert found.covariance[0, g, h] == pytest.approx(both * units / (units + 4))
+
+
+def test_a_group_of_one_unit_has_the_variance_that_is_expected():
+    unit = np.repeat(np.arange(5), [4, 3, 6, 5, 2])
+    group = np.array([0, 1, 1, 2, 2])[unit]
+    value = np.array([1, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0], dtype=float)
+    found = exchange(UnitRows(value, group, 3, unit), np.random.default_rng(0), 9).observed
+    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
+
+
+def test_a_tenth_of_the_variance_of_a_contrast_always_stays():
+    variance, contrast = np.array([[0.04, 0.09]]), np.array([[1.0, -1.0], [0.5, -0.5]])
+    for shared in (0.03, 0.0575, 0.0589, 0.07):
+        covariance = np.array([[[0, shared], [shared, 0]]])
+        expected = [max(w * w * (0.13 - 2 * shared), w * w * 0.013) for w in (1, 0.5)]
+        assert contrast_variance(variance, covariance, contrast)[0] == pytest.approx(expected)
+
+
+def test_draws_of_other_spread_are_put_on_the_scale_of_the_groups():
+    rng = np.random.default_rng(0)
+    observed = ComparedRates(np.array([[0.9, 0.4, 0.7]]), np.array([[0.02, 0.05, 0.01]]), None)
+    drawn = ComparedRates(rng.beta(4, 2, (50, 3)), rng.uniform(0, 0.03, (50, 3)), None)
+    drawn.variance[7, 1] = 0.0
+    share = np.array([0.5, 0.2, 0.3])
+    found, middle = ExchangedRates(observed, drawn, share, rescaled=True), 0.5 * 0.9 + 0.2 * 0.4 + 0.3 * 0.7
+    expected = np.full((50, 3), middle)
+    for r, g in [(r, g) for r in range(50) for g in range(3) if drawn.variance[r, g] > 0]:
+        scale = np.sqrt(observed.variance[0, g] / drawn.variance[r, g])
+        expected[r, g] += (drawn.rates[r, g] - middle) * scale
+    assert expected.min() < 0
+    assert expected.max() > 1
+    np.testing.assert_allclose(found.rates, np.clip(expected, 0, 1))
+    assert ExchangedRates(observed, drawn, share, rescaled=False).rates is drawn.rates
+
+
+def test_the_quantile_of_the_largest_difference_is_one_of_the_draws_and_not_below():
+    rng = np.random.default_rng(1)
+    drawn = ComparedRates(rng.random((40, 3)), rng.uniform(0.01, 0.03, (40, 3)), None)
+    largest = sorted(
+        max(
+            abs(rates[g] - rates[h]) / np.sqrt(variance[g] + variance[h]) for g, h in ((0, 1), (0, 2), (1, 2))
+        )
+        for rates, variance in zip(drawn.rates, drawn.variance, strict=True)
+    )
+    found = ExchangedRates(drawn, drawn, np.full(3, 1 / 3), rescaled=False)
+    assert found.quantile_largest(0.95) == pytest.approx(largest[38])  # 37.05 of 39
+    assert found.quantile_largest(0.5) == pytest.approx(largest[20])
