@@ -26,21 +26,31 @@ SHARED = {
         "report/test_report_reading",
         "report/test_report_summary",
     ),
+    "kinds": (
+        "report/test_export_kinds",
+        "report/test_export_suppressed",
+        "report/test_report_attacked",
+    ),
     "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
 }
-"""Files of tests that use one demo, one Chromium, one session of Spark."""
+"""Files of tests that use one demo, one Chromium, one run of each kind, one session of Spark."""
 
 LONGEST = (
     "demo", "browser", "properties/test_battery", "runner/test_engine_crash", "runner/test_engine_ray",
-    "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "report/test_export_kinds",
+    "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "kinds",
     "benchmarks/test_visogender", "benchmarks/test_skewsize_artifacts", "models/test_chat_models",
-    "report/test_report_attacked", "properties/test_chance", "runner/test_engine_processes", "spark",
+    "properties/test_chance", "runner/test_engine_processes", "spark",
 )  # fmt: skip
 """Groups that begin first, so that no long one comes last."""
 
 _GROUP_OF_FILE = {file: name for name, files in SHARED.items() for file in files}
 _PLACE = {name: place for place, name in enumerate(LONGEST)}
-_NEEDS = {"demo_folder": ("demo",), "browser": ("browser", "demo"), "spark": ("spark",)}
+_NEEDS = {
+    "demo_folder": ("demo",),
+    "browser": ("browser", "demo"),
+    "run_of_kind": ("kinds",),
+    "spark": ("spark",),
+}
 
 
 def group_of(nodeid: str) -> str:

@@ -26,7 +26,9 @@ class ByBrightness:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    """Images and a model; answers are kept in a place of their own: no other test has asked before."""
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
     rng = np.random.default_rng(0)
     rows = []
     for index in range(60):

@@ -29,8 +29,8 @@ def kind(request):
 
 
 @pytest.fixture(scope="module")
-def run(kind, tmp_path_factory):
-    return KINDS[kind](tmp_path_factory.mktemp("kind"))
+def run(kind, run_of_kind):
+    return run_of_kind(kind)
 
 
 def checked_json(made, run):

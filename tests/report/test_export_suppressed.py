@@ -18,7 +18,6 @@ from evenhand.report.suppression.suppress import suppressed
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.export import export
 from evenhand.workflows.outputs.result import Run
-from tests.report.export_runs import KINDS
 from tests.report.export_samples import exported, problems_of_every_eval_ever, problems_of_sarif
 from tests.report.report_samples import content, plain
 
@@ -32,8 +31,8 @@ def kind(request):
 
 
 @pytest.fixture(scope="module")
-def run(kind, tmp_path_factory):
-    return Run.read(KINDS[kind](tmp_path_factory.mktemp("hidden")))
+def run(kind, run_of_kind):
+    return Run.read(run_of_kind(kind))
 
 
 def gone(run, shown):

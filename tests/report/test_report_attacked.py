@@ -100,11 +100,9 @@ def test_a_cell_that_joins_two_rings_of_hidden_cells_is_found():
 
 
 @pytest.fixture(scope="module", params=sorted(export_runs.KINDS))
-def kind(request, tmp_path_factory):
+def kind(request, run_of_kind):
     """A small real run of every kind."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
-        return Run.read(export_runs.KINDS[request.param](tmp_path_factory.mktemp("run")))
+    return Run.read(run_of_kind(request.param))
 
 
 @pytest.mark.parametrize("fewest", [10, 40])

@@ -1,0 +1,21 @@
+"""A run of every kind, made once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def run_of_kind(tmp_path_factory):
+    """From a name of ``export_runs.KINDS`` to the folder of its run; tests change nothing there."""
+    from tests.report.export_runs import KINDS
+
+    @cache
+    def made(name):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
+            return KINDS[name](tmp_path_factory.mktemp("kind"))
+
+    return made
