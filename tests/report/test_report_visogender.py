@@ -189,7 +189,7 @@ def test_a_headline_of_retrieval_heeds_what_happens_within_occupations():
         "On average over occupations, neither masculine people nor feminine people come first more often "
         "than chance explains. Within occupations, one group or another comes first more than chance "
         "gives: NDKL "
-        "0.289 (p 0.001) and MinSkew@5 −0.500 (p 0.030)."
+        "0.289 (p <0.001) and MinSkew@5 −0.500 (p 0.030)."
     )
     none = said_of(even, ranked("ndkl", 0.24, 0.7, 0.234))
     assert none.endswith("explains. Nor does any group within them. That does not prove fairness.")
