@@ -20,7 +20,7 @@ RECIPES = {"A metric": 2, "A benchmark": 2, "A model family": 2, "An export": 2,
 """Each recipe with the number of files that it may touch."""
 
 PLACE = re.compile(
-    r"^(?:New file `(?P<new>[^`]+)`|At the end of `(?P<end>[^`]+)`"
+    r"^(?:New file `(?P<new>[^`]+)`|At the end of `(?P<end>[^`]+)`, after two empty lines"
     r"|In `(?P<inside>[^`]+)`, after `(?P<after>[^`]+)`):$"
 )
 HOUSE = (
@@ -108,7 +108,7 @@ def type_in(folder: Path, block: Block) -> None:
         assert len(at) == 1, f"{len(at)} lines of {block.file} begin with {block.after!r}"
         lines.insert(at[0] + 1, block.text)
     else:
-        lines.append(block.text)
+        lines.append("\n\n" + block.text)
     path.write_text("".join(lines), encoding="utf-8")
 
 
