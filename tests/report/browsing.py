@@ -12,7 +12,8 @@ from evenhand.report.page.html import render_html
 from tests.report import report_samples as samples
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-playwright.expect.set_options(timeout=60_000)  # what is expected comes, however busy the machine is
+PATIENCE = 300_000  # milliseconds: what is expected comes, however busy the machine is
+playwright.expect.set_options(timeout=PATIENCE)
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path")
 FLAGS = [
@@ -51,8 +52,20 @@ def browser():
         driver = stack.enter_context(playwright.sync_playwright())
         launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         stack.callback(launched.close)
+        launched.new_page = patient(launched.new_page)
         _open.update(stack=stack, browser=launched)
     return _open["browser"]
+
+
+def patient(new_page):
+    """Pages that wait as long as expectations do."""
+
+    def made(**options):
+        page = new_page(**options)
+        page.set_default_timeout(PATIENCE)
+        return page
+
+    return made
 
 
 def close_browser():
