@@ -35,8 +35,8 @@ HOUSE = (
 
 CHOSEN = (
     "architecture or test_declared_metrics or test_docs_links or test_metric_table or misclassification_rate "
-    "or (test_export_kinds and jsonl and audit) or no_format_is_lost "
-    "or (test_export and (jsonl or mistakes)) or unknown_listing "
+    "or (test_export_kinds and jsonl and audit) or no_format_is_lost or (twice_the_same and jsonl) "
+    "or mistakes_are_one_line or unknown_listing "
     "or halves or no_benchmark_is_lost or of_the_specification or every_family or every_model_type"
 )
 
