@@ -16,7 +16,7 @@ from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, TableWarning
 from evenhand.core.metric import Metric
-from evenhand.core.nouns import WORDS, BenchmarkWords, Nouns
+from evenhand.core.nouns import WORDS, BenchmarkWords, Nouns, checked
 from evenhand.core.requests import Question
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.run_folder import RunFolder
@@ -207,11 +207,15 @@ def primaries_of(benchmark: object) -> Sequence[str] | None:
 
 
 def words_to_keep(benchmark: object) -> dict[str, Any]:
-    """What a benchmark says of itself, for the manifest of its runs; nothing where it says nothing."""
+    """What a benchmark says of itself, for the manifest of its runs; nothing where it says nothing.
+
+    Raises:
+        InputError: Nouns, limits or other words that no sentence can use.
+    """
     declared = {
         name: getattr(benchmark, name) for name in BenchmarkWords.model_fields if hasattr(benchmark, name)
     }
-    words = BenchmarkWords.model_validate(declared)
+    words = checked(declared, f"the benchmark {getattr(benchmark, 'name', '')!r} declares")
     said = words.model_dump(mode="json", exclude_defaults=True)
     return {WORDS: said} if said else {}
 

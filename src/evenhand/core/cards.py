@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from string import Formatter
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 Unit = Literal[
@@ -55,6 +56,20 @@ class Sentences(Model):
     topic: str = ""
     value: str = ""
     more: str = ""
+
+    @field_validator("row", "value")
+    @classmethod
+    def _can_be_filled(cls, text: str, info: ValidationInfo) -> str:
+        """Refuses where it is declared what no report could fill in."""
+        possible = {"first", "second"} if info.field_name == "value" else None
+        try:
+            names = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+        except ValueError:
+            names = {""}
+        if not all(map(str.isidentifier, names)) or (possible is not None and names - possible):
+            takes = "{first} and {second}" if possible else "names of the finding's parameters, as {k}"
+            raise ValueError(f"{text!r} cannot be filled in; braces take {takes}")
+        return text
 
     def row_of(self, params: Mapping[str, object]) -> str:
         """What a row of the terminal's table is called, with a finding's parameters filled in."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from evenhand.core.cards import Model
+from evenhand.core.errors import InputError
 
 Noun = tuple[str, str]
 """Singular and plural."""
@@ -69,5 +70,23 @@ class BenchmarkWords(Model):
 
 
 def words_of(manifest: Mapping[str, Any]) -> BenchmarkWords:
-    """The words that a run carries; the usual ones where it carries none."""
-    return BenchmarkWords.model_validate(manifest.get(WORDS) or {})
+    """The words that a run carries; the usual ones where it carries none.
+
+    Raises:
+        InputError: They are not what a benchmark can declare.
+    """
+    return checked(manifest.get(WORDS) or {}, "manifest.json has")
+
+
+def checked(words: object, whose: str) -> BenchmarkWords:
+    """Words as somebody declared them.
+
+    Raises:
+        InputError: They cannot be used; it names the first that cannot, after ``whose``.
+    """
+    try:
+        return BenchmarkWords.model_validate(words)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "words"
+        raise InputError(f"{whose} {where} = {first['input']!r}: {first['msg']}") from None

@@ -126,7 +126,7 @@ def run(
     """
     check_out(out)
     declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
-    values = parse_parameters(declared, parameters or {})
+    words, values = words_to_keep(declared), parse_parameters(declared, parameters or {})
     how = options or AskOptions()
     applied = None if mitigation is None else Applied.read(mitigation)
     source = _source(model, how)
@@ -135,7 +135,7 @@ def run(
     further = HelperModels(how, progress or (lambda *_: None))
     with exits_are_errors(f"the benchmark {declared.name!r}"), telling_what_to_add(source):
         plan = declared.plan(setting)
-    work = _BenchmarkRun(declared, setting, plan, source, applied, dict(tags or {}), further)
+    work = _BenchmarkRun(declared, words, setting, plan, source, applied, dict(tags or {}), further)
     if applied is not None:
         applied.check(work.plan, declared.name)
     with _building(out) as (folder, keeper):
@@ -169,6 +169,7 @@ class _BenchmarkRun:
     """A benchmark's questions to a model, and what their answers are measured with."""
 
     benchmark: Benchmark[Any]
+    words: Mapping[str, Any]
     setting: Setting
     plan: Plan[Any]
     source: ModelSource
@@ -231,7 +232,7 @@ class _BenchmarkRun:
         manifest = make_manifest(measured.counts, settings)
         more = {"notes": dict(plan.notes), "further": self.further.asked}
         asking = answers.account | {name: value for name, value in more.items() if value}
-        manifest |= {"card": self.benchmark.card(), "asking": asking, **words_to_keep(self.benchmark)}
+        manifest |= {"card": self.benchmark.card(), "asking": asking, **self.words}
         warnings = [*answers.warnings, *measured.warnings]
         manifest |= {"warnings": [warning.message for warning in warnings]} if warnings else {}
         dropped = _dropped(plan, answers.unanswered, measured.dropped)

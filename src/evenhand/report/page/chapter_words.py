@@ -17,7 +17,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     )
     if not known and not declared.speaks_of_all(chapter):
         known = sentences.verdict(chapter, alpha)
-    return " ".join(filter(None, [known, declared.verdict(chapter, alpha)])) or declared.UNTESTED
+    words = " ".join(filter(None, [known, declared.verdict(chapter, alpha)]))
+    return words or declared.without_tests(chapter)
 
 
 def found(chapter: Chapter, alpha: float) -> list[str]:

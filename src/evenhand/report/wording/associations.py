@@ -9,7 +9,7 @@ from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, plural, shorten, span
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import interval_in_words
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, interval_in_words
 
 _FAMILY, _REDUCTIONS = "associations", "reductions"
 _NAMED = 6
@@ -26,7 +26,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
         return _other_half(chapter)
     known = [pair for pair in pairs if pair.value is not None]
     if not known:
-        return "Could not be estimated. Not estimable is not the same as fair."
+        return NOT_ESTIMABLE
     hits = [pair for pair in known if is_beyond(pair, alpha)]
     if not any(p_shown(pair) is not None for pair in known):
         return f"Associations of {plural(len(known), 'pair')} of groups, without tests."

@@ -8,9 +8,15 @@ from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.formatting import key_text, listing, number, span
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
-from evenhand.report.wording.phrases import against_null, interval_in_words, is_tested
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
 
 UNTESTED = "The findings are listed below, without tests."
+
+
+def without_tests(chapter: Chapter) -> str:
+    """What is said where nothing was tested: values without tests, or none that could be estimated."""
+    known = any(finding.value is not None for finding in chapter.findings)
+    return UNTESTED if known else NOT_ESTIMABLE
 
 
 def speaks_of_all(chapter: Chapter) -> bool:

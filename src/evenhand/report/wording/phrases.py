@@ -6,6 +6,8 @@ from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown
 from evenhand.core.text.formatting import number, percent, span
 
+NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
+
 
 def is_tested(finding: Finding) -> bool:
     """Whether its p decides on a verdict."""

@@ -9,7 +9,7 @@ from evenhand.core.significance import ALPHA, is_beyond, p_shown
 from evenhand.core.text.formatting import count, key_text, listing, number, p_value, plural
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words
-from evenhand.report.wording.phrases import against_null, interval_in_words, is_tested
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
 
 if TYPE_CHECKING:
     import polars
@@ -77,7 +77,7 @@ def _choice_verdict(chapter: Chapter, alpha: float) -> str:
     widest = [_widest(chapter, name) for name in _names(chapter, gaps=True)]
     widest = [gap for gap in widest if gap.value is not None]
     if not widest:
-        return "Could not be estimated. Not estimable is not the same as fair."
+        return NOT_ESTIMABLE
     sentences = [_leaning(gap) for gap in widest if is_beyond(gap, alpha)]
     apart, tested = _apart(chapter, alpha), sum(is_tested(gap) for gap in _gaps(chapter))
     if not sentences:

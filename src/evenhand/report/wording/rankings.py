@@ -9,7 +9,7 @@ from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, p_shown, significance_of
 from evenhand.core.text.formatting import listing, number, p_value
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import against_null, interval_in_words, is_tested
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
 
 _FAMILY = "rankings"
 _SIDES = {"lower is fairer": "above", "higher is fairer": "below"}
@@ -32,16 +32,12 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     leads = [finding for finding in known if finding.card.sentences.more]
     uneven = [finding for finding in known if finding.card.direction in _SIDES]
     if not leads and not uneven:
-        return "Could not be estimated. Not estimable is not the same as fair."
+        return NOT_ESTIMABLE
     nouns = chapter.words.nouns
     sentences = _ahead([finding for finding in leads if is_beyond(finding, alpha)], nouns)
     neither = not sentences
     if neither and leads:
-        first, second = _members(leads[0], nouns)
-        sentences = [
-            f"On average over {nouns.query[1]}, neither {first} nor {second} come first more often than "
-            "chance explains."
-        ]
+        sentences = [_nobody_ahead(leads, nouns)]
     hits = [
         finding
         for finding in uneven
@@ -55,7 +51,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
             f"Within {nouns.query[1]}, one group or another comes first more than chance gives: "
             f"{listing(which)}."
         )
-    elif neither:
+    elif neither and any(map(is_tested, known)):
         also = "Nor does any group within them. " if any(map(_can_differ, uneven)) else ""
         sentences.append(f"{also}That does not prove fairness.")
     return " ".join(sentences)
@@ -88,16 +84,26 @@ def _members(finding: Finding, nouns: Nouns) -> tuple[str, str]:
 
 def _ahead(leads: Sequence[Finding], nouns: Nouns) -> list[str]:
     """A sentence for each group that comes first beyond chance, with the places."""
-    places: dict[tuple[str, str], list[str]] = {}
+    places: dict[tuple[str, str], dict[str, None]] = {}
     for lead in leads:
         centre = lead.null.mean if lead.null else 0.0
         ahead = _members(lead, nouns)[0 if (lead.value or 0.0) > centre else 1]
-        places.setdefault((ahead, lead.card.sentences.more), []).append(str(lead.params.get("k")))
+        places.setdefault((ahead, lead.card.sentences.more), {})[str(lead.params.get("k"))] = None
     return [
         f"On average over {nouns.query[1]}, {nouns.sample[1]} of {ahead} {more} than chance explains "
         f"(first {listing(first)} places)."
         for (ahead, more), first in places.items()
     ]
+
+
+def _nobody_ahead(leads: Sequence[Finding], nouns: Nouns) -> str:
+    """That none of the groups that were tested comes first beyond chance."""
+    groups = [who for lead in leads if is_tested(lead) for who in _members(lead, nouns)]
+    names = list(dict.fromkeys(groups))
+    if not names:
+        return "Who comes first was measured without a test."
+    nobody = f"neither {' nor '.join(names)} come" if len(names) == 2 else f"none of {listing(names)} comes"
+    return f"On average over {nouns.query[1]}, {nobody} first more often than chance explains."
 
 
 def _measure(finding: Finding) -> str:
