@@ -49,6 +49,7 @@ class Sentences(Model):
         topic: What it is about, at the start of a sentence: *Accuracy*.
         value: What its value is, up to *is*; ``{first}`` and ``{second}`` are the members of two groups.
         more: What a group that it favours does: *get the right pronoun more often*.
+        models: What the model that has more of it does, up to *than*: *is right more often*.
     """
 
     row: str = ""
@@ -56,6 +57,7 @@ class Sentences(Model):
     topic: str = ""
     value: str = ""
     more: str = ""
+    models: str = ""
 
     @field_validator("row", "value")
     @classmethod

@@ -15,16 +15,11 @@ from evenhand.cli.summaries.text import clean, span
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import p_value
+from evenhand.metrics.catalogue import card_of
+from evenhand.metrics.differences.ranking import RANKED
 from evenhand.workflows.outputs.result import Run
 
 _WIDTH = 160
-_MEASURES = {
-    "skewsize": "SkewSize",
-    "cramers_v_mean": "mean V",
-    "accuracy": "accuracy",
-    "worst_group_accuracy": "WG",
-    "accuracy_gap": "gap",
-}
 _MOST_PAIRS = 20
 _LONG = 76  # letters of a measure with its parameters
 _PAIR = ("model", "reference")
@@ -83,25 +78,29 @@ def _print_grouping(console: Console, run: Run, grouping: str) -> None:
 
 
 def _ranked(ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
-    """One row a model, by SkewSize as the papers rank, then by mean V."""
+    """One row a model, by the first measure that ranks, then by the second."""
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="right")
     table.add_column("model", overflow="fold")
-    for title in _MEASURES.values():
-        table.add_column(title, justify="right", no_wrap=True)
-    places = {
-        metric: dict(ranking.filter(pl.col("metric") == metric).select("model", "rank").iter_rows())
-        for metric in ("skewsize", "cramers_v_mean")
-    }
-    last = ranking.height
+    for metric in RANKED:
+        table.add_column(_title(metric), justify="right", no_wrap=True)
+    ranks = [
+        dict(ranking.filter(pl.col("metric") == metric).select("model", "rank").iter_rows())
+        for metric in RANKED[:2]
+    ]
 
-    def place(model: str) -> tuple[int, int]:
-        return (places["skewsize"].get(model) or last, places["cramers_v_mean"].get(model) or last)
+    def ranked(model: str) -> list[int]:
+        return [rank.get(model) or ranking.height for rank in ranks]
 
-    for model in sorted(ranking["model"].unique(maintain_order=True), key=place):
+    for model in sorted(ranking["model"].unique(maintain_order=True), key=ranked):
         own = {row["metric"]: row for row in ranking.filter(pl.col("model") == model).iter_rows(named=True)}
-        table.add_row(str(numbers[model]), clean(model, 200), *(_cell(own[metric]) for metric in _MEASURES))
+        table.add_row(str(numbers[model]), clean(model, 200), *(_cell(own[metric]) for metric in RANKED))
     return table
+
+
+def _title(metric: str) -> str:
+    card = card_of(metric)
+    return card.title if card else metric
 
 
 def _cell(row: dict[str, float | None]) -> str:
@@ -224,7 +223,7 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
     table.add_column("", justify="right")
     levels = mev["mev"].unique(maintain_order=True).to_list()
     table.add_column(f"rank by SkewSize at MEV {', '.join(f'{level:g}' for level in levels)}")
-    table.add_column("first in replicates: " + ", ".join(_MEASURES.values()))
+    table.add_column("first in replicates: " + ", ".join(map(_title, RANKED)))
     models = mev["model"].unique(maintain_order=True)
     among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
     for model in models:
@@ -233,7 +232,7 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
         table.add_row(
             str(numbers[model]),
             ", ".join(_rank(rank, of, len(models)) for rank, of in zip(ranks, among, strict=True)),
-            ", ".join(f"{100 * own[m]:.0f} %" if m in own else "–" for m in _MEASURES),
+            ", ".join(f"{100 * own[m]:.0f} %" if m in own else "–" for m in RANKED),
         )
     console.print(table)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.metrics.classification.accuracy_inference import (
@@ -26,6 +26,7 @@ from evenhand.stats.rates.differences import normal_quantile
 
 
 @classifier_metric(
+    sentences=Sentences(models="is right more often"),
     title="Accuracy", summary="share of rows whose prediction is the truth",
     formula="right rows / usable rows", range=(0, 1), direction="higher is better",
     source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10,
@@ -91,6 +92,7 @@ def mean_group_accuracy(
 
 
 @classifier_metric(
+    sentences=Sentences(models="is right more often in its worst group"),
     title="Worst-group accuracy", summary="the accuracy of the group the model serves worst",
     formula="min over groups z of P(right | z)", range=(0, 1), direction="higher is better",
     source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share", order=30,
@@ -148,6 +150,7 @@ def worst_class_group_accuracy(
 
 
 @classifier_metric(
+    sentences=Sentences(models="has the wider gap"),
     title="Accuracy gap", summary="accuracy minus the accuracy of the worst group",
     formula="P(right) - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share difference",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from evenhand.core.cards import Source
+from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
 from evenhand.metrics.classification.declared import classifier_metric
@@ -138,6 +138,7 @@ def cramers_v_pooled(
 
 
 @classifier_metric(
+    sentences=Sentences(models="errs more differently by group, on average over classes,"),
     title="Mean effect size", summary="the average of the classes’ Cramér’s V",
     formula="mean over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=90,
@@ -162,6 +163,7 @@ def cramers_v_mean(
 
 
 @classifier_metric(
+    sentences=Sentences(models="errs more differently by group, in the middle class,"),
     title="Median effect size", summary="the middle of the classes’ Cramér’s V",
     formula="median over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=100,
@@ -184,6 +186,7 @@ def cramers_v_median(
 
 
 @classifier_metric(
+    sentences=Sentences(models="errs more differently by group, in its worst class,"),
     title="Largest effect size", summary="the highest Cramér’s V of any class",
     formula="max over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=110,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import MINUS, listing, number, plural, quoted
@@ -13,17 +14,7 @@ from evenhand.report.comparison.answer_differences import called, none_of, sures
 
 SUFFIX = "_difference"
 _NOT_TOLD = "not told apart"
-# measure: (words for the model that has more, whether more is better)
-_MEASURES: Mapping[str, tuple[str, bool]] = {
-    "accuracy": ("is right more often", True),
-    "worst_group_accuracy": ("is right more often in its worst group", True),
-    "accuracy_gap": ("has the wider gap", False),
-    "cramers_v_mean": ("errs more differently by group, on average over classes,", False),
-    "cramers_v_median": ("errs more differently by group, in the middle class,", False),
-    "cramers_v_max": ("errs more differently by group, in its worst class,", False),
-}
-_SHARES = ("accuracy", "worst_group_accuracy", "accuracy_gap")
-_RIGHT = {"accuracy": "is right more often", "worst_group_accuracy": "in its worst group"}  # not fairness
+_SHARES = ("share", "share difference")
 _MOST_NAMED = 3
 
 
@@ -45,32 +36,38 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         pair = listing([quoted(findings[0].model), quoted(findings[0].reference)])
         none = none_of(findings) or f"No difference between {pair} is more than noise."
         return f"{none} That does not prove that they are alike."
-    named = [difference for difference in beyond if _measure(difference) in _MEASURES]
-    if not named:
+    judged = [difference for difference in beyond if _says_who_is_better(difference)]
+    if not judged:
         return surest(beyond, sum(finding.p_adjusted is not None for finding in findings))
-    sides = {_better(difference): "" for difference in named}
-    for model in sides:
-        titles = {
-            _measure(difference): (difference.card.of or difference.card).title
-            for difference in named
-            if _better(difference) == model
-        }
-        mine = list(titles)
-        fairer = [title.lower() for name, title in titles.items() if name not in _RIGHT]
-        ways = [_right(mine)] if set(mine) & set(_RIGHT) else []
-        ways += [f"is fairer by {listing(fairer)}"] if fairer else []
-        sides[model] = f"{quoted(model)} {listing(ways).rstrip(',')}"
-    fairness = any(_measure(difference) not in _RIGHT for difference in named)
+    by_model: dict[str, list[MetricCard]] = {}
+    for difference in judged:
+        by_model.setdefault(_better(difference), []).append(_measure(difference))
+    clauses = [f"{quoted(model)} {_does_better(measures)}" for model, measures in by_model.items()]
+    fairness = any(_is_of_fairness(_measure(difference)) for difference in judged)
     rest = "" if fairness else " No measure of fairness tells the two apart."
-    return f"{'; '.join(sides.values())}: more than noise.{rest}"
+    return f"{'; '.join(clauses)}: more than noise.{rest}"
 
 
-def _right(measures: Sequence[str]) -> str:
-    """Where a model is right more often: that its worst group gains does not make it fairer."""
-    everywhere, worst = _RIGHT
-    if everywhere not in measures:
-        return f"{_RIGHT[everywhere]} {_RIGHT[worst]}"
-    return f"{_RIGHT[everywhere]}, also {_RIGHT[worst]}," if worst in measures else _RIGHT[everywhere]
+def _says_who_is_better(difference: Finding) -> bool:
+    """Whether its measure has words for the model that has more of it."""
+    return bool(_measure(difference).sentences.models)
+
+
+def _is_of_fairness(measure: MetricCard) -> bool:
+    """A model that is right more often, if only in its worst group, is not fairer by that."""
+    return measure.direction != "higher is better"
+
+
+def _does_better(measures: Sequence[MetricCard]) -> str:
+    """What a model does better by some measures; what is said by two of them, once."""
+    ways = list[str]()
+    for words in sorted(measure.sentences.models for measure in measures if not _is_of_fairness(measure)):
+        if ways and words.startswith(ways[-1]):
+            ways[-1] += f", also{words.removeprefix(ways[-1])},"
+        else:
+            ways.append(words)
+    fairer = [measure.title.lower() for measure in measures if _is_of_fairness(measure)]
+    return listing([*ways, *([f"is fairer by {listing(fairer)}"] if fairer else [])]).rstrip(",")
 
 
 def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
@@ -88,7 +85,7 @@ def _sentence(finding: Finding, alpha: float) -> str:
     first, second = quoted(finding.model), quoted(finding.reference)
     if finding.value is None:
         return f"{title}: no difference could be estimated ({glossary.reason(finding.reason)})."
-    share = _measure(finding) in _SHARES
+    share = _measure(finding).unit in _SHARES
     write = points if share else number
     ends = ""
     if is_beyond(finding, alpha):
@@ -98,8 +95,8 @@ def _sentence(finding: Finding, alpha: float) -> str:
             low, high = finding.interval.low, finding.interval.high
             ends = _ends(*((low, high) if up else (-high, -low)), share)
         size = write(abs(_shown(finding))) + _noise(finding)
-        words = _MEASURES.get(_measure(finding))
-        which = f"{more} {words[0]} than {less}" if words else f"higher for {more} than for {less}"
+        words = _measure(finding).sentences.models
+        which = f"{more} {words} than {less}" if words else f"higher for {more} than for {less}"
         return f"{title}: {which}, by {size}{ends}, more than noise."
     if finding.interval:
         ends = _ends(finding.interval.low, finding.interval.high, share)
@@ -122,14 +119,15 @@ def _ends(low: float, high: float, share: bool) -> str:
     return f" ({points(low, '')} to {points(high, '')})" if share else f" ({number(low)} to {number(high)})"
 
 
-def _measure(finding: Finding) -> str:
-    return finding.name.removesuffix(SUFFIX)
+def _measure(finding: Finding) -> MetricCard:
+    """The metric that a difference compares."""
+    return finding.card.of or finding.card
 
 
 def _better(finding: Finding) -> str:
     """The model that does better by a difference's measure."""
-    first = _shown(finding) > 0
-    return str(finding.model if first == _MEASURES[_measure(finding)][1] else finding.reference)
+    first, high = _shown(finding) > 0, _measure(finding).direction.startswith("higher")
+    return str(finding.model if first == high else finding.reference)
 
 
 def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
@@ -142,15 +140,15 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
     lines = []
     for name in dict.fromkeys(finding.name for finding in findings):
         mine = [finding for finding in findings if finding.name == name and finding.p_adjusted is not None]
-        card = next(finding.card for finding in findings if finding.name == name)
-        title = (card.of or card).title
+        measure = next(_measure(finding) for finding in findings if finding.name == name)
+        title = measure.title
         beyond = [difference for difference in mine if is_beyond(difference, alpha)]
         if not beyond:
             if mine:
                 lines.append(f"{title}: no model is told apart from another.")
             continue
         counts = f"{len(beyond)} of {len(mine)} pairs differ by more than noise"
-        if name.removesuffix(SUFFIX) not in _MEASURES:
+        if not measure.sentences.models:
             lines.append(f"{title}: {counts}.")
             continue
         lines.append(f"{title}: {_best(mine, beyond)}; {counts}.")
