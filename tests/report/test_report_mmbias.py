@@ -71,7 +71,7 @@ def test_a_chapter_for_each_form_says_who_is_tied_to_what(run):
     visual = association_words.verdict(chapters[2], 0.05)
     assert visual.endswith("That does not prove fairness.")
     lines = [
-        rows.row(one, 0.05, with_level=False, shown=facets.varying(textual.findings))
+        rows.row(one, 0.05, with_level=False, param_names=facets.varying(textual.findings))
         for one in textual.findings
     ]
     assert [line.params for line in lines[:2]] == ["muslim – christian", "arab – american"]

@@ -69,7 +69,7 @@ def test_lines_say_only_what_differs(resolution):
     chapter = in_chapters(resolution.findings.findings)[0]
     names = facets.varying(chapter.findings)
     assert names == ("setting",)
-    lines = [rows.row(finding, 0.05, with_level=False, shown=names) for finding in chapter.findings]
+    lines = [rows.row(finding, 0.05, with_level=False, param_names=names) for finding in chapter.findings]
     assert [line.params for line in lines[:5]] == [
         "all images",
         "one person",

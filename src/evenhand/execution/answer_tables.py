@@ -84,8 +84,8 @@ class TableSource:
             return True
         for lazy in self._tables[kind]:
             with sources.reading(self.uri):
-                said = _complete(lazy, kind).select("modality")
-                if said.filter(pl.col("modality").fill_null(modality) == modality).head(1).collect().height:
+                rows = _complete(lazy, kind).select("modality")
+                if rows.filter(pl.col("modality").fill_null(modality) == modality).head(1).collect().height:
                     return True
         return False
 
@@ -112,12 +112,12 @@ class TableSource:
             {"sample": list(question.samples), "truth": truth},
             schema={"sample": pl.String, "truth": pl.String},
         )
-        wanted = requests.unique("sample", keep="first", maintain_order=True)
+        unique_requests = requests.unique("sample", keep="first", maintain_order=True)
         lazy = pl.concat([_complete(table, kind) for table in self._tables[kind]])
         if kind == "embeddings":
             modality = MODALITIES[question.capability]
             lazy = lazy.filter(pl.col("modality").fill_null(modality) == modality)
-        there = lazy.join(wanted.lazy(), on="sample", how="semi").collect()
+        there = lazy.join(unique_requests.lazy(), on="sample", how="semi").collect()
         if kind == "answers":
             there = _to_its_prompt(there, question)
         self._refuse_repeated(there, kind, question.name)
@@ -126,13 +126,13 @@ class TableSource:
             there = there.filter(pl.col("rank").is_null() | (order <= question.top))
         mark = next(mark for mark, table_kind in _MARKS.items() if table_kind == kind)
         usable = _usable(kind)
-        answered = wanted.join(there.filter(usable), on="sample", how="inner", maintain_order="left")
+        answered = unique_requests.join(there.filter(usable), on="sample", how="inner", maintain_order="left")
         if kind == "embeddings":
             _check_lengths(answered, question.name)
         unfit = there.filter(pl.col(mark).is_not_null() & ~usable)["sample"].unique().implode()
         example = lazy.select("sample").head(1).collect() if there.is_empty() else there
-        shown = one_line(example["sample"][0])[:80] if len(example) else ""
-        detail = f"the table has {shown!r}" if there.is_empty() and shown else ""
+        example_id = one_line(example["sample"][0])[:80] if len(example) else ""
+        detail = f"the table has {example_id!r}" if there.is_empty() and example_id else ""
         reason = (
             pl.when(pl.col("sample").is_in(unfit))
             .then(pl.lit(NOT_FINITE))
@@ -166,10 +166,12 @@ def _to_its_prompt(there: pl.DataFrame, question: Question) -> pl.DataFrame:
     if question.texts is None or not there["sample"].is_duplicated().any():
         return there
     prompts = pl.DataFrame({"sample": list(question.samples), "question": list(question.texts)})
-    own = there.join(prompts, on=["sample", "question"], how="semi")
+    matching = there.join(prompts, on=["sample", "question"], how="semi")
     single = there.filter(~pl.col("sample").is_duplicated())
-    others = there.join(pl.concat([own.select("sample"), single.select("sample")]), on="sample", how="anti")
-    return pl.concat([single, own.join(single, on="sample", how="anti"), others])
+    others = there.join(
+        pl.concat([matching.select("sample"), single.select("sample")]), on="sample", how="anti"
+    )
+    return pl.concat([single, matching.join(single, on="sample", how="anti"), others])
 
 
 def _usable(kind: str) -> pl.Expr:
@@ -205,14 +207,14 @@ def _files_of(where: Path) -> list[Path]:
 def _complete(lazy: pl.LazyFrame, kind: str) -> pl.LazyFrame:
     """The columns of a kind, those that may be left out filled in."""
     present = lazy.collect_schema().names()
-    chosen = []
+    columns = []
     for name, dtype in _COLUMNS[kind].items():
         if name in present:
-            chosen.append(pl.col(name).cast(dtype))
+            columns.append(pl.col(name).cast(dtype))
         elif name in _DEFAULTS:
-            chosen.append(_DEFAULTS[name].alias(name))
+            columns.append(_DEFAULTS[name].alias(name))
         elif name == "question":
-            chosen.append(pl.lit("").alias(name))
+            columns.append(pl.lit("").alias(name))
         else:
             raise UnknownName("column", name, present)
-    return lazy.select(chosen)
+    return lazy.select(columns)

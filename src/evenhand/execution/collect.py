@@ -90,7 +90,7 @@ def ask_all(
         closing(LazyModel(through.source, store)) as model,
     ):
         engine = make_engine(model, options)
-        written, account = [], []
+        unanswered_rows, accounts = [], []
         for question in plan.questions:
             parts = EvidenceParts(evidence / question.name, question, partial(through.facts, model))
             asking = RequestBatch(
@@ -98,15 +98,15 @@ def ask_all(
                 store,
                 options.batch_size or BATCHES[question.capability],
                 through.sink(question, parts.write),
-                lambda done, total, name=question.name: progress(name, done, total),  # type: ignore[misc]
+                lambda n_done, total, name=question.name: progress(name, n_done, total),  # type: ignore[misc]
             )
             asking.run(engine)
             if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
                 parts.write(0, 0, [])
-            written += parts.unanswered
+            unanswered_rows += parts.unanswered
             warnings += tied_answers(question, parts.tied)
-            account.append(_account(question, asking, engine, len(parts.unanswered)))
-        unanswered = pl.DataFrame(written, schema=UNANSWERED)
+            accounts.append(_account(question, asking, engine, len(parts.unanswered)))
+        unanswered = pl.DataFrame(unanswered_rows, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
         facts = through.facts(model)
         usage = model.usage()
@@ -114,7 +114,7 @@ def ask_all(
     _write_about(plan, unanswered, evidence)
     how = {
         "model": through.source.uri,
-        "questions": account,
+        "questions": accounts,
         "engine": options.engine,
         "workers": options.n_workers(),
     }

@@ -158,17 +158,17 @@ def _predictions(question: Question, rows: list[int], answers: list[Any], facts:
 
 
 def _names(facts: Mapping[str, Any], question: Question) -> list[str]:
-    own, labels = facts.get(question.names), question.outputs
-    if own is None and labels is None:
+    model_names, labels = facts.get(question.names), question.outputs
+    if model_names is None and labels is None:
         raise UserError(
             f"the samples' truth are {question.names}, but the model does not say its {question.names}"
         )
-    if own is not None and labels is not None and len(own) != len(labels):
+    if model_names is not None and labels is not None and len(model_names) != len(labels):
         raise ParameterError(
-            f"the list of labels has {len(labels)} labels and the model {len(own)}; give a line for each, "
-            "in the order of its outputs"
+            f"the list of labels has {len(labels)} labels and the model {len(model_names)}; give a line "
+            "for each, in the order of its outputs"
         )
-    return list(labels if labels is not None else own or ())
+    return list(labels if labels is not None else model_names or ())
 
 
 def _embeddings(question: Question, rows: list[int], answers: list[Any], facts: Facts) -> pl.DataFrame:

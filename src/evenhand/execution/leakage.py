@@ -30,13 +30,13 @@ def refuse_training_images(source: ModelSource, questions: Sequence[Question]) -
     """
     if not hasattr(source, "training_hashes"):
         return
-    seen: set[str] = source.training_hashes()
-    if not seen:
+    training_hashes: set[str] = source.training_hashes()
+    if not training_hashes:
         return
     for question in questions:
         if question.images is None:
             continue
-        common = {digest: index for digest, index in hashes_of(question.images) if digest in seen}
+        common = {digest: index for digest, index in hashes_of(question.images) if digest in training_hashes}
         if common:
             first = question.samples[min(common.values())] if len(question) == len(question.images) else ""
             such = f", such as {one_line(first)!r}" if first else ""
@@ -60,8 +60,8 @@ def hashes_of(images: Any) -> Iterator[tuple[str, int]]:
             if isinstance(digest, str):
                 yield digest, index
     if isinstance(images, CroppedImages):
-        chosen, places = np.unique(images.chosen, return_index=True)
-        for digest, index in hashes_of(ChosenImages(images.source, chosen)):
+        rows, places = np.unique(images.chosen, return_index=True)
+        for digest, index in hashes_of(ChosenImages(images.source, rows)):
             yield digest, int(places[index])
 
 

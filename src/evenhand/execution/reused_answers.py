@@ -40,5 +40,5 @@ def _listed(days: Mapping[str, int]) -> str:
     """When they were given, the last days first."""
     last_first = sorted(days.items(), reverse=True)
     earlier = sum(count for _, count in last_first[_DAYS:])
-    named = [f"{count:,} of {day or 'an unknown day'}" for day, count in last_first[:_DAYS]]
-    return ", ".join([*named, *([f"{earlier:,} of earlier days"] if earlier else [])])
+    day_texts = [f"{count:,} of {day or 'an unknown day'}" for day, count in last_first[:_DAYS]]
+    return ", ".join([*day_texts, *([f"{earlier:,} of earlier days"] if earlier else [])])

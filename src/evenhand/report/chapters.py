@@ -78,20 +78,20 @@ class Chapter:
 
 def in_chapters(findings: Iterable[Finding], words: BenchmarkWords = _PLAIN) -> list[Chapter]:
     """One chapter per benchmark, model, grouping and facets, in the order of their first finding."""
-    own = list(findings)
-    apart = _models_apart(own)
+    all_findings = list(findings)
+    apart = _models_apart(all_findings)
     grouped: dict[tuple[str | None, str, tuple[str, ...], tuple[tuple[str, str], ...]], list[Finding]] = {}
-    for finding in own:
+    for finding in all_findings:
         model = (finding.model or "") if apart else ""
         key = (finding.benchmark, model, tuple(finding.by), facets_of(finding))
         grouped.setdefault(key, []).append(finding)
     several = len({benchmark for benchmark, *_ in grouped}) > 1
-    taken: set[str] = set()
+    anchors: set[str] = set()
     result = []
     for (benchmark, model, by, facets), members in grouped.items():
         before = [name for name in (benchmark if several else "", model) if name]
         title = ": ".join([*map(shorten, before), _title(by, facet_title(facets))])
-        anchor = _anchor([*before, *by, *(value for _, value in facets)], taken)
+        anchor = _anchor([*before, *by, *(value for _, value in facets)], anchors)
         result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place)), bool(facets), words))
     return result
 
@@ -153,10 +153,10 @@ def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[Left
     """Everything dropped, once per chapter, reason and count, the reason in words."""
     result = []
     for chapter in parts:
-        seen: dict[tuple[str, float], dict[str, str]] = {}
+        titles: dict[tuple[str, float], dict[str, str]] = {}
         for finding in chapter.findings:
             for dropped in finding.dropped:
-                seen.setdefault((dropped.reason, dropped.count), {})[finding.name] = finding.card.title
+                titles.setdefault((dropped.reason, dropped.count), {})[finding.name] = finding.card.title
         names = {finding.name for finding in chapter.findings}
         result += [
             LeftOutRows(
@@ -167,7 +167,7 @@ def left_out(parts: Iterable[Chapter], manifest: Mapping[str, Any]) -> list[Left
                 tuple(metrics.values()),
                 set(metrics) == names,
             )
-            for (reason, count), metrics in seen.items()
+            for (reason, count), metrics in titles.items()
         ]
     return result
 
@@ -215,11 +215,11 @@ def _place(finding: Finding) -> tuple[int, str]:
     return finding.card.order, "" if finding.is_declared else finding.name
 
 
-def _anchor(words: Sequence[str], taken: set[str]) -> str:
+def _anchor(words: Sequence[str], anchors: set[str]) -> str:
     slug = "-".join(re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in words)[:48].strip("-")
     base = f"by-{slug or 'all'}"
     anchor, copy = base, 2
-    while anchor in taken:
+    while anchor in anchors:
         anchor, copy = f"{base}-{copy}", copy + 1
-    taken.add(anchor)
+    anchors.add(anchor)
     return anchor

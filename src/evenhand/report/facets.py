@@ -114,10 +114,10 @@ def shared(findings: Sequence[Finding]) -> str:
 
 def row_params(finding: Finding, names: Sequence[str] | None) -> str:
     """The parameters of a line: those that vary, in words; all of them where nothing is hidden."""
-    shown = [(key, value) for key, value in finding.params.items() if value is not None]
+    params = [(key, value) for key, value in finding.params.items() if value is not None]
     if names is None:
-        return ", ".join(f"{key}={value}" for key, value in shown)
-    return ", ".join(in_words(key, value) for key, value in shown if key in names)
+        return ", ".join(f"{key}={value}" for key, value in params)
+    return ", ".join(in_words(key, value) for key, value in params if key in names)
 
 
 def _plain(value: object) -> str:

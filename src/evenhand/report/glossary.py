@@ -48,9 +48,9 @@ def reason(code: str | None) -> str:
     """Why something is missing, in words; a reason that is already a sentence is kept."""
     if not code:
         return "no reason was recorded"
-    known = _REASONS.get(code)
-    if known:
-        return known
+    text = _REASONS.get(code)
+    if text:
+        return text
     for prefix, what in _PREFIXES.items():
         if code.startswith(prefix):
             return f"{what}: {reason(code.removeprefix(prefix))}"

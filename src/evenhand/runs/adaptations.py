@@ -28,19 +28,19 @@ def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
     plain = [_name(manifest) for manifest in manifests if not _is_adapted(manifest)]
     if not adapted:
         return []
-    said = []
+    sentences = []
     if plain:
-        theirs = _listed([name for name, _ in adapted])
-        said.append(
-            f"{theirs} {_were(adapted)} adapted and {_listed(plain)} {_were(plain)} not: "
+        adapted_names = _listed([name for name, _ in adapted])
+        sentences.append(
+            f"{adapted_names} {_were(adapted)} adapted and {_listed(plain)} {_were(plain)} not: "
             "a difference may be that of the heads"
         )
-    said += _recipes(adapted)
+    sentences += _recipes(adapted)
     for part, what in (("classes", "to other classes"), ("images", "on other training images")):
         groups = _grouped(adapted, f"adaptation {part}")
         if len(groups) > 1:
-            said.append(f"{_versus(groups)} were adapted {what}: a difference may be theirs")
-    return said
+            sentences.append(f"{_versus(groups)} were adapted {what}: a difference may be theirs")
+    return sentences
 
 
 def _recipes(adapted: Sequence[tuple[str, Mapping[str, str]]]) -> list[str]:

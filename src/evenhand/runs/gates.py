@@ -85,7 +85,7 @@ def chosen_by(gate: str) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def check_gate_names(gates: Sequence[str], own: Iterable[MetricCard] = ()) -> None:
+def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ()) -> None:
     """Refuse gates that cannot be read or name no metric, before hours of counting.
 
     A metric that says nothing by itself, as SkewSize, needs a gate on the one that its card names beside it,
@@ -93,23 +93,23 @@ def check_gate_names(gates: Sequence[str], own: Iterable[MetricCard] = ()) -> No
 
     Args:
         gates: Conditions.
-        own: Cards of metrics that nothing else declares: a benchmark's, or those of a run.
+        own_cards: Cards of metrics that nothing else declares: a benchmark's, or those of a run.
     """
     if not gates:
         return
-    known = known_cards() | {card.name: card for card in own}
+    cards_by_name = known_cards() | {card.name: card for card in own_cards}
     read = [parse_gate(gate)[:2] for gate in gates]
     for gate, (name, by) in zip(gates, read, strict=True):
         chosen_by(gate)
-        if name not in known:
-            raise UnknownName("metric", name, sorted(known), "see: evenhand ls metrics")
-        beside = known[name].gate_beside
+        if name not in cards_by_name:
+            raise UnknownName("metric", name, sorted(cards_by_name), "see: evenhand ls metrics")
+        beside = cards_by_name[name].gate_beside
         if beside and not {(beside, by), (beside, None)} & set(read):
-            named = f"{beside}@{by}" if by else beside
+            finding_name = f"{beside}@{by}" if by else beside
             raise ParameterError(
-                f"{OPTION} {gate!r} cannot stand alone: {known[name].title} says how effects are spread over "
-                "classes, not how strong they are, so that it is the same for weak and for strong ones; add "
-                f'a gate on mean V, such as {OPTION} "{named}>0.1"'
+                f"{OPTION} {gate!r} cannot stand alone: {cards_by_name[name].title} says how effects are "
+                "spread over classes, not how strong they are, so that it is the same for weak and for "
+                f'strong ones; add a gate on mean V, such as {OPTION} "{finding_name}>0.1"'
             )
 
 
@@ -117,8 +117,8 @@ def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
     name, by, symbol, number = parse_gate(gate)
     of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
     if not of_name:
-        known = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
-        raise UnknownName("finding", f"{name}@{by}" if by else name, known)
+        names = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
+        raise UnknownName("finding", f"{name}@{by}" if by else name, names)
     broken = []
     for finding in _with_parameters(of_name, chosen_by(gate), gate):
         if finding.value is None:
@@ -155,12 +155,12 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
             )
         if value not in values:
             raise UnknownName(f"{key} of {findings[0].name}", value, values)
-    chosen = [
+    matching = [
         finding for finding, params in zip(findings, printed, strict=True) if only.items() <= params.items()
     ]
-    if not chosen:
+    if not matching:
         raise ParameterError(f"--fail-if {gate!r} chooses no finding: none has all of these; leave one out")
-    return chosen
+    return matching
 
 
 def _printed(value: object) -> str:

@@ -101,16 +101,14 @@ class SavedCounts:
             ParameterError: Another truth, prediction or cluster, or an id, rank or weight.
         """
         for name, column in columns.items():
-            known = {
+            counted_column = {
                 "truth": self.truth,
                 "prediction": self.prediction,
                 "cluster": self.counts.cluster,
             }.get(name)
-            if column is not None and column != known:
-                counted = f"; counted was {known!r}" if known else ""
-                raise ParameterError(
-                    f"--{name} {column} cannot be chosen among counts{counted}; leave it out"
-                )
+            if column is not None and column != counted_column:
+                hint = f"; counted was {counted_column!r}" if counted_column else ""
+                raise ParameterError(f"--{name} {column} cannot be chosen among counts{hint}; leave it out")
 
 
 def is_saved(path: str) -> bool:
@@ -177,13 +175,13 @@ def _shared(parts: Sequence[CountsShard], name: str) -> str:
     Raises:
         InputError: They differ.
     """
-    said = {part.told(name): part for part in parts}
-    if len(said) > 1:
+    parts_by_value = {part.told(name): part for part in parts}
+    if len(parts_by_value) > 1:
         text = " and ".join(
-            f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(said.items())[:3]
+            f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(parts_by_value.items())[:3]
         )
         raise InputError(
             f"these audits do not add up, their column of {name} differs: {text}; audit parts of one whole "
             "alike, or compare them: evenhand compare RUN RUN"
         )
-    return next(iter(said))
+    return next(iter(parts_by_value))

@@ -126,26 +126,28 @@ def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] 
     """Metrics by their names, or as they are; None is all of an audit."""
     if metrics is None:
         return None
-    known = declared_metrics()
+    metrics_by_name = declared_metrics()
     for metric in metrics:
-        if isinstance(metric, str) and metric not in known:
-            raise UnknownName("metric", metric, sorted(known), "see: evenhand ls metrics")
-    return [known[metric] if isinstance(metric, str) else metric for metric in metrics]
+        if isinstance(metric, str) and metric not in metrics_by_name:
+            raise UnknownName("metric", metric, sorted(metrics_by_name), "see: evenhand ls metrics")
+    return [metrics_by_name[metric] if isinstance(metric, str) else metric for metric in metrics]
 
 
 def _evidence(evidence: Any, columns: dict[str, str | None]) -> Evidence:
     """Predictions of a frame or path whose columns are named; other evidence as it is."""
-    named = {role: column for role, column in columns.items() if column is not None}
+    columns_by_role = {role: column for role, column in columns.items() if column is not None}
     if isinstance(evidence, Predictions | Counts | SavedCounts):
-        if named:
-            raise ParameterError(f"{', '.join(named)} of {type(evidence).__name__} are known; name none here")
+        if columns_by_role:
+            raise ParameterError(
+                f"{', '.join(columns_by_role)} of {type(evidence).__name__} are known; name none here"
+            )
         return evidence
     if columns["truth"] is None or columns["prediction"] is None:
         raise ParameterError(
             f"name the columns of this {type(evidence).__name__}: audit(table, truth=COL, prediction=COL)"
         )
     read = Predictions.read if isinstance(evidence, str | Path) else Predictions.from_frame
-    return read(evidence, **named)  # type: ignore[arg-type]  # columns by role
+    return read(evidence, **columns_by_role)  # type: ignore[arg-type]  # columns by role
 
 
 def _assemble(

@@ -28,6 +28,6 @@ def convert(source: Path, target: Path, key: str | None = None) -> list[str]:
         f"sha256 {checkpoint.sha256}",
     ]
     if checkpoint.left_out:
-        shown = ", ".join(checkpoint.left_out[:8]) + (", ..." if len(checkpoint.left_out) > 8 else "")
-        lines.append(f"left out, as they hold no tensors: {shown}")
+        names = ", ".join(checkpoint.left_out[:8]) + (", ..." if len(checkpoint.left_out) > 8 else "")
+        lines.append(f"left out, as they hold no tensors: {names}")
     return lines

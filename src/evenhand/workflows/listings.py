@@ -37,8 +37,8 @@ def mitigations_with_meaning() -> list[tuple[str, str]]:
     """Every mitigation that can be fitted with the first line of what it says about itself."""
     meanings = []
     for name in MITIGATIONS.names():
-        said = (MITIGATIONS.get(name).__doc__ or "").strip()
-        meanings.append((name, said.partition("\n")[0].strip()))
+        docstring = (MITIGATIONS.get(name).__doc__ or "").strip()
+        meanings.append((name, docstring.partition("\n")[0].strip()))
     return meanings
 
 

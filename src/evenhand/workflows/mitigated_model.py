@@ -116,11 +116,11 @@ class Applied:
             name: "changed" if name in self.mitigation.maps else "as it was" for name in sorted(modalities)
         }
         card = self.mitigation.card()
-        said = {**{key: card[key] for key in ("name", "fingerprint", "params")}, "vectors": acted}
+        mitigation_facts = {**{key: card[key] for key in ("name", "fingerprint", "params")}, "vectors": acted}
         fitted_on = self.mitigation.facts.get("model")
         if fitted_on is not None:
-            said |= {"fitted_on": fitted_on, "asked": model, "note": note}
-        return {"model": f"{model} + {self.mitigation.name}", "mitigation": said}
+            mitigation_facts |= {"fitted_on": fitted_on, "asked": model, "note": note}
+        return {"model": f"{model} + {self.mitigation.name}", "mitigation": mitigation_facts}
 
 
 def model_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -202,10 +202,10 @@ class _BenchmarkRun:
             keeper,
         )
         # with its folder, because some are made from the evidence
-        whole = run_folder.RunFolder(
+        full_run = run_folder.RunFolder(
             result.findings, result.manifest, result.counts, result.tables, folder=answers.folder.parent
         )
-        result.tables.update(artifact_tables(whole, data=setting.data, declared=self.benchmark.artifacts))
+        result.tables.update(artifact_tables(full_run, data=setting.data, declared=self.benchmark.artifacts))
         return result
 
     def _assembled(
@@ -260,11 +260,11 @@ def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Findin
     if not folder or all(finding.reference is None for finding in findings):
         return findings
     other = run_folder.RunFolder.read(Path(str(folder)).expanduser()).manifest
-    said = adaptation_warnings([settings, other])
+    sentences = adaptation_warnings([settings, other])
     return [
         finding
         if finding.reference is None
-        else finding.model_copy(update={"notes": [*finding.notes, *said]})
+        else finding.model_copy(update={"notes": [*finding.notes, *sentences]})
         for finding in findings
     ]
 

@@ -33,8 +33,10 @@ def artifact(
 
     if out is not None:
         check_format(out)
-    drawn = draw(name, runs or [], data=data, parameters=parse_pairs("-p", parameters or []), seed=seed)
+    drawn_artifact = draw(
+        name, runs or [], data=data, parameters=parse_pairs("-p", parameters or []), seed=seed
+    )
     if out is None:
-        print_artifact(drawn.title, drawn.table, drawn.notes)
+        print_artifact(drawn_artifact.title, drawn_artifact.table, drawn_artifact.notes)
     else:
-        write_artifact(drawn, out)
+        write_artifact(drawn_artifact, out)

@@ -35,18 +35,18 @@ def list_() -> None:
     """What can be fetched, under which licence, and where it is kept."""
     from evenhand.workflows.data.engine import list_data
 
-    for each in list_data():
-        removed = f", {each.removed} removed" if each.removed else ""
-        typer.echo(f"{each.name}: {each.title}")
-        typer.echo(f"  licence  {each.licence}")
-        typer.echo(f"  size     {each.size}")
-        typer.echo(f"  source   {each.home}")
-        if each.form:
-            typer.echo(f"  opt out  {each.form}")
-        has = f"has {each.tables} tables, {each.images} images{removed}"
-        if each.by_hand:
-            has = f"to be got by hand; for what is missing type: evenhand data check {each.name}"
-        typer.echo(f"  folder   {each.folder} ({has})")
+    for listing in list_data():
+        removed = f", {listing.removed} removed" if listing.removed else ""
+        typer.echo(f"{listing.name}: {listing.title}")
+        typer.echo(f"  licence  {listing.licence}")
+        typer.echo(f"  size     {listing.size}")
+        typer.echo(f"  source   {listing.home}")
+        if listing.form:
+            typer.echo(f"  opt out  {listing.form}")
+        has = f"has {listing.tables} tables, {listing.images} images{removed}"
+        if listing.by_hand:
+            has = f"to be got by hand; for what is missing type: evenhand data check {listing.name}"
+        typer.echo(f"  folder   {listing.folder} ({has})")
 
 
 @data_app.command()
@@ -63,18 +63,18 @@ def fetch(
     from evenhand.workflows.data.engine import fetch_data
 
     with one_bar(quiet, "Fetching images") as progress:
-        done = fetch_data(
+        result = fetch_data(
             name, data, metadata_only=metadata_only, replace_changed=replace_changed, progress=progress
         )
     if not quiet:
-        _say_tables(done)
-    if done.lacking and done.by_hand and not quiet:
-        typer.echo(f"{done.by_hand}; then type: evenhand data check {name}{_where(data)}", err=True)
-    if metadata_only or done.parts:
+        _say_tables(result)
+    if result.lacking and result.by_hand and not quiet:
+        typer.echo(f"{result.by_hand}; then type: evenhand data check {name}{_where(data)}", err=True)
+    if metadata_only or result.parts:
         return
-    _print(done.verdicts)
-    typer.echo(_counted(done.actions))
-    _require_complete(done, f"evenhand data fetch {name}", data)
+    _print(result.verdicts)
+    typer.echo(_counted(result.actions))
+    _require_complete(result, f"evenhand data fetch {name}", data)
 
 
 @data_app.command()
@@ -83,13 +83,13 @@ def check(name: Name, data: Folder = None, quiet: options.Quiet = False) -> None
     from evenhand.workflows.data.engine import check_data
 
     with one_bar(quiet, "Asking every URL") as progress:
-        done = check_data(name, data, progress=progress)
-    if done.parts:
-        _print_parts(done)
+        result = check_data(name, data, progress=progress)
+    if result.parts:
+        _print_parts(result)
         return
-    _print(done.verdicts)
-    typer.echo(_counted(done.counts))
-    _require_complete(done, f"evenhand data check {name}", data)
+    _print(result.verdicts)
+    typer.echo(_counted(result.counts))
+    _require_complete(result, f"evenhand data check {name}", data)
 
 
 @data_app.command()
@@ -121,52 +121,54 @@ def faces(
     from evenhand.workflows.data.faces import TABLE, cut_faces
 
     with one_bar(quiet, "Looking for faces") as progress:
-        done = cut_faces(videos, out, every=every, jobs=jobs or os.cpu_count() or 1, progress=progress)
+        result = cut_faces(videos, out, every=every, jobs=jobs or os.cpu_count() or 1, progress=progress)
     if not quiet:
-        _print_without(done)
-        crops = len(done.rows) - len(done.without)
-        typer.echo(f"{crops} of {len(done.rows)} videos have a crop, {done.kept} of them were done before")
-    if done.unreadable:
+        _print_without(result)
+        crops = len(result.rows) - len(result.without)
+        typer.echo(
+            f"{crops} of {len(result.rows)} videos have a crop, {result.kept} of them were done before"
+        )
+    if result.unreadable:
         raise Incomplete(
-            f"{done.unreadable} of {len(done.rows)} videos could not be decoded to their end; see "
+            f"{result.unreadable} of {len(result.rows)} videos could not be decoded to their end; see "
             f"{str(out / TABLE)!r}, get them again and type the same command"
         )
 
 
-def _print_without(done: CutFaces) -> None:
+def _print_without(result: CutFaces) -> None:
     """A line for each video without a crop."""
-    width = max((len(row["video"]) for row in done.without), default=0)
-    for row in done.without:
+    width = max((len(row["video"]) for row in result.without), default=0)
+    for row in result.without:
         typer.echo(f"{row['video']:{width}}  {row['reason']}")
 
 
-def _say_tables(done: FetchResult) -> None:
-    if done.own:
-        typer.echo(f"using the tables that are there: {', '.join(done.own)}", err=True)
-    for file in done.files:
+def _say_tables(result: FetchResult) -> None:
+    if result.own:
+        typer.echo(f"using the tables that are there: {', '.join(result.own)}", err=True)
+    for file in result.files:
         typer.echo(f"fetched {file}, sha256 as expected", err=True)
-    typer.echo(f"data in {done.folder}", err=True)
+    typer.echo(f"data in {result.folder}", err=True)
 
 
 def _print(verdicts: Sequence[DataCheck]) -> None:
     """A line for each image that is not fine."""
-    shown = [verdict for verdict in verdicts if verdict.verdict != "ok"]
-    width = max((len(verdict.id) for verdict in shown), default=0)
-    for each in shown:
-        typer.echo(f"{each.id:{width}}  {each.verdict:12}  {each.reason}  {each.url}".rstrip())
+    faulty = [verdict for verdict in verdicts if verdict.verdict != "ok"]
+    width = max((len(verdict.id) for verdict in faulty), default=0)
+    for verdict in faulty:
+        typer.echo(f"{verdict.id:{width}}  {verdict.verdict:12}  {verdict.reason}  {verdict.url}".rstrip())
 
 
-def _print_parts(done: FetchResult) -> None:
+def _print_parts(result: FetchResult) -> None:
     """A line for each part; exit 3 where some are not whole."""
-    width = max(len(part.name) for part in done.parts)
-    for part in done.parts:
+    width = max(len(part.name) for part in result.parts)
+    for part in result.parts:
         typer.echo(f"{part.name:{width}}  {part.found:5}{part.beside}  {part.note}".rstrip())
-    if done.lacking:
-        first = ", ".join(part.name for part in done.lacking[:4])
-        more = f" and {len(done.lacking) - 4} more" if len(done.lacking) > 4 else ""
+    if result.lacking:
+        first = ", ".join(part.name for part in result.lacking[:4])
+        more = f" and {len(result.lacking) - 4} more" if len(result.lacking) > 4 else ""
         raise Incomplete(
-            f"{len(done.lacking)} of {len(done.parts)} parts in {str(done.folder)!r} are not as released: "
-            f"{first}{more}; {done.by_hand}"
+            f"{len(result.lacking)} of {len(result.parts)} parts in {str(result.folder)!r} are not as "
+            f"released: {first}{more}; {result.by_hand}"
         )
 
 
@@ -180,13 +182,15 @@ def _counted(counts: Mapping[str, int]) -> str:
     return f"{sum(counts.values())} images: {listing or 'none'}"
 
 
-def _require_complete(done: FetchResult, command: str, data: Path | None) -> None:
+def _require_complete(result: FetchResult, command: str, data: Path | None) -> None:
     """Exit 3 where images are missing or doubted."""
-    if done.complete:
+    if result.complete:
         return
-    counts = done.counts
-    bad = ", ".join(f"{counts[each]} {each}" for each in ("dead", "changed", "placeholder?") if counts[each])
+    counts = result.counts
+    bad = ", ".join(
+        f"{counts[state]} {state}" for state in ("dead", "changed", "placeholder?") if counts[state]
+    )
     raise Incomplete(
-        f"{bad} of {len(done.verdicts)} images; what came is kept in {str(done.folder)!r}; to try again, "
+        f"{bad} of {len(result.verdicts)} images; what came is kept in {str(result.folder)!r}; to try again, "
         f"type: {command}{_where(data)}"
     )

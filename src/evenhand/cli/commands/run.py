@@ -56,7 +56,7 @@ def run(
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)
     columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
-    chosen = parse_pairs("-p", parameters or []) | {key: name for key, name in columns.items() if name}
+    params = parse_pairs("-p", parameters or []) | {key: name for key, name in columns.items() if name}
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
@@ -64,10 +64,10 @@ def run(
     )  # fmt: skip
     with bars(quiet) as show:
         result = run_benchmark(
-            benchmark, model=model, data=data, parameters=chosen, tags=parse_pairs("--tag", tags or []),
+            benchmark, model=model, data=data, parameters=params, tags=parse_pairs("--tag", tags or []),
             limit=limit, seed=seed, options=asking, out=folder,
             mitigation=None if applied is None else applied.mitigation,
-            progress=lambda name, done, total: show(f"asking {name}", done, total),
+            progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
     _print_notes(result)
     print_run(result, folder, quiet=quiet)

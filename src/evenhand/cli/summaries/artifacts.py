@@ -15,12 +15,12 @@ def print_artifact(title: str, table: Any, notes: Sequence[str]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=240)
-    shown = Table(title=escape(title), box=None, title_justify="left")
+    rich_table = Table(title=escape(title), box=None, title_justify="left")
     for column in table.columns:
-        shown.add_column(escape(column), justify="right" if table[column].dtype.is_numeric() else "left")
+        rich_table.add_column(escape(column), justify="right" if table[column].dtype.is_numeric() else "left")
     for row in table.iter_rows():
-        shown.add_row(*("–" if cell is None else _cell(cell) for cell in row))
-    console.print(shown)
+        rich_table.add_row(*("–" if cell is None else _cell(cell) for cell in row))
+    console.print(rich_table)
     for note in notes:
         console.print(escape(note))
 

@@ -145,8 +145,8 @@ def _difference(finding: Finding | None) -> str:
 
 def _range(finding: Finding) -> str:
     low, high = (finding.details.get(name) for name in ("template_low", "template_high"))
-    both = isinstance(low, float) and isinstance(high, float)
-    return f"{low:z.3f} … {high:z.3f}" if both else "–"
+    is_complete = isinstance(low, float) and isinstance(high, float)
+    return f"{low:z.3f} … {high:z.3f}" if is_complete else "–"
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

@@ -49,11 +49,11 @@ def print_comparison(run: Run, out: Path | None) -> None:
 
 def _print_pairing(console: Console, pairing: pl.DataFrame) -> None:
     """How many pairs were compared on the same samples, and why others were not."""
-    joined = pairing.filter(pl.col("samples").is_not_null())
-    if joined.height:
-        low, *_, high = sorted([*joined["samples"].to_list()] * 2)
+    paired = pairing.filter(pl.col("samples").is_not_null())
+    if paired.height:
+        low, *_, high = sorted([*paired["samples"].to_list()] * 2)
         many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        console.print(f"{joined.height} of {pairing.height} pairs on the same samples ({many})")
+        console.print(f"{paired.height} of {pairing.height} pairs on the same samples ({many})")
     apart = pairing.filter(pl.col("samples").is_null())
     if apart.height:
         reasons = apart["reason"].unique(maintain_order=True).to_list()
@@ -93,8 +93,12 @@ def _ranked(ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
         return [rank.get(model) or ranking.height for rank in ranks]
 
     for model in sorted(ranking["model"].unique(maintain_order=True), key=ranked):
-        own = {row["metric"]: row for row in ranking.filter(pl.col("model") == model).iter_rows(named=True)}
-        table.add_row(str(numbers[model]), clean(model, 200), *(_cell(own[metric]) for metric in RANKED))
+        rows_by_metric = {
+            row["metric"]: row for row in ranking.filter(pl.col("model") == model).iter_rows(named=True)
+        }
+        table.add_row(
+            str(numbers[model]), clean(model, 200), *(_cell(rows_by_metric[metric]) for metric in RANKED)
+        )
     return table
 
 
@@ -171,24 +175,26 @@ def _print_differences(console: Console, run: Run, grouping: str, numbers: Mappi
 
 
 def _print_pairs(
-    console: Console, shown: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str] = ()
+    console: Console, findings: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str] = ()
 ) -> None:
     """Some differences, the surest first."""
     table = Table(box=None, pad_edge=False)
     for name in ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj."):
         table.add_column(name, justify="left" if name in ("pair", "measure") else "right", no_wrap=True)
-    ordered = sorted(shown, key=lambda finding: finding.p_adjusted if finding.p_adjusted is not None else 2.0)
+    ordered = sorted(
+        findings, key=lambda finding: finding.p_adjusted if finding.p_adjusted is not None else 2.0
+    )
     for finding in ordered[:_MOST_PAIRS]:
         pair = f"{numbers[str(finding.model)]} – {numbers[str(finding.reference)]}"
         table.add_row(pair, *_difference(finding, varied))
-    if shown:
+    if findings:
         console.print(table)
     if any(finding.corrected is not None for finding in ordered[:_MOST_PAIRS]):
         console.print("in brackets: the difference without noise, which interval and p are of")
-    for reason in dict.fromkeys(finding.reason for finding in shown if finding.reason):
+    for reason in dict.fromkeys(finding.reason for finding in findings if finding.reason):
         console.print(f"  {clean(reason, 200)}")
-    if len(shown) > _MOST_PAIRS:
-        console.print(f"{len(shown) - _MOST_PAIRS} more stand in the report and findings.json (-o DIR)")
+    if len(findings) > _MOST_PAIRS:
+        console.print(f"{len(findings) - _MOST_PAIRS} more stand in the report and findings.json (-o DIR)")
 
 
 def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
@@ -228,11 +234,11 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
     among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
     for model in models:
         ranks = mev.filter(pl.col("model") == model)["rank"].to_list()
-        own = dict(shares.filter(pl.col("model") == model).select("metric", "share").iter_rows())
+        shares_by_metric = dict(shares.filter(pl.col("model") == model).select("metric", "share").iter_rows())
         table.add_row(
             str(numbers[model]),
             ", ".join(_rank(rank, of, len(models)) for rank, of in zip(ranks, among, strict=True)),
-            ", ".join(f"{100 * own[m]:.0f} %" if m in own else "–" for m in RANKED),
+            ", ".join(f"{100 * shares_by_metric[m]:.0f} %" if m in shares_by_metric else "–" for m in RANKED),
         )
     console.print(table)
 
@@ -264,8 +270,8 @@ def _wide(values: pl.DataFrame) -> Table:
     table.add_column("finding")
     for model in models:
         table.add_column(clean(model), justify="right")
-    for (metric, by, params), own in values.group_by("metric", "by", "params", maintain_order=True):
-        cells = {row["model"]: _cell(row) for row in own.iter_rows(named=True)}
+    for (metric, by, params), metric_rows in values.group_by("metric", "by", "params", maintain_order=True):
+        cells = {row["model"]: _cell(row) for row in metric_rows.iter_rows(named=True)}
         where = f" by {by}" if by else ""
         more = "" if params == "{}" else f" {params}"
         table.add_row(clean(f"{metric}{where}{more}", 90), *(cells.get(model, "–") for model in models))

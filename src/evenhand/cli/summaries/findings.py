@@ -72,10 +72,12 @@ def _print_warnings(run: Run) -> None:
 
 def _print_groupings(console: Console, run: Run) -> None:
     findings = run.findings.findings
-    for grouping, said in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
-        which = " (answers as they were given)" if said == "raw" else ""
-        these = [f for f in findings if f.grouping == grouping and f.params.get("answers") == said]
-        _print_grouping(console, run, these, f"{grouping}{which}")
+    for grouping, answers in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
+        which = " (answers as they were given)" if answers == "raw" else ""
+        grouping_findings = [
+            f for f in findings if f.grouping == grouping and f.params.get("answers") == answers
+        ]
+        _print_grouping(console, run, grouping_findings, f"{grouping}{which}")
     for finding in findings:
         if not finding.by and finding.value is not None:
             console.print(f"{escape(finding.metric)}: {finding.value:z.4f}")
@@ -105,14 +107,14 @@ def _shown(finding: Finding) -> bool:
 
 def _headlines(findings: list[Finding], alpha: float) -> Table:
     """The findings of a grouping; a column of corrected values only where there is one."""
-    both = any(finding.corrected is not None for finding in findings)
+    has_corrected = any(finding.corrected is not None for finding in findings)
     table = Table(box=None, pad_edge=False)
     middle = ("interval", "by chance alone", "p", "p adj.")
-    for name in ("finding", "value", *(["corrected"] if both else []), *middle, "value is"):
+    for name in ("finding", "value", *(["corrected"] if has_corrected else []), *middle, "value is"):
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
         lead, *rest = _row(finding, alpha)
-        table.add_row(finding.name, lead, *([corrected(finding)] if both else []), *rest)
+        table.add_row(finding.name, lead, *([corrected(finding)] if has_corrected else []), *rest)
     return table
 
 
@@ -180,15 +182,17 @@ def _print_contrasts(console: Console, finding: Finding) -> None:
 def _print_dropped(console: Console, run: Run) -> None:
     """Rows left out by reason; where findings of one grouping lost different ones, the most of any."""
     findings = run.findings.findings
-    whole, items = has_settings(findings), lost_items(run)
+    by_setting, items = has_settings(findings), lost_items(run)
     dropped: dict[tuple[str, str], set[float]] = {}
     for finding in findings:
         for lost in finding.dropped:
             if "class:" not in lost.reason:
-                dropped.setdefault(("" if whole else finding.grouping, lost.reason), set()).add(lost.count)
+                dropped.setdefault(("" if by_setting else finding.grouping, lost.reason), set()).add(
+                    lost.count
+                )
     for (grouping, reason), counts in dropped.items():
         where = f" (by {escape(grouping)})" if grouping else ""
         count = items.get(reason, max(counts))
         least = "up to " if len(counts) > 1 and reason not in items else ""
-        each = " a finding" if least else ""
-        console.print(f"dropped: {least}{count:,.0f} rows{each} with {escape(one_line(reason))}{where}")
+        unit = " a finding" if least else ""
+        console.print(f"dropped: {least}{count:,.0f} rows{unit} with {escape(one_line(reason))}{where}")

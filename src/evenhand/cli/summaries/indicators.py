@@ -41,19 +41,19 @@ def _is_rate(finding: Finding) -> bool:
 def print_indicators(console: Console, run: Run) -> None:
     """One table for each grouping, and the groups at both ends; other groups stay in the folder."""
     findings = run.findings.findings
-    shown = [finding for finding in findings if _is_shown(finding)]
-    for grouping in dict.fromkeys(finding.grouping for finding in shown):
-        mine = [finding for finding in shown if finding.grouping == grouping]
+    shown_findings = [finding for finding in findings if _is_shown(finding)]
+    for grouping in dict.fromkeys(finding.grouping for finding in shown_findings):
+        mine = [finding for finding in shown_findings if finding.grouping == grouping]
         console.print(_title(grouping, mine[0]), style="bold")
         if any(finding.value is not None for finding in mine):
-            known = [finding for finding in mine if finding.value is not None]
-            console.print(_table(known, alpha_of(run)))
+            estimable = [finding for finding in mine if finding.value is not None]
+            console.print(_table(estimable, alpha_of(run)))
         for line in (*about_intervals(mine, _what), *_undefined(mine), *filter(None, map(_ends, mine))):
             console.print(f"  {line}")
         console.print()
-    for note in notes_by_row(shown, _row_name):
+    for note in notes_by_row(shown_findings, _row_name):
         console.print(f"note: {note}")
-    more = len(findings) - len(shown)
+    more = len(findings) - len(shown_findings)
     if more:
         console.print(f"{more} more findings stand in report and findings.json.")
 
@@ -84,12 +84,16 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
 
 def _undefined(findings: Sequence[Finding]) -> list[str]:
     """What has no value, by reason."""
-    named: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for finding in findings:
         if finding.value is None and _is_rate(finding):
-            named.setdefault(finding.reason or "undefined", []).append(_what(finding))
-    others = {finding.reason or "undefined" for finding in findings if finding.value is None} - named.keys()
-    lines = [f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in named.items()]
+            names_by_reason.setdefault(finding.reason or "undefined", []).append(_what(finding))
+    others = {
+        finding.reason or "undefined" for finding in findings if finding.value is None
+    } - names_by_reason.keys()
+    lines = [
+        f"– {', '.join(names)}: {clean(explain(reason), 200)}" for reason, names in names_by_reason.items()
+    ]
     return lines + [f"– {clean(explain(reason), 200)}" for reason in sorted(others)]
 
 
@@ -108,10 +112,10 @@ def _row_name(finding: Finding) -> str:
 
 def _ends(finding: Finding) -> str:
     """The groups with the lowest and the highest rate, where they differ."""
-    known = [part for part in finding.parts if part.value is not None]
-    if not _is_rate(finding) or len(known) < 2:
+    estimable = [part for part in finding.parts if part.value is not None]
+    if not _is_rate(finding) or len(estimable) < 2:
         return ""
-    first, last = (pick(known, key=_value) for pick in (min, max))
+    first, last = (pick(estimable, key=_value) for pick in (min, max))
     if _value(first) == _value(last):
         return ""
     return f"{_what(finding)}: {_named(first)} … {_named(last)}"

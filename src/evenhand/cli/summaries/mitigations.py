@@ -46,8 +46,8 @@ def print_debias(run: DebiasRun, out: Path) -> None:
 
 
 def _associations(table: pl.DataFrame) -> Table:
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column("test", justify="left", no_wrap=True)
+    rich_table = Table(box=None, pad_edge=False)
+    rich_table.add_column("test", justify="left", no_wrap=True)
     for name in (
         "held out: before",
         "after",
@@ -58,29 +58,29 @@ def _associations(table: pl.DataFrame) -> Table:
         "after",
         "removed",
     ):
-        shown.add_column(name, justify="right", no_wrap=True)
+        rich_table.add_column(name, justify="right", no_wrap=True)
     for row in table.iter_rows(named=True):
         low, high = row["reduction_low"], row["reduction_high"]
-        shown.add_row(
+        rich_table.add_row(
             f"{clean(row['x'], 20)} : {clean(row['y'], 20)}",
             *(_number(row[name]) for name in ("held_out_before", "held_out_after", "reduction")),
             "–" if low is None else f"{_number(low)} … {_number(high)}",
             *(_number(row[name]) for name in ("random_after", "fit_before", "fit_after")),
             str(row["removed"]),
         )
-    return shown
+    return rich_table
 
 
 def _utilities(table: pl.DataFrame) -> Table:
-    shown = Table(box=None, pad_edge=False)
+    rich_table = Table(box=None, pad_edge=False)
     for index, name in enumerate(("on held-out items", "of", "before", "after", "by chance", "n")):
-        shown.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)
+        rich_table.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)
     first = table.filter(pl.col("mitigation") == table["mitigation"][0])
     for row in first.iter_rows(named=True):
         of = f"{clean(row['x'], 20)} : {clean(row['y'], 20)}" if row["x"] else clean(row["on"], 30)
         numbers = [_number(row[name]) for name in ("before", "after", "chance")]
-        shown.add_row(_MEANINGS.get(row["measure"], row["measure"]), of, *numbers, str(row["n"]))
-    return shown
+        rich_table.add_row(_MEANINGS.get(row["measure"], row["measure"]), of, *numbers, str(row["n"]))
+    return rich_table
 
 
 def _shares(table: pl.DataFrame) -> list[str]:
@@ -101,19 +101,19 @@ def _shares(table: pl.DataFrame) -> list[str]:
 
 def _notes(run: DebiasRun) -> list[str]:
     """Lines for the terminal."""
-    said = []
+    notes = []
     reductions = [finding for finding in run.findings.findings if finding.name == "association_reduction"]
     missing = [reduction.reason for reduction in reductions if reduction.value is None and reduction.reason]
-    said += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
-    said += _of_mitigations(run)
+    notes += [f"{missing.count(why)} of {len(reductions)} tests: –, {why}" for why in dict.fromkeys(missing)]
+    notes += _of_mitigations(run)
     for name, mitigation in run.mitigations.items():
         why = mitigation.facts.get("stopped_because")
         if why is not None and (len(run.mitigations) == 1 or name == JOINT):
-            said.append(f"stopped at {mitigation.facts.get('removed')} removed: {why}")
+            notes.append(f"stopped at {mitigation.facts.get('removed')} removed: {why}")
     if len(run.mitigations) > 1:
-        said.append(f"{len(run.mitigations)} mitigations, one a test; utility is shown of the first")
+        notes.append(f"{len(run.mitigations)} mitigations, one a test; utility is shown of the first")
     reasons = dict.fromkeys(run.tables["utility"]["reason"].drop_nulls().to_list())
-    lines = map(escape, [*said, *(f"–: {reason}" for reason in reasons)])
+    lines = map(escape, [*notes, *(f"–: {reason}" for reason in reasons)])
     return [*notes_by_row(reductions, _test_name, most=400), *lines]
 
 
@@ -125,20 +125,20 @@ def _test_name(finding: Finding) -> str:
 
 def _of_mitigations(run: DebiasRun) -> list[str]:
     """What is not changed, and how prompts were paired."""
-    said = []
+    notes = []
     for mitigation in run.mitigations.values():
         others = sorted({"image", "text"} - set(mitigation.maps))
         if mitigation.maps and others:
-            said.append(
+            notes.append(
                 f"vectors of {' and '.join(others)} stay as they are: {mitigation.name} changes others"
             )
         if "such_as" in mitigation.facts:
             x, y = (clean(text, 40) for text in mitigation.facts["such_as"])
-            said.append(
+            notes.append(
                 f"prompts at the same place of X and Y are pairs, such as {x!r} and {y!r}; right only "
                 "where both lists were made from one list"
             )
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(notes))
 
 
 def _number(value: float | None) -> str:

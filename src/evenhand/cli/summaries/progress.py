@@ -32,10 +32,10 @@ def bars(quiet: bool) -> Iterator[Show]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         tasks = {}
 
-        def show(what: str, done: int, total: int) -> None:
+        def show(what: str, n_done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
+            bar.update(tasks[what], completed=n_done, total=total)
 
         yield show
 
@@ -44,7 +44,7 @@ def bars(quiet: bool) -> Iterator[Show]:
 def one_bar(quiet: bool, what: str) -> Iterator[Callable[[int, int], None]]:
     """The bar of one kind of work."""
     with bars(quiet) as show:
-        yield lambda done, total: show(what, done, total)
+        yield lambda n_done, total: show(what, n_done, total)
 
 
 @contextmanager

@@ -40,16 +40,16 @@ def has_settings(findings: Sequence[Finding]) -> bool:
 def print_settings(console: Console, run: Run) -> None:
     """One table for each template (context, subject); groups and single samples stay in the folder."""
     findings = run.findings.findings
-    shown = [finding for finding in findings if _is_first(finding)]
-    for facets in dict.fromkeys(map(_facets, shown)):
-        mine = [finding for finding in shown if _facets(finding) == facets]
+    shown_findings = [finding for finding in findings if _is_first(finding)]
+    for facets in dict.fromkeys(map(_facets, shown_findings)):
+        mine = [finding for finding in shown_findings if _facets(finding) == facets]
         n = max(finding.n for finding in mine)
         console.print(f"{escape(', '.join(facets))}  n = {n:,.0f}", style="bold")
         console.print(_table(mine, alpha_of(run)))
         for note in (*about_intervals(mine, _row_name), *notes_by_row(mine, _row_name)):
             console.print(f"  {note}")
         console.print()
-    more = len(findings) - len(shown)
+    more = len(findings) - len(shown_findings)
     if more:
         console.print(f"{more} more findings (by group, further measures) stand in report and findings.json.")
 
@@ -81,8 +81,8 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for name in dict.fromkeys(finding.name for finding in findings):
         for index, finding in enumerate(finding for finding in findings if finding.name == name):
-            shown = finding.card.sentences.row or name
-            table.add_row(shown if index == 0 else "", *_row(finding), verdict(finding, alpha))
+            row_name = finding.card.sentences.row or name
+            table.add_row(row_name if index == 0 else "", *_row(finding), verdict(finding, alpha))
     return table
 
 

@@ -38,25 +38,27 @@ def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) 
         findings: The rows of the table.
         row: How a row is called there.
     """
-    shown = [
+    intervals = [
         (finding, finding.interval)
         for finding in findings
         if finding.value is not None and finding.interval is not None
     ]
     unusual = [
         f"{row(finding).strip()} {level_text(interval.level)} %"
-        for finding, interval in shown
+        for finding, interval in intervals
         if abs(interval.level - USUAL) > 1e-9
     ]
-    spread = [row(finding).strip() for finding, interval in shown if interval.method.startswith("spread")]
-    said = []
-    if any(finding.corrected is not None for finding, _ in shown):
-        said.append("An interval beside a corrected value is of that value")
+    spread = [row(finding).strip() for finding, interval in intervals if interval.method.startswith("spread")]
+    sentences = []
+    if any(finding.corrected is not None for finding, _ in intervals):
+        sentences.append("An interval beside a corrected value is of that value")
     if unusual:
-        said.append(f"Levels of intervals that are not at 95 %: {', '.join(unusual)}")
+        sentences.append(f"Levels of intervals that are not at 95 %: {', '.join(unusual)}")
     if spread:
-        said.append(f"The interval of {', '.join(spread)} is its spread over resamples: it has no verdict")
-    return said
+        sentences.append(
+            f"The interval of {', '.join(spread)} is its spread over resamples: it has no verdict"
+        )
+    return sentences
 
 
 def alpha_of(run: Run) -> float:
@@ -91,11 +93,11 @@ def notes_by_row(findings: Sequence[Finding], row: Callable[[Finding], str], mos
         row: How a row is called there.
         most: Characters of a note that are shown.
     """
-    said = []
+    notes = []
     for note in dict.fromkeys(note for finding in findings for note in finding.notes):
         about = list(dict.fromkeys(row(finding).strip() for finding in findings if note in finding.notes))
         more = f" and {len(about) - _NAMED} more" if len(about) > _NAMED else ""
         lead = f"{', '.join(about[:_NAMED])}{more}: "
         all_rows = all(note in finding.notes for finding in findings)
-        said.append(("" if all_rows else lead) + clean(note, most))
-    return said
+        notes.append(("" if all_rows else lead) + clean(note, most))
+    return notes

@@ -86,24 +86,24 @@ class BatchCaller:
             sys.modules["torch"].cuda.empty_cache()
 
     def _rows(self, reply: Any, piece: Batch) -> list[Answer]:
-        wanted, capability = len(piece.rows), self.question.capability
+        n_rows, capability = len(piece.rows), self.question.capability
         texts = capability == "answers_questions"
         method = self.question.method or _METHODS[capability]
         if isinstance(reply, np.ndarray) and not texts and reply.dtype != object:
             reply = _numbers(reply, method)
-            if reply.ndim not in (1, 2) or len(reply) != wanted:
+            if reply.ndim not in (1, 2) or len(reply) != n_rows:
                 raise UserError(
                     f"the model answered {capability} with shape {one_line(reply.shape)}; "
-                    f"it was asked about {wanted} samples"
+                    f"it was asked about {n_rows} samples"
                 )
-            rows: list[Answer] = list(reply.reshape(wanted, -1))
+            rows: list[Answer] = list(reply.reshape(n_rows, -1))
         else:
             if isinstance(reply, str | bytes | Mapping | Set) or not hasattr(reply, "__iter__"):
                 kind = "texts" if texts else "rows of numbers"
-                raise UserError(f"{method}() of the model gave {_shown(reply)}; it must give {wanted} {kind}")
+                raise UserError(f"{method}() of the model gave {_shown(reply)}; it must give {n_rows} {kind}")
             rows = [_answer(answer, method, texts=texts) for answer in reply]
-            if len(rows) != wanted:
-                raise UserError(f"the model gave {len(rows)} answers to {wanted} samples")
+            if len(rows) != n_rows:
+                raise UserError(f"the model gave {len(rows)} answers to {n_rows} samples")
         self._check_width(rows)
         return rows
 
@@ -167,8 +167,8 @@ def _shown(value: Any) -> str:
 def is_out_of_memory(problem: Exception) -> bool:
     """Whether a library says, in its own way, that there is no room."""
     text = str(problem).lower()
-    named = isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError"
-    return named or any(words in text for words in _OUT_OF_MEMORY)
+    is_memory_error = isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError"
+    return is_memory_error or any(words in text for words in _OUT_OF_MEMORY)
 
 
 def _texts(question: Question, batch: Batch) -> list[str]:

@@ -137,13 +137,13 @@ class RequestBatch:
                 shard.unreadable[row] = NotAnswered(digest.reason, digest.detail)
         texts = [digest if isinstance(digest, str) else "" for digest in digests]
         keys = keys_of(self.question, start, texts)
-        known = self.store.known(keys)
-        self.reused.update(day for key in keys if (day := known.get(key)) is not None)
+        days_by_key = self.store.known(keys)
+        self.reused.update(day for key in keys if (day := days_by_key.get(key)) is not None)
         batches = []
         for first in range(start, stop, self.batch):
             last = min(first + self.batch, stop)
             readable = [row for row in range(first, last) if row not in shard.unreadable]
-            if any(keys[row - start] not in known for row in readable):
+            if any(keys[row - start] not in days_by_key for row in readable):
                 batches.append(PendingRequests(shard.index, first, last, readable))
         shard.keys += keys
         shard.asked += len(batches)
@@ -176,9 +176,9 @@ class RequestBatch:
             return
         del self._open[shard.index]
         self._flush()
-        known: dict[bytes, Answer] = {**self._temporary, **self.store.get(shard.keys)}
+        answers_by_key: dict[bytes, Answer] = {**self._temporary, **self.store.get(shard.keys)}
         answers = [
-            shard.unreadable[row] if row in shard.unreadable else known[key]
+            shard.unreadable[row] if row in shard.unreadable else answers_by_key[key]
             for row, key in enumerate(shard.keys, shard.start)
         ]
         self.sink(shard.index, shard.start, answers)

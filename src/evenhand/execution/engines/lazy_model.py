@@ -55,11 +55,11 @@ class LazyModel:
 
     def facts(self) -> Mapping[str, Any]:
         """Labels, logit scale and the like; the model is loaded only if they are not known."""
-        known = self._store.facts()
-        if not known:
+        facts = self._store.facts()
+        if not facts:
             self.load()
-            known = self._store.facts()
-        return known
+            facts = self._store.facts()
+        return facts
 
     def close(self) -> None:
         """Let go of connections, where the model holds any; an object of the user's is left as it is."""

@@ -49,9 +49,9 @@ class _Once:
 
     def __call__(self, pixels: Any) -> Any:
         with self._lock:
-            known = self._made.get(id(pixels))
-        if known is not None:
-            return known[1]
+            cached = self._made.get(id(pixels))
+        if cached is not None:
+            return cached[1]
         prepared = self._prepare(pixels)
         with self._lock:
             self._made[id(pixels)] = (pixels, prepared)

@@ -46,8 +46,8 @@ class Asker:
         begun: Handle of an actor that counts how often each batch was begun.
     """
 
-    def __init__(self, source: ModelSource, question: Question, begun: Any) -> None:
-        self._source, self._question, self._begun = source, question, begun
+    def __init__(self, source: ModelSource, question: Question, started_worker: Any) -> None:
+        self._source, self._question, self._begun = source, question, started_worker
         self._answering: BatchCaller | None = None
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,11 +175,11 @@ class RayEngine:
         items = [{"index": index, "rows": list(batch.readable)} for index, batch in enumerate(planned)]
         parts = min(len(items), 4 * self.workers)
         source = _sendable(self.model.source, self.options)
-        begun = ray.remote(num_cpus=0)(StartedWorker).remote()
+        started_worker = ray.remote(num_cpus=0)(StartedWorker).remote()
         try:
             answered = ray.data.from_items(items, override_num_blocks=parts).map(
                 Asker,
-                fn_constructor_args=(source, question, begun),
+                fn_constructor_args=(source, question, started_worker),
                 compute=ray.data.ActorPoolStrategy(size=self.workers),
                 num_cpus=_share(ray, "CPU", self.workers),
                 num_gpus=_share(ray, "GPU", self.workers),

@@ -35,9 +35,11 @@ def _gates(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     if run.created is None:
         return
     for text in dict.fromkeys(gate.text for gate in run.gates if gate.kept):
-        own = [gate for gate in run.gates if gate.text == text]
-        broken = [gate.broken for gate in own if gate.broken is not None]
-        turned = f"broken ({'; '.join(broken)})" if broken else f"held by {plural(len(own), 'finding')}"
+        same_gates = [gate for gate in run.gates if gate.text == text]
+        broken = [gate.broken for gate in same_gates if gate.broken is not None]
+        turned = (
+            f"broken ({'; '.join(broken)})" if broken else f"held by {plural(len(same_gates), 'finding')}"
+        )
         yield (
             f"manifest.json: gates holds {text_of(text)}, {text_of(turned)}; created = "
             f"{run.created.isoformat()}. {LAST_WRITING}"
@@ -46,9 +48,9 @@ def _gates(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
 
 def _groups(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     for finding in run.estimable:
-        shown = [group for group in finding.groups if group.n >= 0]
-        if shown:
-            yield f"{_entry(finding)}, groups: sizes of {plural(len(shown), 'group')}"
+        groups = [group for group in finding.groups if group.n >= 0]
+        if groups:
+            yield f"{_entry(finding)}, groups: sizes of {plural(len(groups), 'group')}"
 
 
 def _dropped(run: RunView, _: Sequence[RunView]) -> Iterator[str]:

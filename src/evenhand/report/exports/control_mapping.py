@@ -76,8 +76,8 @@ def controls(runs: Sequence[RunView], params: Mapping[str, str]) -> list[dict[st
         UnknownName: No such framework.
     """
     name = chosen(params, PARAMETERS, "controls")["framework"]
-    wanted = frameworks() if name == "all" else [name]
-    return [_framework(mapping(framework), runs) for framework in wanted]
+    names = frameworks() if name == "all" else [name]
+    return [_framework(mapping(framework), runs) for framework in names]
 
 
 def controls_json(mappings: Sequence[Mapping[str, Any]]) -> bytes:
@@ -95,19 +95,19 @@ def controls_markdown(mappings: Sequence[Mapping[str, Any]]) -> bytes:
     return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
 
 
-def _framework(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
+def _framework(framework: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
     return {
-        **{key: written[key] for key in ("framework", "title", "source", "scope")},
+        **{key: framework[key] for key in ("framework", "title", "source", "scope")},
         "note": NOTE,
-        "controls": [_control(control, runs) for control in written["controls"]],
+        "controls": [_control(control, runs) for control in framework["controls"]],
     }
 
 
-def _control(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
-    needs = [_need(written_need, runs) for written_need in written["needs"]]
+def _control(control: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
+    needs = [_need(declared_need, runs) for declared_need in control["needs"]]
     return {
-        "id": written["id"],
-        "asks": written["asks"],
+        "id": control["id"],
+        "asks": control["asks"],
         "note": NOTE,
         "evidence": [{"says": need.says, "found": list(need.evidence)} for need in needs if need.evidence],
         "missing": [
@@ -116,50 +116,52 @@ def _control(written: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, A
             if not need.evidence
         ],
         "not_estimable": sorted(
-            {line for written_need in written["needs"] for line in _undefined(written_need, runs)}
+            {line for declared_need in control["needs"] for line in _undefined(declared_need, runs)}
         ),
-        "hidden": sorted({line for written_need in written["needs"] for line in _hidden(written_need, runs)}),
-        "elsewhere": written["elsewhere"],
+        "hidden": sorted(
+            {line for declared_need in control["needs"] for line in _hidden(declared_need, runs)}
+        ),
+        "elsewhere": control["elsewhere"],
     }
 
 
-def _need(written: Mapping[str, Any], runs: Sequence[RunView]) -> Need:
+def _need(need: Mapping[str, Any], runs: Sequence[RunView]) -> Need:
     facts = [
         f"{run.name}, {entry}"
-        for fact in written.get("facts", [])
+        for fact in need.get("facts", [])
         for run in runs
         for entry in FACTS[fact](run, runs)
     ]
-    hidden = any(_hidden(written, runs)) if "tags" in written else any(run.hidden for run in runs)
-    otherwise = f"{NOT_HIDDEN}; where that shows none, {written['otherwise']}"
-    otherwise = otherwise if hidden else written["otherwise"]
-    return Need(written["says"], (*_evidence(written, runs), *facts), otherwise)
+    hidden = any(_hidden(need, runs)) if "tags" in need else any(run.hidden for run in runs)
+    otherwise = f"{NOT_HIDDEN}; where that shows none, {need['otherwise']}"
+    otherwise = otherwise if hidden else need["otherwise"]
+    return Need(need["says"], (*_evidence(need, runs), *facts), otherwise)
 
 
-def _is_about(finding: Finding, written: Mapping[str, Any]) -> bool:
+def _is_about(finding: Finding, need: Mapping[str, Any]) -> bool:
     """Whether a finding's metric declares what a need asks for."""
-    return bool(set(finding.card.tags) & set(written.get("tags", [])))
+    return bool(set(finding.card.tags) & set(need.get("tags", [])))
 
 
-def _evidence(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
-    holds = [_HOLDS[name] for name in written.get("holds", [])]
+def _evidence(need: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
+    holds = [_HOLDS[name] for name in need.get("holds", [])]
     for run in runs:
         for finding in run.estimable:
-            if _is_about(finding, written) and all(hold(finding) for hold in holds):
+            if _is_about(finding, need) and all(hold(finding) for hold in holds):
                 yield f"{run.name}, findings.json: {finding.metric} = {finding.value:.6g}"
 
 
-def _undefined(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
+def _undefined(need: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     for run in runs:
         for finding in run.not_estimable:
-            if _is_about(finding, written):
+            if _is_about(finding, need):
                 yield f"{run.name}: {told(finding, run.alpha)}"
 
 
-def _hidden(written: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
+def _hidden(need: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:
     for run in runs:
         for finding in run.hidden:
-            if _is_about(finding, written):
+            if _is_about(finding, need):
                 yield f"{run.name}: {title(finding)}"
 
 

@@ -74,15 +74,15 @@ class RunView:
     @property
     def model(self) -> str:
         """The model, or the audited table."""
-        named = self.manifest.get("model") or next((f.model for f in self.findings.findings if f.model), None)
-        return text_of(named) if named else words.subject(self.manifest)
+        name = self.manifest.get("model") or next((f.model for f in self.findings.findings if f.model), None)
+        return text_of(name) if name else words.subject(self.manifest)
 
     @property
     def benchmark(self) -> str:
         """The benchmark; the table's name for an audit of a table."""
-        named = self.manifest.get("benchmark")
-        named = named or next((f.benchmark for f in self.findings.findings if f.benchmark), None)
-        return text_of(named) if named else words.subject({**self.manifest, "model": None})
+        name = self.manifest.get("benchmark")
+        name = name or next((f.benchmark for f in self.findings.findings if f.benchmark), None)
+        return text_of(name) if name else words.subject({**self.manifest, "model": None})
 
     @property
     def created(self) -> datetime | None:
@@ -160,8 +160,8 @@ def parts_judged(finding: Finding, alpha: float, *verdicts: Verdict) -> list[Par
 def named(parts: Iterable[Part], most: int = 8) -> str:
     """Parts in a sentence, no more than ``most`` of them; the others are counted."""
     all_parts = list(parts)
-    shown = ", ".join(quoted(key_text(part.key)) for part in all_parts[:most])
-    return shown + (f" and {len(all_parts) - most} more" if len(all_parts) > most else "")
+    text = ", ".join(quoted(key_text(part.key)) for part in all_parts[:most])
+    return text + (f" and {len(all_parts) - most} more" if len(all_parts) > most else "")
 
 
 def markdown(text: object) -> str:

@@ -44,16 +44,16 @@ def section(run: RunView, heading: str) -> str:
     """
     findings = run.findings.findings
     lines = [f"{heading} {_label(run.model)}: {_label(run.benchmark)}", "", _facts(run), ""]
-    shown = run.estimable[:_MOST]
-    if shown:
+    top_findings = run.estimable[:_MOST]
+    if top_findings:
         lines += [
             "| Finding | Value | Interval | By chance | Reading | p | Rows |",
             "|---|---:|---|---|---|---:|---:|",
-            *(_line(finding, run.alpha) for finding in shown),
+            *(_line(finding, run.alpha) for finding in top_findings),
             "",
         ]
-    if len(run.estimable) > len(shown):
-        lines += [f"{len(run.estimable) - len(shown)} more are in findings.json.", ""]
+    if len(run.estimable) > len(top_findings):
+        lines += [f"{len(run.estimable) - len(top_findings)} more are in findings.json.", ""]
     for verdict, words in _BEYOND.items():
         lines += _bullets(words, _beyond(run, verdict))
     lines += _bullets("Could not be estimated", (_missing(finding) for finding in run.not_estimable))

@@ -71,9 +71,9 @@ def csv_bytes(table: polars.DataFrame) -> bytes:
 
 def tidy_parquet(runs: Sequence[RunView]) -> bytes:
     """The rows as Parquet."""
-    held = io.BytesIO()
-    tidy_frame(runs).write_parquet(held)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    tidy_frame(runs).write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
@@ -89,7 +89,7 @@ def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
         "fair_at": finding.fair_at,
         "direction": finding.direction,
     }
-    own = {
+    finding_columns = {
         "row": "finding",
         "adjustment": finding.adjustment,
         "reference": finding.reference,
@@ -100,7 +100,7 @@ def _rows(run: RunView, finding: Finding) -> Iterator[dict[str, Any]]:
         "paper": finding.source.paper,
         "equation": finding.source.equation,
     }
-    yield {**common, **own, **_measured(finding)}
+    yield {**common, **finding_columns, **_measured(finding)}
     for index, part in enumerate(finding.parts):
         key = {"kind": part.kind, "key": key_text(part.key), "key_json": json_text(part.key)}
         yield {**common, "row": "part", "place": index, **key, **_measured(part)}

@@ -47,8 +47,8 @@ def to_mlflow(runs: Sequence[RunView], where: str | None, params: Mapping[str, s
     name = chosen(params, PARAMETERS, "mlflow")["experiment"]
     try:
         client = mlflow.MlflowClient(tracking_uri=where)
-        known = client.get_experiment_by_name(name)
-        experiment = known.experiment_id if known else client.create_experiment(name, **_beside(where))
+        existing = client.get_experiment_by_name(name)
+        experiment = existing.experiment_id if existing else client.create_experiment(name, **_beside(where))
         return [_log_to_mlflow(client, experiment, run) for run in runs]
     except ImportError as problem:  # a store of databases needs libraries of its own
         raise MissingExtra(problem.name or "mlflow", "mlflow") from None
@@ -181,8 +181,8 @@ def _facts(run: RunView) -> dict[str, str]:
 
 
 def _parameters(run: RunView) -> dict[str, Any]:
-    wanted = ("parameters", "by", "mode", "seed", "alpha", "rows")
-    return {name: run.manifest[name] for name in wanted if run.manifest.get(name) is not None}
+    keys = ("parameters", "by", "mode", "seed", "alpha", "rows")
+    return {name: run.manifest[name] for name in keys if run.manifest.get(name) is not None}
 
 
 def _missing(run: RunView) -> dict[str, str]:

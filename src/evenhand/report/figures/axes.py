@@ -36,10 +36,10 @@ def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> tuple
         role: ``x`` or ``y``.
         panel: Only this panel, where panels are independent.
     """
-    own = panel if role in prepared.figure.independent else None
-    key = (role, None if own is None else own.position)
+    own_panel = panel if role in prepared.figure.independent else None
+    key = (role, None if own_panel is None else own_panel.position)
     if key not in prepared.extents:  # layers of one panel ask again and again
-        prepared.extents[key] = _extent(prepared, role, prepared.panels if own is None else [own])
+        prepared.extents[key] = _extent(prepared, role, prepared.panels if own_panel is None else [own_panel])
     return prepared.extents[key]
 
 
@@ -138,14 +138,14 @@ def axis_title(prepared: FigureData, panel: Panel, role: str) -> str | None:
     return (prepared.title(role) or None) if _labelled(prepared, panel, role) else None
 
 
-def colour(prepared: FigureData, width: float, *, shaped: bool = False, shown: bool = True) -> Any:
+def colour(prepared: FigureData, width: float, *, shaped: bool = False, with_legend: bool = True) -> Any:
     """The colour channel: one colour each, or one colour for all."""
     import altair as alt
 
     order = prepared.orders["colour"]
     if not prepared.figure.colour:
         return alt.value(style.ACCENT)
-    legend = style.legend(prepared.title("colour"), order, width) if shown else None
+    legend = style.legend(prepared.title("colour"), order, width) if with_legend else None
     if legend is not None and not shaped:
         legend["symbolType"] = "square"
     scale = alt.Scale(domain=order, range=style.colours(len(order)))
@@ -197,12 +197,12 @@ def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
     import altair as alt
 
     figure = prepared.figure
-    shown: dict[str, str] = {}
+    titles: dict[str, str] = {}
     for role in ("label", "y", "x", "value", "colour"):
         column = getattr(figure, role)
         if not column:
             continue
-        shown[f"{role}_text"] = prepared.title(role)
+        titles[f"{role}_text"] = prepared.title(role)
         for row in rows:
             value = row[role]
             row[f"{role}_text"] = (
@@ -213,14 +213,14 @@ def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
     how = figure.formats.get(getattr(figure, value_role(prepared)), "number")
     for low, high, title in (("low", "high", figure.interval), ("null_low", "null_high", "by chance")):
         if getattr(figure, low):
-            shown[f"{low}_text"] = title
+            titles[f"{low}_text"] = title
             for row in rows:
-                both = row[low] is not None and row[high] is not None
+                is_complete = row[low] is not None and row[high] is not None
                 ends = (style.written(row[end], how) for end in (low, high))
-                row[f"{low}_text"] = " to ".join(ends) if both else "–"
-    shown["source"] = "source"
+                row[f"{low}_text"] = " to ".join(ends) if is_complete else "–"
+    titles["source"] = "source"
     # The tooltip takes a key "image" for the address of a picture, and "title" for a heading.
-    return [alt.Tooltip(field=key, type="nominal", title=f"{title or key} ") for key, title in shown.items()]
+    return [alt.Tooltip(field=key, type="nominal", title=f"{title or key} ") for key, title in titles.items()]
 
 
 def reference_layers(panel: Panel, width: float) -> list[alt.Chart]:

@@ -31,10 +31,10 @@ def draw_stacked(prepared: FigureData, panel: Panel) -> Any:
     for row in prepared.rows:
         row["stack"] = order.index(row["colour"])
         row["series"] = row["source"]
-    named = _Named(
+    layout = _Named(
         prepared, panel, [s for s in ("ours", "paper") if any(r["source"] == s for r in prepared.rows)]
     )
-    role = named.role
+    role = layout.role
     ends = _stack_ends(prepared, role)
     layers = []
     for source in ("ours", "paper"):
@@ -50,19 +50,19 @@ def draw_stacked(prepared: FigureData, panel: Panel) -> Any:
             }
         hints = axes.tooltip(prepared, rows)
         chart = (
-            named.base(rows)
-            .mark_bar(size=named.thick * 0.92, **mark)
+            layout.base(rows)
+            .mark_bar(size=layout.thick * 0.92, **mark)
             .encode(
-                color=axes.colour(prepared, named.legend_width),
+                color=axes.colour(prepared, layout.legend_width),
                 order=alt.Order(field="stack", type="quantitative"),
                 tooltip=hints,
             )
         )
-        value = axes.number_axis(prepared, panel, role, named.value_size)
+        value = axes.number_axis(prepared, panel, role, layout.value_size)
         value["stack"] = "zero"
         value["scale"]["domain"] = list(prepared.figure.domain.get(role, ends))
         layers.append(chart.encode(**{role: value}))
-    return named.finished(layers)
+    return layout.finished(layers)
 
 
 def _stack_ends(prepared: FigureData, role: str) -> tuple[float, float]:
@@ -146,54 +146,56 @@ class _Named:
         return layered([*layers, *lines, *axes.panel_heading(self.prepared, self.panel)], **size)
 
 
-def _band(named: _Named) -> Any:
-    rows = [row for row in named.panel.rows if row["null_low"] is not None and row["null_high"] is not None]
+def _band(layout: _Named) -> Any:
+    rows = [row for row in layout.panel.rows if row["null_low"] is not None and row["null_high"] is not None]
     if not rows:
         return None
-    chart = named.base(rows).mark_bar(size=named.thick * 0.98, color=style.BAND, clip=True)
-    return chart.encode(**named.span("null_low", "null_high"))
+    chart = layout.base(rows).mark_bar(size=layout.thick * 0.98, color=style.BAND, clip=True)
+    return chart.encode(**layout.span("null_low", "null_high"))
 
 
-def _interval(named: _Named) -> Any:
-    rows = [row for row in named.panel.rows if row["low"] is not None and row["high"] is not None]
+def _interval(layout: _Named) -> Any:
+    rows = [row for row in layout.panel.rows if row["low"] is not None and row["high"] is not None]
     if not rows:
         return None
-    chart = named.base(rows).mark_rule(color=style.INK, strokeWidth=1.3, clip=True)
-    return chart.encode(**named.span("low", "high"))
+    chart = layout.base(rows).mark_rule(color=style.INK, strokeWidth=1.3, clip=True)
+    return chart.encode(**layout.span("low", "high"))
 
 
-def _solid_bars(named: _Named) -> Any:
-    rows = [row for row in named.panel.rows if row["source"] == "ours"]
-    return _coloured(named, named.base(rows).mark_bar(size=named.thick * 0.7), rows)
+def _solid_bars(layout: _Named) -> Any:
+    rows = [row for row in layout.panel.rows if row["source"] == "ours"]
+    return _coloured(layout, layout.base(rows).mark_bar(size=layout.thick * 0.7), rows)
 
 
-def _hollow_bars(named: _Named) -> Any:
-    rows = [row for row in named.panel.rows if row["source"] == "paper"]
+def _hollow_bars(layout: _Named) -> Any:
+    rows = [row for row in layout.panel.rows if row["source"] == "paper"]
     if not rows:
         return None
-    size = named.thick * 0.7 - 1.5
-    chart = named.base(rows).mark_bar(size=size, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
-    return _coloured(named, chart, rows)
+    size = layout.thick * 0.7 - 1.5
+    chart = layout.base(rows).mark_bar(size=size, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
+    return _coloured(layout, chart, rows)
 
 
-def _dots(named: _Named) -> Any:
+def _dots(layout: _Named) -> Any:
     layers = []
     for source in ("ours", "paper"):
-        rows = [row for row in named.panel.rows if row["source"] == source]
+        rows = [row for row in layout.panel.rows if row["source"] == source]
         if not rows:
             continue
         hollow = {"filled": False, "strokeWidth": 1.8} if source == "paper" else {"filled": True}
-        chart = named.base(rows).mark_point(size=58, opacity=1, **hollow)
+        chart = layout.base(rows).mark_point(size=58, opacity=1, **hollow)
         layers.append(
-            _coloured(named, chart, rows).encode(shape=axes.shape(named.prepared, named.legend_width))
+            _coloured(layout, chart, rows).encode(shape=axes.shape(layout.prepared, layout.legend_width))
         )
     return layered(layers) if layers else None
 
 
-def _coloured(named: _Named, chart: Any, rows: list[Row]) -> Any:
-    hints = axes.tooltip(named.prepared, rows)
+def _coloured(layout: _Named, chart: Any, rows: list[Row]) -> Any:
+    hints = axes.tooltip(layout.prepared, rows)
     chart.data = axes.data(rows)  # the tooltip's texts were written into the rows
-    shaped = named.prepared.figure.kind == "dots"
+    shaped = layout.prepared.figure.kind == "dots"
     return chart.encode(
-        **named.value(), color=axes.colour(named.prepared, named.legend_width, shaped=shaped), tooltip=hints
+        **layout.value(),
+        color=axes.colour(layout.prepared, layout.legend_width, shaped=shaped),
+        tooltip=hints,
     )

@@ -109,10 +109,10 @@ def compose(
     for figure in figures:
         drawing = draw(figure, table)
         chart = drawing.chart
-        own = drawing.notes if figure is not figures[-1] else [*drawing.notes, *map(visible, notes)]
+        chart_notes = drawing.notes if figure is not figures[-1] else [*drawing.notes, *map(visible, notes)]
         if figure.title:
             chart = under([chart], title={"text": visible(figure.title), "fontSize": 12})
-        parts += [chart, *_note_chart(own)]
+        parts += [chart, *_note_chart(chart_notes)]
     own_scales = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
     heading = textwrap.wrap(visible(title), 95) or [""]
     top = {"title": {"text": heading, "fontSize": 14, "offset": 12}} if title else {}
@@ -178,19 +178,19 @@ def svg(spec: dict[str, Any]) -> str:
     """A specification drawn as SVG, alike for equal specifications."""
     import vl_convert
 
-    drawn: str = vl_convert.vegalite_to_svg(spec)
+    text: str = vl_convert.vegalite_to_svg(spec)
     # The drawing engine counts clips and gradients over its whole life; here each drawing begins at 1.
     names: dict[str, str] = {}
 
     def numbered(match: re.Match[str]) -> str:
         return names.setdefault(match[0], f"{match[1]}{len(names) + 1}")
 
-    return _TAG.sub(lambda tag: _COUNTED.sub(numbered, tag[0]), drawn)
+    return _TAG.sub(lambda tag: _COUNTED.sub(numbered, tag[0]), text)
 
 
 def png(spec: dict[str, Any]) -> bytes:
     """A specification drawn as PNG, two pixels for each of the drawing's."""
     import vl_convert
 
-    drawn: bytes = vl_convert.vegalite_to_png(spec, scale=SCALE)
-    return drawn
+    content: bytes = vl_convert.vegalite_to_png(spec, scale=SCALE)
+    return content

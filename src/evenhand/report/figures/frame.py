@@ -143,9 +143,9 @@ def prepare(figure: Figure, table: pl.DataFrame) -> FigureData:
     )
     if _apart(rows, names):
         orders["series"] = orders["series"][:1]
-    drawn = [row for row in rows if _has_place(figure, row, names)]
+    drawn_rows = [row for row in rows if _has_place(figure, row, names)]
     prepared = FigureData(figure, _panels(figure, rows, names), names, orders)
-    prepared.notes = _notes(figure, rows, drawn, names)
+    prepared.notes = _notes(figure, rows, drawn_rows, names)
     return prepared
 
 
@@ -228,21 +228,21 @@ def _order(figure: Figure, role: str, rows: Sequence[Row]) -> list[str]:
     """The values of a role in the order in which they are drawn."""
     column = getattr(figure, role)
     present = list(dict.fromkeys(row[role] for row in rows))
-    wanted = figure.order.get(column, "")
-    if isinstance(wanted, tuple):
-        first = [visible(name) for name in wanted]
+    ordering = figure.order.get(column, "")
+    if isinstance(ordering, tuple):
+        first = [visible(name) for name in ordering]
         return [name for name in first if name in present] + [name for name in present if name not in first]
-    if not wanted:
+    if not ordering:
         return present
-    if wanted == "name":
+    if ordering == "name":
         return sorted(present)
-    by, down = wanted.removeprefix("-"), wanted.startswith("-")
+    by, down = ordering.removeprefix("-"), ordering.startswith("-")
     if rows and by not in rows[0]["from"]:
         raise UnknownName("column to order by", by, rows[0]["from"])
     means = {name: _mean(row["from"][by] for row in rows if row[role] == name) for name in present}
-    known = [name for name in present if means[name] is not None]
-    known.sort(key=lambda name: means[name] or 0.0, reverse=down)
-    return known + [name for name in present if means[name] is None]
+    with_mean = [name for name in present if means[name] is not None]
+    with_mean.sort(key=lambda name: means[name] or 0.0, reverse=down)
+    return with_mean + [name for name in present if means[name] is None]
 
 
 def _mean(values: Iterable[object]) -> float | None:
@@ -259,11 +259,11 @@ def _panels(figure: Figure, rows: Sequence[Row], names: set[str]) -> list[Panel]
         _order(figure, role, [{**row, role: row["facets"][index]} for row in rows])
         for index, role in enumerate(role for role in ("facet", "row", "column") if getattr(figure, role))
     ]
-    whole = {row["facets"] for row in rows}
+    combinations = {row["facets"] for row in rows}
     if figure.kind == "lines":  # a panel of models without a size would be empty
-        whole = {row["facets"] for row in rows if _has_place(figure, row, names)} or whole
+        combinations = {row["facets"] for row in rows if _has_place(figure, row, names)} or combinations
     keys = sorted(
-        whole,
+        combinations,
         key=lambda key: [order.index(value) for order, value in zip(orders, key, strict=True)],
     )
     panels = []
@@ -288,9 +288,9 @@ def _panel(figure: Figure, key: tuple[str, ...], rows: Sequence[Row], names: set
         at = rows[0]["from"][line.at] if isinstance(line.at, str) and rows else line.at
         if finite(at):
             references.append((axis, float(at), visible(line.label)))
-    drawn = [row for row in rows if _has_place(figure, row, names)]
+    drawn_rows = [row for row in rows if _has_place(figure, row, names)]
     title = " · ".join(shorten(value) for value in key)
-    return Panel(title, _above(figure, rows), drawn, references)
+    return Panel(title, _above(figure, rows), drawn_rows, references)
 
 
 def _above(figure: Figure, rows: Sequence[Row]) -> list[str]:
@@ -314,13 +314,13 @@ def _default(column: str) -> Any:
     return "p" if column == "p" or column.startswith("p_") else "number"
 
 
-def _notes(figure: Figure, rows: Sequence[Row], drawn: Sequence[Row], names: set[str]) -> list[str]:
-    notes = [*undefined(figure, rows, drawn, names)]
-    if any(row["source"] == "paper" for row in drawn):
+def _notes(figure: Figure, rows: Sequence[Row], drawn_rows: Sequence[Row], names: set[str]) -> list[str]:
+    notes = [*undefined(figure, rows, drawn_rows, names)]
+    if any(row["source"] == "paper" for row in drawn_rows):
         notes.append(_PAPER_MARKS.get(figure.kind, "“(paper)”: values published in the paper."))
-    if any(row[end] is not None for row in drawn for end in ("low", "left")):
-        notes.append(f"{_reach_words(figure, drawn)}: {visible(figure.interval)}.")
-    if any(row["null_low"] is not None for row in drawn):
+    if any(row[end] is not None for row in drawn_rows for end in ("low", "left")):
+        notes.append(f"{_reach_words(figure, drawn_rows)}: {visible(figure.interval)}.")
+    if any(row["null_low"] is not None for row in drawn_rows):
         notes.append(f"Grey: {visible(figure.null)}.")
     if figure.fit:
         fitted = "least-squares fit" if figure.kind == "scatter" else "the normal distribution fitted"
@@ -328,12 +328,12 @@ def _notes(figure: Figure, rows: Sequence[Row], drawn: Sequence[Row], names: set
     return [*notes, *(visible(note) for note in figure.notes)]
 
 
-def _reach_words(figure: Figure, drawn: Sequence[Row]) -> str:
+def _reach_words(figure: Figure, drawn_rows: Sequence[Row]) -> str:
     """How intervals are drawn: an area along a line, or lines where points stand alone."""
     if figure.kind != "lines":
         return "Thin lines"
-    alone = len(lone_points(drawn))
-    if alone == len(drawn):
+    alone = len(lone_points(drawn_rows))
+    if alone == len(drawn_rows):
         return "Thin lines"
     return "Shaded, thin lines at points that stand alone" if alone else "Shaded"
 
@@ -353,9 +353,9 @@ _PAPER_MARKS = {
 }
 
 
-def undefined(figure: Figure, rows: Sequence[Row], drawn: Sequence[Row], names: set[str]) -> list[str]:
+def undefined(figure: Figure, rows: Sequence[Row], drawn_rows: Sequence[Row], names: set[str]) -> list[str]:
     """One line about rows that are not drawn, which and why; those without a name are only counted."""
-    present = {id(row) for row in drawn}
+    present = {id(row) for row in drawn_rows}
     lost = [row for row in rows if id(row) not in present]
     unplaced = [row for row in lost if all(row[role] is not None for role in values_of(figure, names))]
     notes = []
@@ -367,8 +367,8 @@ def undefined(figure: Figure, rows: Sequence[Row], drawn: Sequence[Row], names: 
             continue
         called = list(dict.fromkeys(name for row in group if (name := _called(row))))
         more = f" and {len(called) - _LISTED} more" if len(called) > _LISTED else ""
-        shown = ", ".join(called[:_LISTED]) if more else listing(called)
-        which = f": {shown}{more}" if called else ""
+        text = ", ".join(called[:_LISTED]) if more else listing(called)
+        which = f": {text}{more}" if called else ""
         reasons = Counter(visible(row["reason"]) for row in group if row["reason"])
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common(3))
         notes.append(f"{plural(len(group), 'value')} {words_}{which}{f' ({why})' if why else ''}.")
@@ -378,6 +378,6 @@ def undefined(figure: Figure, rows: Sequence[Row], drawn: Sequence[Row], names: 
 def _called(row: Row) -> str:
     """What a row is called in a note."""
     parts = [*row["facets"], row["label"], *(row[role] for role in ("y", "x")), row["colour"]]
-    named = [shorten(part, 28) for part in parts if isinstance(part, str) and part]
-    called = " · ".join(dict.fromkeys(named))
+    names = [shorten(part, 28) for part in parts if isinstance(part, str) and part]
+    called = " · ".join(dict.fromkeys(names))
     return f"{called} (paper)" if called and row["source"] == "paper" else called

@@ -76,8 +76,8 @@ def figure_parts(
 
 def table_behind(figures: Sequence[Figure], table: pl.DataFrame, most: int = _MOST_ROWS) -> TableFigure:
     """The first rows of the numbers behind figures, without the columns that hold pictures."""
-    shown = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(most)
-    return sheet(Figure("table", formats=_formats(figures)), shown)
+    rows = table.drop([figure.value for figure in figures if figure.kind == "pictures"]).head(most)
+    return sheet(Figure("table", formats=_formats(figures)), rows)
 
 
 def figures_html(
@@ -102,7 +102,7 @@ def figures_html(
     specs: list[dict[str, Any]] = []
     parts = figure_parts(figures, table, specs)
     # A page whose only part is the whole table does not need it twice.
-    whole = table_behind(figures, table) if specs else None
+    table_figure = table_behind(figures, table) if specs else None
     scripts = [inline.chart_library(), inline.own_script("artifact.js")] if specs else []
     text = (
         _environment()
@@ -112,7 +112,7 @@ def figures_html(
             title=visible(title),
             parts=parts,
             notes=[visible(note) for note in notes],
-            whole=whole,
+            whole=table_figure,
             left=max(table.height - _MOST_ROWS, 0),
             data=inline.script_json(specs),
             style=inline.template_text("schemes.css", "artifact.css"),
@@ -150,11 +150,11 @@ def _alternative(figure: Figure, notes: Sequence[str]) -> str:
     axes = [f"{role}: {name}" for role in ("x", "y") if (name := words(figure, getattr(figure, role)))]
     apart = words(figure, figure.colour)
     panels = [words(figure, name) for name in (figure.facet, figure.row, figure.column) if name]
-    said = [
+    phrases = [
         _SHAPES[figure.kind], *axes, *([f"colours: {apart}"] if apart else []),
         *([f"a panel for each {' and '.join(filter(None, panels))}"] if any(panels) else []),
     ]  # fmt: skip
-    return " ".join([f"{'; '.join(said)}.", *notes[:2]])
+    return " ".join([f"{'; '.join(phrases)}.", *notes[:2]])
 
 
 def on_page(spec: dict[str, Any]) -> dict[str, Any]:

@@ -36,11 +36,13 @@ def draw_pictures(figure: Figure, table: pl.DataFrame) -> Any:
             texts.append({"x": 0.0, "y": top + _HEADING / 2, "text": facet, "weight": "bold"})
             top, last = top + _HEADING, facet
         texts.append({"x": 0.0, "y": top + _CELL / 2, "text": shorten(name, 26), "weight": "normal"})
-        own = [row for row in rows if (_text(row, figure.facet), _text(row, figure.y)) == (facet, name)]
-        widest = max(widest, len(own))
+        picture_rows = [
+            row for row in rows if (_text(row, figure.facet), _text(row, figure.y)) == (facet, name)
+        ]
+        widest = max(widest, len(picture_rows))
         pictures += [
             {"x": left + column * (_CELL + _GAP) + _CELL / 2, "y": top + _CELL / 2, "url": row[figure.value]}
-            for column, row in enumerate(own)
+            for column, row in enumerate(picture_rows)
         ]
         top += _CELL + _GAP
     return _laid_out(pictures, texts, left + widest * (_CELL + _GAP), max(top, _CELL))
@@ -66,11 +68,11 @@ def _laid_out(
         return channel(field=field, type="quantitative", axis=None, scale=scale)
 
     at = {"x": place(alt.X, "x", [0.0, width]), "y": place(alt.Y, "y", [height, 0.0])}
-    shown = alt.Chart(style.inline(pictures)).mark_image(width=_CELL, height=_CELL, aspect=True)
-    layers = [shown.encode(**at, url=alt.Url(field="url", type="nominal"))]
+    images = alt.Chart(style.inline(pictures)).mark_image(width=_CELL, height=_CELL, aspect=True)
+    layers = [images.encode(**at, url=alt.Url(field="url", type="nominal"))]
     for weight in ("bold", "normal"):
-        own = alt.Chart(style.inline([text for text in texts if text["weight"] == weight]))
-        words = own.mark_text(
+        labels = alt.Chart(style.inline([text for text in texts if text["weight"] == weight]))
+        words = labels.mark_text(
             align="left", baseline="middle", fontSize=11, fontWeight=weight, color=style.INK
         )
         layers.append(words.encode(**at, text=alt.Text(field="text", type="nominal")))

@@ -166,21 +166,21 @@ def _names(prepared: FigureData, panel: Panel, width: float, height: float) -> l
     rows = panel.rows[:_MOST_LABELS]
     across, down = _pixels(prepared, panel, "x", width), _pixels(prepared, panel, "y", height)
     at = [(across(row["x"]), down(row["y"])) for row in rows]
-    taken = _Taken([(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at])
+    occupied = _Taken([(x - 4.0, y - 4.0, x + 4.0, y + 4.0) for x, y in at])
     for row, (_, y) in zip(rows, at, strict=True):
         if row["left"] is not None and row["right"] is not None:
-            taken.add((across(row["left"]), y - 1.0, across(row["right"]), y + 1.0))
+            occupied.add((across(row["left"]), y - 1.0, across(row["right"]), y + 1.0))
     groups: dict[int, list[Row]] = {}
     for row, (x, y) in zip(rows, at, strict=True):
         if row["label"]:
             length = min(len(row["label"]), 30) * 5.6
             boxes = [_box(x, y, length, index) for index in range(len(_PLACES))]
             free = (
-                index for index, box in enumerate(boxes) if _inside(box, width, height) and taken.free(box)
+                index for index, box in enumerate(boxes) if _inside(box, width, height) and occupied.free(box)
             )
             best = next(free, None)
             if best is not None:
-                taken.add(boxes[best])
+                occupied.add(boxes[best])
                 groups.setdefault(best, []).append(row)
     layers = []
     for index, members in sorted(groups.items()):

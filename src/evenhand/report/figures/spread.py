@@ -90,8 +90,8 @@ def _edges(prepared: FigureData) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Round bin edges over the values of all panels, about as many bins as the root of their number."""
     values = np.array([row["x"] for row in prepared.rows] or [0.0])
     low, high = prepared.figure.domain.get("x", (float(values.min()), float(values.max())))
-    wanted = min(_MOST_BINS, max(_FEWEST_BINS, round(float(np.sqrt(len(values))))))
-    raw = (high - low or 1.0) / wanted
+    n_bins = min(_MOST_BINS, max(_FEWEST_BINS, round(float(np.sqrt(len(values))))))
+    raw = (high - low or 1.0) / n_bins
     power = 10.0 ** np.floor(np.log10(raw))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= raw * 0.999)
     first, last = int(np.floor(low / step + 1e-9)), int(np.ceil(high / step - 1e-9))

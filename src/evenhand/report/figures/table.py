@@ -50,10 +50,12 @@ def sheet(figure: Figure, table: pl.DataFrame) -> TableFigure:
     if figure.kind == "table" and figure.x and figure.value:
         text_table = _spread(figure, table)
     else:
-        shown = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
-        cells = [[_cell(figure, name, row[name]) for name in shown] for row in table.iter_rows(named=True)]
-        right = [table[name].dtype.is_numeric() for name in shown]
-        headings = [_heading(figure, name) for name in shown]
+        column_names = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
+        cells = [
+            [_cell(figure, name, row[name]) for name in column_names] for row in table.iter_rows(named=True)
+        ]
+        right = [table[name].dtype.is_numeric() for name in column_names]
+        headings = [_heading(figure, name) for name in column_names]
         text_table = TableFigure(headings, cells, right, paper or [False] * table.height, [])
     if any("–" in row for row in text_table.cells):
         text_table.notes.append("–: no value: not estimable, or not published.")

@@ -55,7 +55,7 @@ class ArtifactView:
 
 def artifact_views(content: ReportInput, data: PageData) -> list[ArtifactView]:
     """Every artifact of the run; specifications of its drawings and its rows go into ``data``."""
-    return [] if content.fewest else [_view(drawn, content, data) for drawn in content.drawn]
+    return [] if content.fewest else [_view(drawn_table, content, data) for drawn_table in content.drawn]
 
 
 def not_filled(content: ReportInput) -> list[NotFilled]:
@@ -68,34 +68,38 @@ def not_filled(content: ReportInput) -> list[NotFilled]:
     ]
 
 
-def _view(drawn: DrawnTable, content: ReportInput, data: PageData) -> ArtifactView:
-    table, notes, title = drawn.table, [visible(note) for note in drawn.notes], visible(drawn.title)
-    figures = list(drawn.figures) or [Figure("table")]
+def _view(drawn_table: DrawnTable, content: ReportInput, data: PageData) -> ArtifactView:
+    table, title = drawn_table.table, visible(drawn_table.title)
+    notes = [visible(note) for note in drawn_table.notes]
+    figures = list(drawn_table.figures) or [Figure("table")]
     if content.pictures is None:
         table, figures = _without_pictures(table, figures)
     paper = None
-    if drawn.own and "source" in table.columns:
+    if drawn_table.own and "source" in table.columns:
         printed, table = _parted(table)
         paper = table_behind(figures, printed, _MOST_ROWS) if printed.height else None
         title = f"{title}: this run’s own data"
-    anchor = "artifact-" + "".join(letter if letter.isalnum() else "-" for letter in drawn.name)
+    anchor = "artifact-" + "".join(letter if letter.isalnum() else "-" for letter in drawn_table.name)
     before = len(data.figures)
     try:
         parts = figure_parts(figures, table, data.figures, _MOST_ROWS) if table.height else []
-        whole = table_behind(figures, table, _MOST_ROWS) if len(data.figures) > before else None
+        table_figure = table_behind(figures, table, _MOST_ROWS) if len(data.figures) > before else None
     except UserError as problem:
-        parts, whole = [], None
+        parts, table_figure = [], None
         notes = [*notes, f"Shown as a table: {visible(problem)}"]
     size = sum(len(json.dumps(spec)) for spec in data.figures[before:])
     if size > _MOST_DRAWN:
-        hint = f"Too many values to draw here; type: evenhand artifact {visible(drawn.name)} RUN -o FILE.svg"
-        parts, whole, notes = [], None, [*notes, hint]
+        name = visible(drawn_table.name)
+        hint = f"Too many values to draw here; type: evenhand artifact {name} RUN -o FILE.svg"
+        parts, table_figure, notes = [], None, [*notes, hint]
     if not parts and table.height:
         del data.figures[before:]
         parts = figure_parts([Figure("table")], table, data.figures, _MOST_ROWS)
     left = max(table.height - _MOST_ROWS, 0)
     sheet = _kept(anchor, table, data)
-    return ArtifactView(anchor, visible(drawn.name), title, parts, notes, whole, left, sheet, paper)
+    return ArtifactView(
+        anchor, visible(drawn_table.name), title, parts, notes, table_figure, left, sheet, paper
+    )
 
 
 def _parted(table: polars.DataFrame) -> tuple[polars.DataFrame, polars.DataFrame]:
@@ -138,10 +142,12 @@ def _without_pictures(
     """Pictures may show people: they are on the page only where they were asked for."""
     import polars
 
-    held = [
+    picture_columns = [
         column.name
         for column in table.get_columns()
         if column.dtype == polars.String and column.str.starts_with(_PICTURE).any()
     ]
-    remaining = [figure for figure in figures if figure.kind != "pictures" and figure.value not in held]
-    return table.drop(held), remaining or [Figure("table")]
+    remaining = [
+        figure for figure in figures if figure.kind != "pictures" and figure.value not in picture_columns
+    ]
+    return table.drop(picture_columns), remaining or [Figure("table")]

@@ -54,7 +54,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
     if chapter.classes:
         _add_classes(chapter, data)
     n_mistakes = _add_mistakes(chapter, data, mistakes)
-    shown = facets.varying(chapter.findings) if chapter.faceted else None
+    varying_names = facets.varying(chapter.findings) if chapter.faceted else None
     pieces = _add_pieces(chapter, data)
     bands = rows.bands(chapter)
     downloads.add_findings(data, f"{chapter.id}-findings", chapter.findings)
@@ -70,7 +70,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
                 finding,
                 alpha,
                 with_level=title == "Interval",
-                shown=shown,
+                param_names=varying_names,
                 parts_at=_parts_at(chapter, finding, pieces),
             )
             for finding in chapter.findings
@@ -124,10 +124,10 @@ def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
     """Keep the classes' effect sizes and the charts over them."""
     frame = f"{chapter.id}-classes"
     frames.add_parts(data, frame, chapter.classes, value="effect size", sort="value")
-    drawn = [(part.value, part.interval, part.null) for part in chapter.classes if part.value is not None]
-    marks: list[float | None] = [value for value, _, _ in drawn]
-    marks += [interval.high for _, interval, _ in drawn if interval]
-    marks += [null.high for _, _, null in drawn if null]
+    estimates = [(part.value, part.interval, part.null) for part in chapter.classes if part.value is not None]
+    marks: list[float | None] = [value for value, _, _ in estimates]
+    marks += [interval.high for _, interval, _ in estimates if interval]
+    marks += [null.high for _, _, null in estimates if null]
     end = charts.axis_end(marks)
     limits = {"overview": charts.DRAWN, "scatter": charts.DRAWN}
     for name, spec in (
@@ -136,7 +136,9 @@ def _add_classes(chapter: Chapter, data: frames.PageData) -> None:
         ("histogram", charts.histogram(end)),
         ("scatter", charts.scatter(end)),
     ):
-        options = _lines(len(drawn), charts.LABELLED) if name == "classes" else {"limit": limits.get(name)}
+        options = (
+            _lines(len(estimates), charts.LABELLED) if name == "classes" else {"limit": limits.get(name)}
+        )
         _add_chart(data, f"{chapter.id}-{name}", f"{name}-{end:g}", spec, frame, **options)
 
 
@@ -184,15 +186,15 @@ def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFra
 
 def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:
     """Keep the parts that no other section shows: (table, title, metric, how many)."""
-    shown = {id(part) for part in [*chapter.classes, *chapter.groups]}
+    shown_ids = {id(part) for part in [*chapter.classes, *chapter.groups]}
     parts_by_metric: dict[tuple[str, str], list[Part]] = {}
     varying = facets.varying(chapter.findings) if chapter.faceted else ()
     for finding in chapter.findings:
-        rest = [part for part in finding.parts if id(part) not in shown]
+        rest = [part for part in finding.parts if id(part) not in shown_ids]
         if rest and varying:  # one table for a metric, whose lines say which finding they belong to
             prefix = facets.row_params(finding, varying)
-            named = [_under(part, prefix) for part in rest]
-            parts_by_metric.setdefault((finding.card.title, finding.name), []).extend(named)
+            prefixed = [_under(part, prefix) for part in rest]
+            parts_by_metric.setdefault((finding.card.title, finding.name), []).extend(prefixed)
         elif rest:
             named_as = finding.name if chapter.faceted else finding.metric
             parts_by_metric.setdefault((finding.card.title, named_as), []).extend(rest)

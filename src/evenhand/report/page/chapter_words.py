@@ -9,29 +9,29 @@ from evenhand.report.wording import associations, declared, pronouns, rankings, 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
     """The line to remember."""
-    known = (
+    text = (
         comparison.verdict(chapter, alpha)
         or pronouns.verdict(chapter, alpha)
         or rankings.verdict(chapter, alpha)
         or associations.verdict(chapter, alpha)
     )
-    if not known and not declared.speaks_of_all(chapter):
-        known = sentences.verdict(chapter, alpha)
-    words = " ".join(filter(None, [known, declared.verdict(chapter, alpha)]))
+    if not text and not declared.speaks_of_all(chapter):
+        text = sentences.verdict(chapter, alpha)
+    words = " ".join(filter(None, [text, declared.verdict(chapter, alpha)]))
     return words or declared.without_tests(chapter)
 
 
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, in sentences."""
-    known = (
+    texts = (
         comparison.found(chapter, alpha)
         or pronouns.found(chapter, alpha)
         or rankings.found(chapter)
         or associations.found(chapter, alpha)
     )
-    if not known and not declared.speaks_of_all(chapter):
-        known = sentences.found(chapter, alpha)
-    return [*known, *declared.found(chapter)]
+    if not texts and not declared.speaks_of_all(chapter):
+        texts = sentences.found(chapter, alpha)
+    return [*texts, *declared.found(chapter)]
 
 
 def null_in_words(chapter: Chapter) -> str:

@@ -108,9 +108,9 @@ def add_comparison(data: PageData, tables: Mapping[str, polars.DataFrame]) -> No
         if row["rank"] == 1
     }
     for index, by in enumerate(dict.fromkeys(row["by"] for row in ranking)):
-        own = [row for row in ranking if row["by"] == by]
-        for order, metric in enumerate(dict.fromkeys(row["metric"] for row in own)):
-            rows = [row for row in own if row["metric"] == metric]
+        grouping_rows = [row for row in ranking if row["by"] == by]
+        for order, metric in enumerate(dict.fromkeys(row["metric"] for row in grouping_rows)):
+            rows = [row for row in grouping_rows if row["metric"] == metric]
             columns = {key: [row[key] for row in rows] for key in ("rank", "model", "value", "low", "high")}
             shares = [first.get((by, metric, row["model"])) for row in rows]
             add_sheet(data, f"ranking-{index}-{order}", {**columns, "first in resamples": shares})

@@ -45,12 +45,12 @@ class MarginSums:
         self._due: list[tuple[int, tuple[int, ...]]] = []
         self._kept: set[int] = set()
 
-    def add(self, count: float, *, shown: bool = True, public: bool = False) -> int:
+    def add(self, count: float, *, is_shown: bool = True, public: bool = False) -> int:
         """A new entry; its place.
 
         Args:
             count: At least 0.
-            shown: Whether the report shows it; a count that nobody shows may still follow from others.
+            is_shown: Whether the report shows it; a count that nobody shows may still follow from others.
             public: It is no secret, and is hidden only with what it goes with.
         """
         entry = len(self.counts)
@@ -58,7 +58,7 @@ class MarginSums:
         self._shown_at.append(0)
         if public:
             self._kept.add(entry)
-        if not shown or self.secret(entry):
+        if not is_shown or self.secret(entry):
             self.hidden.add(entry)
         return entry
 
@@ -122,10 +122,10 @@ class MarginSums:
                     self._hide_one(parts)
                 continue
             while unseen and (len(unseen) < 2 or sum(self.counts[entry] for entry in unseen) < self._fewest):
-                chosen = self._hide_one(parts, total)
-                if chosen is None or chosen == total:
+                hidden_entry = self._hide_one(parts, total)
+                if hidden_entry is None or hidden_entry == total:
                     break
-                unseen.append(chosen)
+                unseen.append(hidden_entry)
 
     def _hide_one(self, parts: Iterable[int], total: int | None = None) -> int | None:
         """Hide the entry that costs least; None where nothing is left."""
@@ -136,20 +136,20 @@ class MarginSums:
         ]
         if not costs:
             return None
-        chosen = min(costs)[-1]
-        self._hide(chosen)
-        return chosen
+        cheapest = min(costs)[-1]
+        self._hide(cheapest)
+        return cheapest
 
     def _hide_beside(self, secret: int) -> bool:
         """Hide one more entry near a secret that would follow; False where none is left."""
-        known, edge = {secret}, [secret]
+        visited, edge = {secret}, [secret]
         while edge:
             sums = [relation for entry in edge for relation in self._of.get(entry, ())]
             near = dict.fromkeys(entry for total, parts in sums for entry in (*parts, total))
             if self._hide_one(near) is not None:
                 return True
-            edge = [entry for entry in near if entry in self.hidden and entry not in known]
-            known |= set(edge)
+            edge = [entry for entry in near if entry in self.hidden and entry not in visited]
+            visited |= set(edge)
         return False
 
     def _exposed(self) -> set[int]:
@@ -158,14 +158,14 @@ class MarginSums:
         exposed: set[int] = set()
         while secrets:
             unknown, sums = self._tied(secrets.pop())
-            own = {entry for entry in unknown if self.secret(entry)}
-            secrets -= own
-            exposed |= own & _steady(unknown, sums)
+            tied_secrets = {entry for entry in unknown if self.secret(entry)}
+            secrets -= tied_secrets
+            exposed |= tied_secrets & _steady(unknown, sums)
         return exposed
 
     def _tied(self, start: int) -> tuple[list[int], list[tuple[int, tuple[int, ...]]]]:
         """Hidden counts above 0 that sums tie to this one, and those sums."""
-        known, edge = {start: None}, [start]
+        visited, edge = {start: None}, [start]
         sums: dict[tuple[int, tuple[int, ...]], None] = {}
         while edge:
             for relation in self._of.get(edge.pop(), ()):
@@ -173,10 +173,10 @@ class MarginSums:
                     continue
                 sums[relation] = None
                 for entry in (*relation[1], relation[0]):
-                    if entry in self.hidden and entry not in known and self.counts[entry] > _NOTHING:
-                        known[entry] = None
+                    if entry in self.hidden and entry not in visited and self.counts[entry] > _NOTHING:
+                        visited[entry] = None
                         edge.append(entry)
-        return list(known), list(sums)
+        return list(visited), list(sums)
 
 
 def _steady(unknown: Sequence[int], sums: Sequence[tuple[int, tuple[int, ...]]]) -> set[int]:
@@ -198,12 +198,12 @@ def _steady(unknown: Sequence[int], sums: Sequence[tuple[int, tuple[int, ...]]])
                 signs.append(sign)
     shape = (max(len(sums), 1), len(unknown))
     ties = sparse.csr_array((signs, (rows, columns)), shape=shape)
-    drawn = np.random.default_rng(0).uniform(1, 2, len(unknown))
-    drawn *= np.random.default_rng(1).choice([-1.0, 1.0], len(unknown))
-    sums_drawn = np.asarray(ties @ drawn, dtype=np.float64)
+    random_values = np.random.default_rng(0).uniform(1, 2, len(unknown))
+    random_values *= np.random.default_rng(1).choice([-1.0, 1.0], len(unknown))
+    sums_drawn = np.asarray(ties @ random_values, dtype=np.float64)
     if len(unknown) <= _DENSE:
         fixed = np.linalg.lstsq(np.asarray(ties.toarray(), dtype=np.float64), sums_drawn, rcond=None)[0]
     else:
         fixed = lsqr(ties, sums_drawn, atol=1e-13, btol=1e-13, iter_lim=20 * len(unknown))[0]
-    moved = np.abs(drawn - fixed)
+    moved = np.abs(random_values - fixed)
     return {entry for entry, column in places.items() if moved[column] < _STEADY}

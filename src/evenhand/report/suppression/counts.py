@@ -60,8 +60,8 @@ class SmallCells:
         self._tie_all()
         if cells:  # what findings show is settled by itself: cells give way to it
             self._sums.keep()
-            for (table, by), own in cells.items():
-                self._add_cells(scope, table, by, own)
+            for (table, by), table_cells in cells.items():
+                self._add_cells(scope, table, by, table_cells)
             self._tie_all()
 
     @property
@@ -102,21 +102,23 @@ class SmallCells:
         entry = self._inside.get((table, tuple(by), truth, group, prediction))
         return entry is None or entry in self._sums.hidden
 
-    def _entry(self, scope: _Scope, cell: Cell, n: float, *, shown: bool = True, public: bool = False) -> int:
+    def _entry(
+        self, scope: _Scope, cell: Cell, n: float, *, is_shown: bool = True, public: bool = False
+    ) -> int:
         axes = tuple(sorted(axis for axis, _ in cell))
         same = self._known.setdefault(scope, {}).setdefault(axes, {}).setdefault(cell, {})
         key = round(float(n), 6)
         if key not in same:
-            same[key] = self._sums.add(n, shown=shown, public=public)
-        if shown:
+            same[key] = self._sums.add(n, is_shown=is_shown, public=public)
+        if is_shown:
             self._sums.seen(same[key])
         return same[key]
 
-    def _list(self, scope: _Scope, own: Mapping[Cell, int]) -> None:
+    def _list(self, scope: _Scope, entries: Mapping[Cell, int]) -> None:
         """Counts of one kind, such as all groups, that may add up to others."""
-        if own:
-            axes = tuple(sorted(axis for axis, _ in next(iter(own))))
-            self._lists[scope, axes, frozenset(own.items())] = None
+        if entries:
+            axes = tuple(sorted(axis for axis, _ in next(iter(entries))))
+            self._lists[scope, axes, frozenset(entries.items())] = None
 
     def _add(self, index: int, finding: Finding) -> None:
         """The counts that a finding shows."""
@@ -128,8 +130,8 @@ class SmallCells:
             self._places[index, what, number] = entry
             axes = tuple(sorted(axis for axis, _ in cell))
             entries_by_axes.setdefault((what, axes), {})[cell] = entry
-        for own in entries_by_axes.values():
-            self._list(scope, own)
+        for entries in entries_by_axes.values():
+            self._list(scope, entries)
         right = ("right", _answer(finding.params.get("answers") == "raw"))
         for cell, entry, n in self._right(index, finding):
             self._sums.goes_with(self._entry(scope, cell | {right}, n, public=True), entry)
@@ -154,17 +156,17 @@ class SmallCells:
                 for number, left_out in enumerate(finding.dropped)
                 if not left_out.reason.startswith("class:")
             }
-            own = []
+            entries = []
             for number, n in counts.items():
                 cell = frozenset({("left out", finding.dropped[number].reason)})
                 entry = self._entry(scope, cell, n)
                 self._places[index, "dropped", number] = entry
-                own.append(entry)
+                entries.append(entry)
             used = self._places[index, "n", 0]
-            whole = finding.n + sum(counts.values())
-            total = self._known[scope][()][_ALL].get(round(whole, 6))
-            if own and total is not None:
-                self._sums.relate(total, [used, *own])
+            n_rows = finding.n + sum(counts.values())
+            total = self._known[scope][()][_ALL].get(round(n_rows, 6))
+            if entries and total is not None:
+                self._sums.relate(total, [used, *entries])
 
     def _add_cells(self, scope: _Scope, table: str, by: tuple[str, ...], cells: Cells) -> None:
         """Cells of truth, group and prediction with their sums over each of the three."""
@@ -176,23 +178,23 @@ class SmallCells:
             rows[truth, group] = rows.get((truth, group), 0.0) + n
             columns[truth, prediction] = columns.get((truth, prediction), 0.0) + n
             cell = _inside(by, truth, group) | {(answer, prediction)}
-            entry = inner[cell] = self._entry(scope, cell, n, shown=(table, truth) not in self._untold)
+            entry = inner[cell] = self._entry(scope, cell, n, is_shown=(table, truth) not in self._untold)
             self._inside[table, by, truth, group, prediction] = entry
             if truth == prediction:
                 right[_inside(by, truth, group) | {("right", answer)}] = entry
         outer = {}
         for (truth, group), n in rows.items():
             cell = _inside(by, truth, group)
-            entry = self._entry(scope, cell, n, shown=(table, truth) not in self._untold)
+            entry = self._entry(scope, cell, n, is_shown=(table, truth) not in self._untold)
             self._inside[table, by, truth, group, ""] = outer[cell] = entry
         between = {
             frozenset({("class", truth), (answer, prediction)}): self._entry(
-                scope, frozenset({("class", truth), (answer, prediction)}), n, shown=False, public=True
+                scope, frozenset({("class", truth), (answer, prediction)}), n, is_shown=False, public=True
             )
             for (truth, prediction), n in columns.items()
         }
-        for own in (inner, right, outer, between):
-            self._list(scope, own)
+        for entries in (inner, right, outer, between):
+            self._list(scope, entries)
 
     def _tie_all(self) -> None:
         """Find all sums, and hide what they ask for."""
@@ -203,21 +205,22 @@ class SmallCells:
 
     def _tie_lists(self) -> None:
         """Every list with everything coarser that it may add up to."""
-        for scope, axes, own in self._lists:
+        for scope, axes, entries in self._lists:
             for size in range(len(axes)):
                 for coarser in combinations(axes, size):
                     totals = self._known[scope].get(coarser)
                     if totals and ("right" in coarser) == ("right" in axes):
-                        self._tie(totals, coarser, own)
+                        self._tie(totals, coarser, entries)
 
     def _tie(
         self,
         totals: Mapping[Cell, Mapping[float, int]],
         coarser: Sequence[str],
-        own: frozenset[tuple[Cell, int]],
+        entries: frozenset[tuple[Cell, int]],
     ) -> None:
         under: dict[Cell, list[int]] = {}
-        for cell, entry in sorted(own, key=lambda pair: pair[1]):  # a set has another order in each process
+        # a set has another order in each process
+        for cell, entry in sorted(entries, key=lambda pair: pair[1]):
             above = frozenset(member for member in cell if member[0] in coarser)
             if above in totals:
                 under.setdefault(above, []).append(entry)
@@ -234,7 +237,7 @@ class SmallCells:
         if abs(rest) <= _ALIKE:
             self._sums.relate(total, parts)
         elif 0 < rest < self._fewest:
-            self._sums.relate(total, [*parts, self._sums.add(rest, shown=False, public=public)])
+            self._sums.relate(total, [*parts, self._sums.add(rest, is_shown=False, public=public)])
 
     def _tie_alike(self) -> None:
         """Counts of one thing that differ by few rows, such as with and without those not annotated."""
@@ -251,10 +254,12 @@ class SmallCells:
             parts = [self._known.get((benchmark, model, split), {}) for split in _SPLIT.get(setting, ())]
             for axes, cells in kinds.items():
                 for cell, same in cells.items():
-                    own = [list(part.get(axes, {}).get(cell, {}).values()) for part in parts]
-                    if own and all(len(entries) == 1 for entries in own):
+                    entries_by_part = [list(part.get(axes, {}).get(cell, {}).values()) for part in parts]
+                    if entries_by_part and all(len(entries) == 1 for entries in entries_by_part):
                         for total in same.values():
-                            self._add_up(total, [entries[0] for entries in own], public="right" in axes)
+                            self._add_up(
+                                total, [entries[0] for entries in entries_by_part], public="right" in axes
+                            )
 
 
 def _scope(finding: Finding) -> _Scope:

@@ -73,15 +73,15 @@ def shown_details(
     """
     counts = {key for key, value in details.items() if _counts_rows(key) and isinstance(value, int | float)}
     small = any(_is_small(details[key], fewest) for key in counts)
-    shown: dict[str, float | str | None] = {}
+    shown_values: dict[str, float | str | None] = {}
     for key, value in details.items():
         if key in without:
             continue
         if key in counts:
-            shown[key] = _HIDDEN if small else value
+            shown_values[key] = _HIDDEN if small else value
         elif key in _HARMLESS or (key == "coverage" and value == 1) or (people and key in PEOPLE):
-            shown[key] = value
-    return shown
+            shown_values[key] = value
+    return shown_values
 
 
 def plain_details(details: Details, *, rates: bool) -> dict[str, float | str | None]:
@@ -119,10 +119,12 @@ def sub_cells(finding: Finding, part: Part) -> list[int] | None:
     of_two = card.family == _PRONOUNS and bool(card.sentences.more)
     if not of_two or _OF_GENDER in part.kind.split("*"):
         return None
-    own = [part.key] if isinstance(part.key, str) else list(part.key)
+    part_key = [part.key] if isinstance(part.key, str) else list(part.key)
     kind = f"{part.kind}*{_OF_GENDER}"
     return [
-        index for index, other in enumerate(finding.parts) if other.kind == kind and [*other.key[:-1]] == own
+        index
+        for index, other in enumerate(finding.parts)
+        if other.kind == kind and [*other.key[:-1]] == part_key
     ]
 
 
@@ -156,14 +158,14 @@ def tells_flips(finding: Finding, fewest: int) -> bool:
     groups = [part for part in finding.parts if part.kind == "group"]
     flips = [[part.details.get(key) for part in groups] for key in ("n_gained", "n_lost")]
     return (
-        any(_unknown_or_small(own, fewest) for own in flips)
+        any(_unknown_or_small(counts, fewest) for counts in flips)
         or sum(part.n for part in groups) < finding.n - 0.5
     )
 
 
 def _unknown_or_small(counts: Sequence[float | str | None], fewest: int) -> bool:
-    known = [count for count in counts if isinstance(count, int | float)]
-    return not known or len(known) < len(counts) or _is_small(sum(known), fewest)
+    numbers = [count for count in counts if isinstance(count, int | float)]
+    return not numbers or len(numbers) < len(counts) or _is_small(sum(numbers), fewest)
 
 
 def _is_small(value: object, fewest: int) -> bool:

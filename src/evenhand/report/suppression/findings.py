@@ -122,7 +122,9 @@ class HiddenFindings:
 
     def counted(self, by: tuple[str, ...]) -> str | None:
         """The table that counts a grouping's labels; None where the run has none."""
-        return next((name for name, own in self._all if own == by and not name.endswith("_raw")), None)
+        return next(
+            (name for name, table_by in self._all if table_by == by and not name.endswith("_raw")), None
+        )
 
     def class_hidden(self, by: tuple[str, ...], truth: str) -> bool:
         """Whether the rows of a class are hidden, or no finding counts them."""
@@ -172,8 +174,8 @@ class HiddenFindings:
 
     def _values_of(self, grouping: tuple[bool, tuple[str, ...]]) -> HiddenValues:
         raw, by = grouping
-        for (name, own), cells in self._all.items():
-            if own == by and name.endswith("_raw") == raw:
+        for (name, table_by), cells in self._all.items():
+            if table_by == by and name.endswith("_raw") == raw:
                 return HiddenValues(cells, self._shown_in(name, by), self._fewest)
         return HiddenValues(None, None, self._fewest)
 
@@ -199,9 +201,9 @@ class HiddenFindings:
 
     def _gap_hidden(self, index: int, part: Part) -> bool:
         """Whether a part is a gap of two rates of which one is hidden, or of how many rows nobody says."""
-        own = sub_cells(self._own[index], part)
-        return own is not None and (
-            not own or any(self.small.hidden(index, "part", number) for number in own)
+        numbers = sub_cells(self._own[index], part)
+        return numbers is not None and (
+            not numbers or any(self.small.hidden(index, "part", number) for number in numbers)
         )
 
     def _group_hidden(self, index: int) -> bool:
@@ -306,8 +308,8 @@ class HiddenFindings:
                 changed |= dict.fromkeys(("null", "chance_at", "p_value", "p_adjusted"))
             return part.model_copy(update=changed)
         details: dict[str, float | str | None] = {}
-        seen = not self.small.hidden(index, "part", number) and not self.small.hidden(index, "n")
-        if seen and not compared(finding):  # a class that is shown: only what its small cells decide goes
+        is_shown = not self.small.hidden(index, "part", number) and not self.small.hidden(index, "n")
+        if is_shown and not compared(finding):  # a class that is shown: only what its small cells decide goes
             details = {name: value for name, value in part.details.items() if name == "accuracy"}
         n = self._count(part.n, self.small.hidden(index, "part", number))
         if part.value is None and part.reason and not self.small.hidden(index, "part", number):

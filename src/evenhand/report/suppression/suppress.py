@@ -68,16 +68,16 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     if fewest == 0:
         return content
     rows = content.manifest.get("rows")
-    known = float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
-    hidden = HiddenFindings(content.findings.findings, fewest, known, content.evidence)
+    n_rows = float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
+    hidden = HiddenFindings(content.findings.findings, fewest, n_rows, content.evidence)
     return replace(
         content,
         findings=_findings(content.findings, hidden),
         manifest=_manifest(content.manifest, fewest, hidden),
         tables={
-            name: shown
+            name: shown_table
             for name, table in content.tables.items()
-            if (shown := _table(name, table, fewest, hidden)) is not None
+            if (shown_table := _table(name, table, fewest, hidden)) is not None
         },
         evidence=_evidence(content.evidence, fewest, hidden),
         drawn=[_not_drawn(artifact) if hidden.changed else artifact for artifact in content.drawn],
@@ -128,9 +128,9 @@ def _check(fewest: int) -> None:
         )
 
 
-def _not_drawn(drawn: DrawnTable) -> DrawnTable:
-    title = f"{drawn.title} (hidden: it may repeat what this report hides)"
-    return replace(drawn, table=drawn.table.clear(), figures=(), title=title)
+def _not_drawn(drawn_table: DrawnTable) -> DrawnTable:
+    title = f"{drawn_table.title} (hidden: it may repeat what this report hides)"
+    return replace(drawn_table, table=drawn_table.table.clear(), figures=(), title=title)
 
 
 def _evidence(
@@ -141,8 +141,8 @@ def _evidence(
 
     shown_tables = {}
     for (name, by), cells in hidden.cells.items():
-        counted = tables[name].drop_nulls(["truth", "prediction", *by])
-        summed = counted.group_by("truth", *by, "prediction", maintain_order=True).agg(
+        counts = tables[name].drop_nulls(["truth", "prediction", *by])
+        summed = counts.group_by("truth", *by, "prediction", maintain_order=True).agg(
             polars.col("n").sum().cast(polars.Float64)
         )
         keys = summed.select(
@@ -152,10 +152,10 @@ def _evidence(
             ).alias("group"),
             polars.col("prediction").cast(polars.String),
         )
-        shown = [
+        is_shown = [
             not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in keys.iter_rows()
         ]
-        marked = summed.with_columns(shown=polars.Series(shown, dtype=polars.Boolean)).drop_nulls("shown")
+        marked = summed.with_columns(shown=polars.Series(is_shown, dtype=polars.Boolean)).drop_nulls("shown")
         shown_n = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
         shown_tables["+".join(by) + "|" + name] = marked.with_columns(shown_n).drop("shown")
     return shown_tables
@@ -171,9 +171,9 @@ def _table(
     if name == "mistakes" and {"by", "n", "share", "truth", "group", "prediction"} <= columns:
         return _mistakes(table, fewest, hidden)
     if name == "pairing" and "samples" in columns:
-        own = polars.col("samples")
+        samples = polars.col("samples")
         return table.with_columns(
-            samples=polars.when(own.is_between(1, fewest - 1)).then(-fewest).otherwise(own)
+            samples=polars.when(samples.is_between(1, fewest - 1)).then(-fewest).otherwise(samples)
         )
     touched = ["+".join(by) for by in hidden.touched]
     if name in _COMPARED and "by" in columns:
@@ -196,17 +196,19 @@ def _mistakes(table: polars.DataFrame, fewest: int, hidden: HiddenFindings) -> p
         group = str(row["group"]).replace(_JOINED, key_text(["", ""])) if len(by) > 1 else str(row["group"])
         name = hidden.counted(by)
         if name is None:  # no counts say what the sums are: all cells of a class are shown, or none
-            shown = dict.fromkeys(("n", "share", "group_accuracy"), (row["by"], row["truth"]) not in untold)
+            is_shown = dict.fromkeys(
+                ("n", "share", "group_accuracy"), (row["by"], row["truth"]) not in untold
+            )
         elif truth in told_of.get((name, by), ()) and (
             not row["n"] or (truth, group, str(row["prediction"])) in hidden.cells[name, by]
         ):
-            shown = _told(name, by, (truth, group, str(row["prediction"])), hidden)
+            is_shown = _told(name, by, (truth, group, str(row["prediction"])), hidden)
         else:
             continue
-        shown["class_accuracy"] = not hidden.class_hidden(by, truth)
-        shown["effect_size"] = not hidden.effect_hidden(by, truth)
+        is_shown["class_accuracy"] = not hidden.class_hidden(by, truth)
+        is_shown["effect_size"] = not hidden.effect_hidden(by, truth)
         gone = {"n": float(-fewest)}
-        lines.append({key: value if shown.get(key, True) else gone.get(key) for key, value in row.items()})
+        lines.append({key: value if is_shown.get(key, True) else gone.get(key) for key, value in row.items()})
     return polars.DataFrame(lines, schema=table.schema)
 
 
@@ -217,11 +219,11 @@ def _told(
     cells = hidden.cells[name, by]
     truth, group, _ = cell
     rows = not hidden.small.cell_hidden(name, by, truth, group)
-    own, right = (
+    is_cell_shown, right = (
         (truth, group, answer) not in cells or not hidden.small.cell_hidden(name, by, truth, group, answer)
         for answer in (cell[2], truth)
     )
-    return {"n": own, "share": own and rows, "group_accuracy": rows and right}
+    return {"n": is_cell_shown, "share": is_cell_shown and rows, "group_accuracy": rows and right}
 
 
 def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
@@ -238,28 +240,28 @@ def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
 
 def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
     """Without small counts, without the number of rows where that would tell them, and without warnings."""
-    shown: dict[str, Any] = _counts_hidden(manifest, fewest)
+    result: dict[str, Any] = _counts_hidden(manifest, fewest)
     if hidden.rows_tell:
         rows = {row for row in _all_rows(manifest) if row >= fewest}
-        shown = _without_rows(shown, rows)
-        if "rows" in shown:
-            shown["rows"] = _HIDDEN
-    if (hidden.changed or manifest.get("kind") == "audit") and shown.get("warnings"):
-        shown["warnings"] = [
-            warning for warning in shown["warnings"] if not any(map(str.isdigit, str(warning)))
+        result = _without_rows(result, rows)
+        if "rows" in result:
+            result["rows"] = _HIDDEN
+    if (hidden.changed or manifest.get("kind") == "audit") and result.get("warnings"):
+        result["warnings"] = [
+            warning for warning in result["warnings"] if not any(map(str.isdigit, str(warning)))
         ]
-    return shown
+    return result
 
 
 def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
     """Counts of what was dropped or not answered, wherever it stands; with a small one, those beside it."""
     if isinstance(entry, Mapping):
-        own = {name: value for name, value in entry.items() if counts or name in _BESIDE}
-        tells = counts or "unanswered" in own
-        small = tells and any(_is_count(value) and 0 < value < fewest for value in own.values())
+        own_counts = {name: value for name, value in entry.items() if counts or name in _BESIDE}
+        tells = counts or "unanswered" in own_counts
+        small = tells and any(_is_count(value) and 0 < value < fewest for value in own_counts.values())
         return {
             name: _HIDDEN
-            if small and name in own and _is_count(value)
+            if small and name in own_counts and _is_count(value)
             else _counts_hidden(value, fewest, counts=counts or name in _TOLD)
             for name, value in entry.items()
         }
@@ -271,9 +273,9 @@ def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:
 def _all_rows(entry: object, name: str = "") -> set[int]:
     """How many rows there are, wherever a manifest says so."""
     if isinstance(entry, Mapping):
-        return {row for key, own in entry.items() for row in _all_rows(own, str(key))}
+        return {row for key, value in entry.items() for row in _all_rows(value, str(key))}
     if isinstance(entry, list):
-        return {row for own in entry for row in _all_rows(own, name)}
+        return {row for value in entry for row in _all_rows(value, name)}
     return {entry} if name in _ALL_ROWS and _is_count(entry) else set()
 
 

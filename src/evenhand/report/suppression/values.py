@@ -36,13 +36,13 @@ def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[tuple[str,
     import polars
 
     parts = [polars.col(column).cast(polars.String) for column in by]
-    named = table.select(
+    text_rows = table.select(
         polars.col("truth").cast(polars.String),
         polars.concat_str(parts, separator=key_text(["", ""])).alias("group"),
         polars.col("prediction").cast(polars.String),
         polars.col("n").cast(polars.Float64),
     ).drop_nulls()
-    summed = named.group_by("truth", "group", "prediction").agg(polars.col("n").sum())
+    summed = text_rows.group_by("truth", "group", "prediction").agg(polars.col("n").sum())
     rows = summed.filter(polars.col("n") > 0).sort("truth", "group", "prediction").iter_rows()
     return {(truth, group, prediction): n for truth, group, prediction, n in rows}
 
@@ -60,16 +60,16 @@ class HiddenValues:
         fewest: Rows that a cell needs.
     """
 
-    def __init__(self, cells: Cells | None, shown: Shown | None, fewest: int) -> None:
+    def __init__(self, cells: Cells | None, is_shown: Shown | None, fewest: int) -> None:
         self._fewest = fewest
-        self._shown = shown
+        self._shown = is_shown
         by_truth: dict[str, dict[tuple[str, str], float]] = {}
         by_answer: dict[str, dict[tuple[str, str], float]] = {}
         for (truth, group, answer), n in (cells or {}).items():
             by_truth.setdefault(truth, {})[group, answer] = n
             by_answer.setdefault(answer, {})[group, truth] = n
-        self._effects = {truth for truth, own in by_truth.items() if self._backed(truth, own)}
-        self._sufficiency = {answer for answer, own in by_answer.items() if self._backward(answer, own)}
+        self._effects = {truth for truth, counts in by_truth.items() if self._backed(truth, counts)}
+        self._sufficiency = {answer for answer, counts in by_answer.items() if self._backward(answer, counts)}
         self._truths, self._answers = set(by_truth), set(by_answer)
         self.mixes = not cells or bool(self._effects or self._sufficiency)
 
@@ -91,16 +91,16 @@ class HiddenValues:
     def _is_shown(self, n: float, truth: str, group: str, answer: str) -> bool:
         return n >= self._fewest and (self._shown is None or self._shown(truth, group, answer))
 
-    def _backed(self, truth: str, own: Mapping[tuple[str, str], float]) -> bool:
+    def _backed(self, truth: str, counts: Mapping[tuple[str, str], float]) -> bool:
         """Whether a class has a cell, or all rows of a group in it, that the report hides."""
         rows: dict[str, float] = {}
-        for (group, _), n in own.items():
+        for (group, _), n in counts.items():
             rows[group] = rows.get(group, 0.0) + n
-        inner = any(not self._is_shown(n, truth, *cell) for cell, n in own.items())
+        inner = any(not self._is_shown(n, truth, *cell) for cell, n in counts.items())
         return inner or any(not self._is_shown(n, truth, group, "") for group, n in rows.items())
 
-    def _backward(self, answer: str, own: Mapping[tuple[str, str], float]) -> bool:
-        return any(not self._is_shown(n, truth, group, answer) for (group, truth), n in own.items())
+    def _backward(self, answer: str, counts: Mapping[tuple[str, str], float]) -> bool:
+        return any(not self._is_shown(n, truth, group, answer) for (group, truth), n in counts.items())
 
 
 def aggregate_hidden(finding: Finding, values: Sequence[float | None], hidden: Sequence[bool]) -> bool:

@@ -88,8 +88,8 @@ def _conditions(finding: Finding, columns: Sequence[str]) -> Conditions:
         for name, value in params.items()
         if name in columns
     }
-    for each in str(params.get("where", "")).split(","):
-        name, _, values = each.partition("=")
+    for condition in str(params.get("where", "")).split(","):
+        name, _, values = condition.partition("=")
         if name in columns:
             conditions[name] = values.split("|")
     return conditions
@@ -100,14 +100,14 @@ def _mine(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
     import polars
 
     columns = [name for name in rows.columns if name != _GROUP]
-    wanted = [_conditions(finding, columns) for finding in chapter.findings]
-    if not all(wanted):
+    all_conditions = [_conditions(finding, columns) for finding in chapter.findings]
+    if not all(all_conditions):
         return rows
     tests = [
         polars.all_horizontal(
             polars.col(name).cast(polars.String).is_in(values) for name, values in conditions.items()
         )
-        for conditions in wanted
+        for conditions in all_conditions
     ]
     return rows.filter(polars.any_horizontal(tests))
 
@@ -143,8 +143,8 @@ def _cells(table: polars.DataFrame, by: Sequence[str], fewest: int) -> polars.Da
     """Cells of truth, group and prediction, each with its share of the rows of this truth and group."""
     import polars
 
-    whole = _grouped(table, by).drop_nulls([_GROUP, "truth", "prediction"])
-    summed = whole.group_by("truth", _GROUP, "prediction")
+    rows = _grouped(table, by).drop_nulls([_GROUP, "truth", "prediction"])
+    summed = rows.group_by("truth", _GROUP, "prediction")
     cells = summed.agg(polars.col("n").sum().cast(polars.Float64))
     total = polars.col("n").sum().over("truth", _GROUP)
     hidden = polars.col("n") < fewest
@@ -178,12 +178,14 @@ def _with_pictures(
     import polars
 
     cell_columns = [column for column in ("truth", _GROUP) if column in rows.columns]
-    shown = rows.group_by(*cell_columns, maintain_order=True).head(_PICTURES_OF_A_CELL)
-    taken = sum(view["rows"] for views in data.evidence.values() for view in views if view["of"] == "samples")
-    shown = shown.head(max(MOST_PICTURES - taken, 0))
-    thumbnails = pictures(shown["sample"].to_list())
-    addresses = [thumbnails.get(sample) for sample in shown["sample"]]
-    pictured = shown.with_columns(picture=polars.Series(addresses, dtype=polars.String))
+    selected_rows = rows.group_by(*cell_columns, maintain_order=True).head(_PICTURES_OF_A_CELL)
+    n_pictures = sum(
+        view["rows"] for views in data.evidence.values() for view in views if view["of"] == "samples"
+    )
+    selected_rows = selected_rows.head(max(MOST_PICTURES - n_pictures, 0))
+    thumbnails = pictures(selected_rows["sample"].to_list())
+    addresses = [thumbnails.get(sample) for sample in selected_rows["sample"]]
+    pictured = selected_rows.with_columns(picture=polars.Series(addresses, dtype=polars.String))
     return pictured.select("sample", "picture", polars.exclude("sample", "picture"))
 
 
@@ -193,8 +195,12 @@ def _grouped(table: polars.DataFrame, by: Sequence[str]) -> polars.DataFrame:
 
     parts = [polars.col(column).cast(polars.String) for column in by]
     crossed = polars.concat_str(parts, separator=key_text(["", ""])) if by else None
-    named = table if crossed is None else table.with_columns(crossed.alias(_GROUP))
-    return named.with_columns(polars.col("truth").cast(polars.String)) if "truth" in named.columns else named
+    grouped = table if crossed is None else table.with_columns(crossed.alias(_GROUP))
+    return (
+        grouped.with_columns(polars.col("truth").cast(polars.String))
+        if "truth" in grouped.columns
+        else grouped
+    )
 
 
 def _in_order(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
@@ -221,17 +227,17 @@ def _kept(
 ) -> dict[str, Any]:
     of, kinds = what
     rows = _in_order(rows, chapter)
-    shown = rows.head(max(min(budget, _A_CHAPTER), 0))
-    if not shown.height:
+    shown_rows = rows.head(max(min(budget, _A_CHAPTER), 0))
+    if not shown_rows.height:
         return {}
     name = f"{chapter.id}-{of}-{kinds[0]}"
-    numeric = [column for column, dtype in shown.schema.items() if dtype.is_numeric()]
+    numeric = [column for column, dtype in shown_rows.schema.items() if dtype.is_numeric()]
     texts = {
-        column: [None if cell is None else str(cell) for cell in shown[column]]
-        for column in shown.columns
+        column: [None if cell is None else str(cell) for cell in shown_rows[column]]
+        for column in shown_rows.columns
         if column not in numeric
     }
-    data.add_frame(name, {column: shown[column].to_list() for column in numeric}, texts)
+    data.add_frame(name, {column: shown_rows[column].to_list() for column in numeric}, texts)
     shown_as = {"n": "count", "rank": "count", "picture": "picture"}
     columns = [
         {
@@ -239,9 +245,10 @@ def _kept(
             "title": visible(column.replace("_", " ")),
             "kind": shown_as.get(column, "number" if column in numeric else "label"),
         }
-        for column in shown.columns
-        if shown[column].n_unique() > 1 or column in _ALWAYS
-        if column != _GROUP or chapter.by != tuple(name for name in chapter.by[:1] if name in shown.columns)
+        for column in shown_rows.columns
+        if shown_rows[column].n_unique() > 1 or column in _ALWAYS
+        if column != _GROUP
+        or chapter.by != tuple(name for name in chapter.by[:1] if name in shown_rows.columns)
     ]
     aliases = {"class": "truth", "group": _GROUP}
     return {
@@ -253,6 +260,6 @@ def _kept(
         "when": _when(chapter, [name for name in texts if name != _GROUP]),
         "axes": _axes(chapter),
         "of": of,
-        "rows": shown.height,
-        "left": rows.height - shown.height,
+        "rows": shown_rows.height,
+        "left": rows.height - shown_rows.height,
     }

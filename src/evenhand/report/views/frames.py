@@ -56,10 +56,10 @@ class PageData:
         if text is None:
             return None
         if text not in self._places:
-            index, shown = len(self.labels), visible(text)
+            index, label = len(self.labels), visible(text)
             self._places[text] = index
-            self.labels.append(shown)
-            if shown != text:
+            self.labels.append(label)
+            if label != text:
                 self.exact[index] = text
         return self._places[text]
 
@@ -161,15 +161,15 @@ def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:
     import polars
 
     ranked = table.sort("order", maintain_order=True)
-    shown = ranked["truth"].unique(maintain_order=True)
-    selected = ranked.filter(ranked["truth"].is_in(shown.head(MISTAKE_CLASSES).implode()))
+    classes = ranked["truth"].unique(maintain_order=True)
+    selected = ranked.filter(ranked["truth"].is_in(classes.head(MISTAKE_CLASSES).implode()))
     present = set(selected.columns)
     data.add_frame(
         name,
         {key: selected[key].to_list() for key in _MISTAKES_NUMBER if key in present},
         {key: selected[key].cast(polars.String).to_list() for key in _MISTAKES_TEXT},
     )
-    return len(shown)
+    return len(classes)
 
 
 def _details(

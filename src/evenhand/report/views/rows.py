@@ -86,7 +86,7 @@ def row(
     alpha: float,
     *,
     with_level: bool,
-    shown: Sequence[str] | None = None,
+    param_names: Sequence[str] | None = None,
     parts_at: str = "",
 ) -> Row:
     """A finding as a line of the table.
@@ -95,7 +95,7 @@ def row(
         finding: What the line says.
         alpha: The significance level of the run.
         with_level: Whether the interval says its level.
-        shown: Parameters that are told; all if not given.
+        param_names: Parameters that are told; all if not given.
         parts_at: Where on the page its parts are, if it has any.
     """
     why = glossary.reason(finding.reason)
@@ -103,7 +103,7 @@ def row(
     return Row(
         metric=finding.metric,
         title=finding.card.title,
-        params=facets.row_params(finding, shown),
+        params=facets.row_params(finding, param_names),
         value=number(finding.value),
         interval=_interval(finding, with_level),
         null=span(finding.null.low, finding.null.high) if finding.null else DASH,

@@ -17,8 +17,8 @@ _NAMED = 12
 def histogram(chapter: Chapter) -> str:
     """A text alternative for the distribution of effect sizes."""
     usable = chapter.ranked
-    counted = f"{plural(len(usable), 'class', 'classes')}: {band_words(usable)}"
-    sentence = f"Histogram of the effect sizes of {counted}.{_typical(usable)}"
+    classes_text = f"{plural(len(usable), 'class', 'classes')}: {band_words(usable)}"
+    sentence = f"Histogram of the effect sizes of {classes_text}.{_typical(usable)}"
     return f"{sentence} The table of classes holds every value."
 
 
@@ -67,12 +67,12 @@ def _named(part: Part) -> str:
 def _beyond(parts: Sequence[Part], alpha: float, singular: str = "class") -> str:
     """How many stand beyond chance; nothing where none could."""
     significances = [significance_of(part, alpha) for part in parts]
-    known = [significance for significance in significances if significance.side]
-    if not known:
+    tested = [significance for significance in significances if significance.side]
+    if not tested:
         return ""
     many = "classes" if singular == "class" else "groups"
-    hits = sum(significance.beyond for significance in known)
-    return f" Beyond chance: {hits or 'none'} of {plural(len(known), singular, many)}."
+    hits = sum(significance.beyond for significance in tested)
+    return f" Beyond chance: {hits or 'none'} of {plural(len(tested), singular, many)}."
 
 
 def _typical(parts: Sequence[Part]) -> str:

@@ -24,16 +24,16 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     pairs = _pairs(chapter)
     if not pairs:
         return _other_half(chapter)
-    known = [pair for pair in pairs if pair.value is not None]
-    if not known:
+    estimable = [pair for pair in pairs if pair.value is not None]
+    if not estimable:
         return NOT_ESTIMABLE
-    hits = [pair for pair in known if is_beyond(pair, alpha)]
-    if not any(p_shown(pair) is not None for pair in known):
-        return f"Associations of {plural(len(known), 'pair')} of groups, without tests."
+    hits = [pair for pair in estimable if is_beyond(pair, alpha)]
+    if not any(p_shown(pair) is not None for pair in estimable):
+        return f"Associations of {plural(len(estimable), 'pair')} of groups, without tests."
     if not hits:
-        return _none_beyond(known)
+        return _none_beyond(estimable)
     whom = _named([f"{_worse(pair)} (against {_better(pair)})" for pair in _strongest(hits)])
-    many = f" (of {plural(len(known), 'pair')})" if len(known) > 1 else ""
+    many = f" (of {plural(len(estimable), 'pair')})" if len(estimable) > 1 else ""
     return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
 
 
@@ -83,15 +83,15 @@ def _compared(chapter: Chapter) -> list[Finding]:
     return [finding for finding in _of(chapter, _FAMILY) if finding.card.sentences.more]
 
 
-def _none_beyond(known: Sequence[Finding]) -> str:
+def _none_beyond(estimable: Sequence[Finding]) -> str:
     """No p is small; of p that look at one side only, the other side is not spoken of."""
-    first, count, attribute = known[0], plural(len(known), "pair"), _attribute(known[0])
+    first, count, attribute = estimable[0], plural(len(estimable), "pair"), _attribute(estimable[0])
     side = "greater" if first.params.get("mode") == "paper" else first.params.get("alternative")
     if side not in ("greater", "less"):
         sentence = f"In none of {count} is a group tied more to {attribute} than chance explains."
         return f"{sentence} That does not prove fairness."
     how = "more" if side == "greater" else "less"
-    turned = sum((pair.value or 0.0) * (1 if side == "greater" else -1) < 0 for pair in known)
+    turned = sum((pair.value or 0.0) * (1 if side == "greater" else -1) < 0 for pair in estimable)
     return (
         f"In none of {count} is the first group tied {how} to {attribute} than the second beyond chance. p "
         f"looks at that side only; in {turned or 'none'} of them the tie goes the other way, untested."
@@ -100,17 +100,17 @@ def _none_beyond(known: Sequence[Finding]) -> str:
 
 def _pairs(chapter: Chapter) -> list[Finding]:
     """One finding a pair: effect sizes, else match associations of one reading, not standardised."""
-    known = [finding for finding in _compared(chapter) if "stage" not in finding.params]
-    effects = [finding for finding in known if "reading" not in finding.params]
-    matches = [finding for finding in known if not finding.params.get("standardised")]
+    findings = [finding for finding in _compared(chapter) if "stage" not in finding.params]
+    effects = [finding for finding in findings if "reading" not in finding.params]
+    matches = [finding for finding in findings if not finding.params.get("standardised")]
     readings = _readings(chapter)
     return effects or [match for match in matches if match.params.get("reading") == readings[0]]
 
 
 def _readings(chapter: Chapter) -> list[object]:
     """How the words of match associations were chosen, the first first."""
-    named = (finding.params for finding in _compared(chapter))
-    return list(dict.fromkeys(params["reading"] for params in named if "reading" in params))
+    all_params = (finding.params for finding in _compared(chapter))
+    return list(dict.fromkeys(params["reading"] for params in all_params if "reading" in params))
 
 
 def _one_reading(chapter: Chapter) -> list[str]:
@@ -131,22 +131,22 @@ def _other_half(chapter: Chapter) -> str:
 
 
 def _reduction_verdict(reductions: Sequence[Finding]) -> str:
-    known = [
+    estimable = [
         reduction
         for reduction in reductions
         if reduction.value is not None and reduction.interval is not None
     ]
-    if not known:
+    if not estimable:
         return "Could not be estimated. Not estimable is not the same as helpful."
     better = [
-        reduction for reduction in known if reduction.interval is not None and reduction.interval.low > 0
+        reduction for reduction in estimable if reduction.interval is not None and reduction.interval.low > 0
     ]
     worse = [
-        reduction for reduction in known if reduction.interval is not None and reduction.interval.high < 0
+        reduction for reduction in estimable if reduction.interval is not None and reduction.interval.high < 0
     ]
     weaker = (
         _named([_pair(reduction) for reduction in _strongest(better)])
-        or f"none of {plural(len(known), 'pair')}"
+        or f"none of {plural(len(estimable), 'pair')}"
     )
     sentence = f"On held-out items the association is weaker for {weaker}, by an interval that leaves out 0."
     return (
@@ -209,10 +209,10 @@ def _left_one_out(pairs: Sequence[Finding]) -> list[str]:
             moved.append((high - low, pair, low, high))
     if not moved:
         return []
-    _, extreme, low, high = max(moved, key=lambda each: each[0])
+    _, extreme, low, high = max(moved, key=lambda entry: entry[0])
     items = [extreme.details.get("without_low_item"), extreme.details.get("without_high_item")]
-    named = listing(f"“{shorten(str(item))}”" for item in items if item)
-    words = f" ({named})" if named else ""
+    item_texts = listing(f"“{shorten(str(item))}”" for item in items if item)
+    words = f" ({item_texts})" if item_texts else ""
     return [
         f"One word or picture{words} moves d most for {_pair(extreme)}: without one it is {span(low, high)}."
     ]
@@ -247,8 +247,10 @@ def _not_estimable(chapter: Chapter) -> list[str]:
 
 def _names(finding: Finding) -> tuple[str, str]:
     targets = finding.params.get("targets")
-    both = targets if isinstance(targets, list | tuple) and len(targets) == 2 else ("the first", "the second")
-    return shorten(str(both[0])), shorten(str(both[1]))
+    target_names = (
+        targets if isinstance(targets, list | tuple) and len(targets) == 2 else ("the first", "the second")
+    )
+    return shorten(str(target_names[0])), shorten(str(target_names[1]))
 
 
 def _attribute(finding: Finding) -> str:

@@ -15,8 +15,8 @@ UNTESTED = "The findings are listed below, without tests."
 
 def without_tests(chapter: Chapter) -> str:
     """What is said where nothing was tested: values without tests, or none that could be estimated."""
-    known = any(finding.value is not None for finding in chapter.findings)
-    return UNTESTED if known else NOT_ESTIMABLE
+    has_value = any(finding.value is not None for finding in chapter.findings)
+    return UNTESTED if has_value else NOT_ESTIMABLE
 
 
 def speaks_of_all(chapter: Chapter) -> bool:

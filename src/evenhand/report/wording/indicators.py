@@ -36,19 +36,21 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 
 def _told(findings: Sequence[Finding], alpha: float) -> str:
     """What is to be said of some gaps of one kind."""
-    known = _known(findings)
-    if not known:
+    estimable = _known(findings)
+    if not estimable:
         return f"The gap between groups could not be estimated: {glossary.reason(findings[0].reason)}."
-    beyond = [finding for finding in known if is_beyond(finding, alpha)]
-    papers = [finding for finding in known if finding.params.get("threshold") == _PAPERS]
-    primary = [finding for finding in known if finding.role == "primary"]
-    gap = max(beyond or primary or papers or known, key=lambda finding: finding.value or 0.0)
+    beyond = [finding for finding in estimable if is_beyond(finding, alpha)]
+    papers = [finding for finding in estimable if finding.params.get("threshold") == _PAPERS]
+    primary = [finding for finding in estimable if finding.role == "primary"]
+    gap = max(beyond or primary or papers or estimable, key=lambda finding: finding.value or 0.0)
     size = f"{_named(gap)}: {number(gap.value)}"
     if gap.interval is not None:
         ends = span(gap.interval.low, gap.interval.high)
         size += f" ({percent(gap.interval.level)} interval {ends})"
     size += _between(gap)
-    tested = [finding for finding in known if p_shown(finding) is not None and finding.role != "exploratory"]
+    tested = [
+        finding for finding in estimable if p_shown(finding) is not None and finding.role != "exploratory"
+    ]
     if gap not in tested:
         return f"{size}, without a test." if p_shown(gap) is None else f"{size}, exploratory."
     if not beyond:

@@ -34,21 +34,28 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
     """
     names = list(dict.fromkeys(columns))
     sources = _given(manifest or {})
-    own = [name for name in names if sources.get(name) == "the person"]
-    seen = [name for name in names if "perceived" in name.lower() or sources.get(name) == "annotators"]
+    self_described = [name for name in names if sources.get(name) == "the person"]
+    annotated = [name for name in names if "perceived" in name.lower() or sources.get(name) == "annotators"]
     prompted = [name for name in names if sources.get(name) == "the prompt"]
-    stated = {*own, *seen, *prompted, *(name for name in names if sources.get(name) == "the recording")}
+    stated = {
+        *self_described,
+        *annotated,
+        *prompted,
+        *(name for name in names if sources.get(name) == "the recording"),
+    }
     unclear = [
         name
         for name in names
         if name not in stated and "self" not in name.lower() and _ABOUT_PEOPLE.search(name)
     ]
     sentences = []
-    if own:
-        sentences.append(f"{_columns(own)} {_verb(own)} what the people shown said of themselves.")
-    if seen:
+    if self_described:
         sentences.append(
-            f"{_columns(seen)} {_verb(seen)} perceived: annotators judged from an image, "
+            f"{_columns(self_described)} {_verb(self_described)} what the people shown said of themselves."
+        )
+    if annotated:
+        sentences.append(
+            f"{_columns(annotated)} {_verb(annotated)} perceived: annotators judged from an image, "
             "and the people shown may describe themselves differently."
         )
     if prompted:

@@ -65,9 +65,9 @@ def labelled(tables: Mapping[str, polars.DataFrame], fewest: int = 0) -> list[st
 
 def _counted(ways: Mapping[str, int], several: int) -> str:
     total = sum(ways.values())
-    named = {way: n for way, n in ways.items() if way not in _KINDS}
-    n_named = sum(named.values())
-    how = [f"{count(n)} {_FOUND.get(way, f'by {way}')}" for way, n in sorted(named.items(), key=_most)]
+    naming_ways = {way: n for way, n in ways.items() if way not in _KINDS}
+    n_named = sum(naming_ways.values())
+    how = [f"{count(n)} {_FOUND.get(way, f'by {way}')}" for way, n in sorted(naming_ways.items(), key=_most)]
     rest = [
         f"{count(ways[kind])} {words[ways[kind] != 1]}" for kind, words in _KINDS.items() if ways.get(kind)
     ]

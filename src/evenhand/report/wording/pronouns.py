@@ -149,9 +149,11 @@ def _rate(chapter: Chapter, name: str) -> str:
     what = finding.card.sentences.value
     if finding.value is None:
         return f"{what} – : not estimable."
-    sides = [f"{number(part.value)} {key_text(part.key)}" for part in finding.parts if part.kind == "gender"]
+    gender_rates = [
+        f"{number(part.value)} {key_text(part.key)}" for part in finding.parts if part.kind == "gender"
+    ]
     value = f"{number(finding.value)}{interval_in_words(finding)}"
-    return f"{what} {value} ({', '.join(sides)}){against_null(finding)}."
+    return f"{what} {value} ({', '.join(gender_rates)}){against_null(finding)}."
 
 
 def _difference(finding: Finding, scope: str = "") -> str:

@@ -28,9 +28,9 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     """Whom rankings favour on average over queries, and whether they favour anyone within them."""
     if not _rankings(chapter):
         return ""
-    known = [finding for finding in _rankings(chapter) if finding.value is not None]
-    leads = [finding for finding in known if finding.card.sentences.more]
-    uneven = [finding for finding in known if finding.card.direction in _SIDES]
+    estimable = [finding for finding in _rankings(chapter) if finding.value is not None]
+    leads = [finding for finding in estimable if finding.card.sentences.more]
+    uneven = [finding for finding in estimable if finding.card.direction in _SIDES]
     if not leads and not uneven:
         return NOT_ESTIMABLE
     nouns = chapter.words.nouns
@@ -51,7 +51,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
             f"Within {nouns.query[1]}, one group or another comes first more than chance gives: "
             f"{listing(which)}."
         )
-    elif neither and any(map(is_tested, known)):
+    elif neither and any(map(is_tested, estimable)):
         also = "Nor does any group within them. " if any(map(_can_differ, uneven)) else ""
         sentences.append(f"{also}That does not prove fairness.")
     return " ".join(sentences)

@@ -115,10 +115,10 @@ def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     if not tested:
         return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
     rest = f" that could be estimated, of {count(len(chapter.classes))}" if missing else ""
-    whole = chapter.made_of("all effects")
+    overall = chapter.made_of("all effects")
     if beyond:
         return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}{rest}."
-    if whole is not None and is_beyond(whole, alpha):
+    if overall is not None and is_beyond(overall, alpha):
         return "Mistakes differ between groups beyond chance; no single class stands out after correction."
     n_classes = plural(len(usable), "class", "classes")
     return f"No difference of mistakes beyond chance over {n_classes}{rest}. That does not prove fairness."
@@ -209,9 +209,9 @@ def _group_sizes(chapter: Chapter) -> list[str]:
     sized = next((finding.groups for finding in chapter.findings if finding.groups), [])
     if not sized:
         return []
-    shown = [f"{quoted(key_text(group.key))} ({count(group.n)})" for group in sized[:8]]
+    sizes = [f"{quoted(key_text(group.key))} ({count(group.n)})" for group in sized[:8]]
     more = [f"{len(sized) - 8} more"] if len(sized) > 8 else []
-    return [f"{plural(len(sized), 'group')} with usable rows: {listing([*shown, *more])}."]
+    return [f"{plural(len(sized), 'group')} with usable rows: {listing([*sizes, *more])}."]
 
 
 def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
@@ -329,13 +329,15 @@ def _not_estimable(chapter: Chapter) -> list[str]:
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
     hidden = reasons.pop("suppressed", 0)
     if hidden:
-        whole = f"{plural(hidden, 'class is', 'classes are')} hidden, which says nothing of them"
-        sentences.append(f"{whole}: they, or cells of theirs, rest on fewer rows than this report shows.")
+        classes_text = f"{plural(hidden, 'class is', 'classes are')} hidden, which says nothing of them"
+        sentences.append(
+            f"{classes_text}: they, or cells of theirs, rest on fewer rows than this report shows."
+        )
     if reasons:
-        whole = plural(sum(reasons.values()), "class", "classes")
-        counted = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]
-        parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted)
-        sentences.append(f"{whole} could not be estimated, which is not the same as fair: {parts}.")
+        classes_text = plural(sum(reasons.values()), "class", "classes")
+        counted_reasons = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]
+        parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted_reasons)
+        sentences.append(f"{classes_text} could not be estimated, which is not the same as fair: {parts}.")
     return sentences + indicator_words.missing(chapter.findings)
 
 

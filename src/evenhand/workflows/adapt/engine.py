@@ -145,11 +145,11 @@ def adapt(
     recipe = read_recipe(method, parameters or {})
     source = _source(model, method, how)
     targets = _targets(Path(out).expanduser(), seeds, seed)
-    wanted = None if classes is None else ClassSelection.read(classes, str(recipe["hyponyms"]))
-    training = _training(train, method, image, truth, wanted, recipe)
+    selection = None if classes is None else ClassSelection.read(classes, str(recipe["hyponyms"]))
+    training = _training(train, method, image, truth, selection, recipe)
     if training is not None:
         _refuse_images_of(evaluation, training)
-    work = _SharedTraining(source, model, method, recipe, training, wanted, how, log)
+    work = _SharedTraining(source, model, method, recipe, training, selection, how, log)
     return [work.adapted(target, seed + number) for number, target in enumerate(targets)]
 
 
@@ -186,22 +186,22 @@ def _training(
     method: str,
     image: str | None,
     truth: str | None,
-    wanted: ClassSelection | None,
+    selection: ClassSelection | None,
     recipe: Mapping[str, Any],
 ) -> TrainingImages | None:
     if train is None:
         if method != ZERO_SHOT:
             raise ParameterError(f"--method {method} learns from images; give --train IMAGES")
-        if wanted is None:
+        if selection is None:
             raise ParameterError("--method zero_shot needs to know the classes; give --classes or --train")
-        if wanted.hyponyms != NO_HYPONYMS:
+        if selection.hyponyms != NO_HYPONYMS:
             raise ParameterError(
-                f"-p hyponyms={wanted.hyponyms!r} picks classes from those of the training images, and there "
-                "are none; add --train IMAGES, or leave it out"
+                f"-p hyponyms={selection.hyponyms!r} picks classes from those of the training images, and "
+                "there are none; add --train IMAGES, or leave it out"
             )
         return None
     training = read_training(
-        train, image=image, truth=truth, wanted=wanted, per_class=int(recipe.get("per_class", 0))
+        train, image=image, truth=truth, selection=selection, per_class=int(recipe.get("per_class", 0))
     )
     if method != ZERO_SHOT and recipe["validation"] and not len(training.halves(recipe["validation"], 0)[1]):
         raise ParameterError(
@@ -213,8 +213,8 @@ def _training(
 
 def _refuse_images_of(evaluation: Sequence[str | Path], training: TrainingImages) -> None:
     """Refuse training images that the model will be measured on."""
-    for each in evaluation:
-        refuse_evaluation_images(training.samples, training.digests, read_evaluation(each), str(each))
+    for path in evaluation:
+        refuse_evaluation_images(training.samples, training.digests, read_evaluation(path), str(path))
 
 
 @dataclass(eq=False)

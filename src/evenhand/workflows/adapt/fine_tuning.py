@@ -211,13 +211,13 @@ class FineTuning:
     def _validated(self, network: Any, loss_of: Any) -> dict[str, Any]:
         torch = import_torch()
         total, weight, right, count = 0.0, 0.0, 0, 0
-        own = loss_of.weight.detach().cpu()
+        class_weights = loss_of.weight.detach().cpu()
         plain = torch.nn.CrossEntropyLoss(reduction="none")
         for logits, codes in self._answers(network, self.halves[1]):
             index = torch.tensor(codes)
-            each = own[index]
-            total += float((plain(torch.from_numpy(logits), index) * each).sum())
-            weight += float(each.sum())
+            image_weights = class_weights[index]
+            total += float((plain(torch.from_numpy(logits), index) * image_weights).sum())
+            weight += float(image_weights.sum())
             right += int((logits.argmax(axis=1) == np.array(codes)).sum())
             count += len(codes)
         return {

@@ -91,9 +91,11 @@ class ClassSelection:
     def _of(
         cls, names: Mapping[str, str], taxonomy: Taxonomy | None = None, hyponyms: str = NO_HYPONYMS
     ) -> ClassSelection:
-        named = {key: NAMES.get(key, key) if name == key else name for key, name in names.items()}
-        words = {plain(name): key for key, name in named.items()} | {plain(key): key for key in named}
-        return cls(named, taxonomy, hyponyms, words)
+        names_by_key = {key: NAMES.get(key, key) if name == key else name for key, name in names.items()}
+        words = {plain(name): key for key, name in names_by_key.items()} | {
+            plain(key): key for key in names_by_key
+        }
+        return cls(names_by_key, taxonomy, hyponyms, words)
 
     def chosen(self, truths: Iterable[str]) -> dict[str, str]:
         """Those of the training images' labels that are wanted, each with what it was wanted as.
@@ -118,11 +120,15 @@ class ClassSelection:
 
         Words of a type with ids stand for labels without ids; where all labels have one, they are not missed.
         """
-        chosen = self.chosen(truths)
-        present = set(chosen.values())
+        keys_by_truth = self.chosen(truths)
+        present = set(keys_by_truth.values())
         for synsets in self._nearest([key for key in present if split_truth(key)[0]]).values():
             present |= set(synsets)
-        unlike = self._said_by_ids() if chosen and all(split_truth(truth)[0] for truth in chosen) else set()
+        unlike = (
+            self._said_by_ids()
+            if keys_by_truth and all(split_truth(truth)[0] for truth in keys_by_truth)
+            else set()
+        )
         return tuple(
             called(name, key) for key, name in self.names.items() if key not in present and key not in unlike
         )
@@ -177,21 +183,21 @@ def called(name: str, key: str) -> str:
     return name if name == key or not key else f"{name} ({key})"
 
 
-def classes_of(truths: Iterable[str], wanted: ClassSelection | None) -> list[HeadClass]:
+def classes_of(truths: Iterable[str], selection: ClassSelection | None) -> list[HeadClass]:
     """The classes of labels that occur, sorted by the label.
 
     Args:
         truths: The labels; those that are not wanted are left out.
-        wanted: Which to take; None: all.
+        selection: Which to take; None: all.
     """
     listed = sorted(set(truths))
-    chosen = dict.fromkeys(listed, "") if wanted is None else wanted.chosen(listed)
+    keys_by_truth = dict.fromkeys(listed, "") if selection is None else selection.chosen(listed)
     head_classes = []
     for truth in listed:
-        if truth not in chosen:
+        if truth not in keys_by_truth:
             continue
         wordnet_id, rest = split_truth(truth)
-        name = wanted.names.get(chosen[truth], "") if wanted is not None else ""
+        name = selection.names.get(keys_by_truth[truth], "") if selection is not None else ""
         label = name or rest or truth
         head_classes.append(HeadClass(truth, label, wordnet_id, name or rest or NAMES.get(wordnet_id, truth)))
     return _distinct(head_classes)

@@ -92,7 +92,7 @@ def read_vectors(evidence: Path, path: Path, count: int) -> tuple[Any, Any]:
     """
     import polars as pl
 
-    values, rows, done = None, np.zeros(count, dtype=np.int64), 0
+    values, rows, n_rows = None, np.zeros(count, dtype=np.int64), 0
     for file in sorted(evidence.glob("part-*.parquet")):
         part = pl.read_parquet(file, columns=["sample", "vector"])
         if part.is_empty():
@@ -100,11 +100,11 @@ def read_vectors(evidence: Path, path: Path, count: int) -> tuple[Any, Any]:
         block = np.stack(list(part["vector"].to_numpy()))
         if values is None:
             values = np.lib.format.open_memmap(path, "w+", np.float32, (count, block.shape[1]))
-        values[done : done + len(block)] = block
-        rows[done : done + len(block)] = part["sample"].cast(pl.Int64).to_numpy()
-        done += len(block)
+        values[n_rows : n_rows + len(block)] = block
+        rows[n_rows : n_rows + len(block)] = part["sample"].cast(pl.Int64).to_numpy()
+        n_rows += len(block)
     assert values is not None  # noqa: S101 - the engine refuses a question without an answer
-    return values[:done], rows[:done]
+    return values[:n_rows], rows[:n_rows]
 
 
 def fit_probe(vectors: Vectors, recipe: Mapping[str, Any], device: str = "cpu") -> Probe:
@@ -152,8 +152,8 @@ def evaluated(head: Head, vectors: Vectors) -> dict[str, Any]:
     for name, rows in (("fit", vectors.fit), ("validation", vectors.validation)):
         right = np.zeros(vectors.classes)
         for some in blocks(rows):
-            said = head.logits(vectors.values[some]).argmax(axis=1)
-            np.add.at(right, vectors.codes[some], said == vectors.codes[some])
+            predictions = head.logits(vectors.values[some]).argmax(axis=1)
+            np.add.at(right, vectors.codes[some], predictions == vectors.codes[some])
         counts = np.bincount(vectors.codes[rows], minlength=vectors.classes)
         facts |= accuracies(name, right, counts)
     return facts
@@ -285,9 +285,9 @@ class _Measure:
         loss, weight = 0.0, 0.0
         gradient = np.zeros_like(parameters) if slope else np.zeros((0, 0))
         theta = parameters.astype(np.float32)
-        for inputs, codes, each in self._blocks(rows):
-            part, sloped = answer(inputs, codes, each, theta, slope, self.device)
-            loss, weight = loss + part, weight + float(each.sum(dtype=np.float64))
+        for inputs, codes, row_weights in self._blocks(rows):
+            part, sloped = answer(inputs, codes, row_weights, theta, slope, self.device)
+            loss, weight = loss + part, weight + float(row_weights.sum(dtype=np.float64))
             if slope:
                 gradient += sloped
         total = weight if weight > 0 else 1.0
@@ -308,7 +308,7 @@ class _Measure:
 
 
 def _by_numpy(
-    inputs: Floats, codes: Ints, each: Floats, theta: Floats, slope: bool, device: str
+    inputs: Floats, codes: Ints, row_weights: Floats, theta: Floats, slope: bool, device: str
 ) -> tuple[float, Doubles | None]:
     """Summed loss of a block and, if wanted, its gradient."""
     del device
@@ -318,24 +318,24 @@ def _by_numpy(
     total = weight.sum(axis=1, keepdims=True)
     rows = np.arange(len(codes))
     losses = np.log(total[:, 0]) - logits[rows, codes]
-    loss = float(np.dot(losses.astype(np.float64), each.astype(np.float64)))
+    loss = float(np.dot(losses.astype(np.float64), row_weights.astype(np.float64)))
     if not slope:
         return loss, None
     weight /= total
     weight[rows, codes] -= 1
-    weight *= each[:, None]
+    weight *= row_weights[:, None]
     return loss, np.hstack([weight.T @ inputs, weight.sum(axis=0)[:, None]]).astype(np.float64)
 
 
 def _by_torch(
-    inputs: Floats, codes: Ints, each: Floats, theta: Floats, slope: bool, device: str
+    inputs: Floats, codes: Ints, row_weights: Floats, theta: Floats, slope: bool, device: str
 ) -> tuple[float, Doubles | None]:
     """As ``_by_numpy``, on a device of torch."""
     import torch
 
     with torch.inference_mode():
         features, weights, parameters = (
-            torch.from_numpy(array).to(device) for array in (inputs, each, theta)
+            torch.from_numpy(array).to(device) for array in (inputs, row_weights, theta)
         )
         index = torch.from_numpy(codes).to(device)
         logits = features @ parameters[:, :-1].T + parameters[:, -1]

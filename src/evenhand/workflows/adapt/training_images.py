@@ -121,7 +121,7 @@ def read_training(
     *,
     image: str | None = None,
     truth: str | None = None,
-    wanted: ClassSelection | None = None,
+    selection: ClassSelection | None = None,
     per_class: int = 0,
 ) -> TrainingImages:
     """Read labelled images and keep those of the classes; every file is hashed, none decoded.
@@ -131,16 +131,16 @@ def read_training(
             table, shards; or a folder of ``n02084071.tar`` files, as ImageNet-21k is handed out.
         image: Column of the images.
         truth: Column of the labels.
-        wanted: Which classes to take; None: all that are there.
+        selection: Which classes to take; None: all that are there.
         per_class: At most so many images of each class, chosen by a hash of their ids; 0: all.
 
     Raises:
         InputError: Nothing there, fewer than two classes, or labels that are none of the wanted.
     """
-    samples, truths, images, dropped = _read(Path(train).expanduser(), image, truth, wanted)
-    classes = classes_of([label for label in truths if label is not None], wanted)
+    samples, truths, images, dropped = _read(Path(train).expanduser(), image, truth, selection)
+    classes = classes_of([label for label in truths if label is not None], selection)
     if len(classes) < 2:
-        raise InputError(_too_few(str(train), truths, classes, wanted))
+        raise InputError(_too_few(str(train), truths, classes, selection))
     code = {head_class.truth: number for number, head_class in enumerate(classes)}
     codes = np.array([-1 if label is None else code.get(label, -2) for label in truths], dtype=np.int64)
     dropped[NO_LABEL] = dropped.get(NO_LABEL, 0) + int((codes == -1).sum())
@@ -159,7 +159,9 @@ def read_training(
         )
     lost = [head_class for number, head_class in enumerate(classes) if number not in set(present.tolist())]
     classes = [classes[old] for old in present.tolist()]
-    missing = wanted.not_found([head_class.truth for head_class in classes]) if wanted is not None else ()
+    missing = (
+        selection.not_found([head_class.truth for head_class in classes]) if selection is not None else ()
+    )
     unread = [_said(head_class) for head_class in lost]
     return TrainingImages(
         [samples[row] for row in selected.tolist()],
@@ -205,7 +207,7 @@ def _nothing(pixels: Pixels) -> None:
 
 
 def _read(
-    train: Path, image: str | None, truth: str | None, wanted: ClassSelection | None
+    train: Path, image: str | None, truth: str | None, selection: ClassSelection | None
 ) -> tuple[list[str], list[str | None], Any, dict[str, int]]:
     """Ids, labels and images. Of folders that are named by WordNet ids, only the wanted ones are listed."""
     if train.is_dir() and image is None and truth is None:
@@ -216,16 +218,16 @@ def _read(
         tars = [name for name, _ in inside if _TAR.fullmatch(name)]
         folders = [name for name, is_folder in inside if is_folder and split_truth(name)[0]]
         if tars and not folders:
-            return _from_tars(train, _wanted_of([name.removesuffix(".tar") for name in tars], wanted))
-        if wanted is not None and folders and len(folders) == sum(is_folder for _, is_folder in inside):
-            return _from_folders(train, _wanted_of(folders, wanted))
+            return _from_tars(train, _wanted_of([name.removesuffix(".tar") for name in tars], selection))
+        if selection is not None and folders and len(folders) == sum(is_folder for _, is_folder in inside):
+            return _from_folders(train, _wanted_of(folders, selection))
     read = read_samples(train, image=image, truth=truth)
     table = read.annotations
     return table["sample"].to_list(), table["truth"].to_list(), read.images, dict(read.dropped)
 
 
-def _wanted_of(truths: Sequence[str], wanted: ClassSelection | None) -> list[str]:
-    return list(truths) if wanted is None else list(wanted.chosen(truths))
+def _wanted_of(truths: Sequence[str], selection: ClassSelection | None) -> list[str]:
+    return list(truths) if selection is None else list(selection.chosen(truths))
 
 
 def _from_folders(
@@ -261,25 +263,25 @@ def _from_tars(train: Path, names: Sequence[str]) -> tuple[list[str], list[str |
 def _few(samples: Sequence[str], codes: Ints, rows: Ints, per_class: int) -> Ints:
     """The first of each class by a hash of the id, which is the same wherever the images lie."""
     order = sorted(rows.tolist(), key=lambda row: sha256_text(samples[row]))
-    taken: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     selected = []
     for row in order:
-        taken[int(codes[row])] += 1
-        if taken[int(codes[row])] <= per_class:
+        counts[int(codes[row])] += 1
+        if counts[int(codes[row])] <= per_class:
             selected.append(row)
     return np.array(sorted(selected), dtype=np.int64)
 
 
 def _each_content_once(images: Any, codes: Ints, rows: Ints) -> tuple[Ints, list[str], dict[str, int]]:
     """Rows whose content has one label, the first of each content; their hashes; what was left out."""
-    chosen = ChosenImages(images, rows)
+    selected_images = ChosenImages(images, rows)
     dropped: Counter[str] = Counter()
     first: dict[str, int] = {}
     labels: dict[str, set[int]] = {}
     copies: Counter[str] = Counter()
     for start in range(0, len(rows), 4_096):
         stop = min(start + 4_096, len(rows))
-        for row, digest in zip(rows[start:stop].tolist(), chosen.digests(start, stop), strict=True):
+        for row, digest in zip(rows[start:stop].tolist(), selected_images.digests(start, stop), strict=True):
             if isinstance(digest, UnreadableImage):
                 dropped[digest.reason] += 1
                 continue
@@ -302,18 +304,19 @@ def _said(head_class: HeadClass) -> str:
 
 
 def _too_few(
-    train: str, truths: Sequence[str | None], classes: Sequence[HeadClass], wanted: ClassSelection | None
+    train: str, truths: Sequence[str | None], classes: Sequence[HeadClass], selection: ClassSelection | None
 ) -> str:
-    if not truths and wanted is None:
+    if not truths and selection is None:
         return f"{train!r} holds no labelled images; give --truth COLUMN, or a folder for each class"
     there = sorted({label for label in truths if label is not None})
-    shown = ", ".join(map(repr, there[:4])) + (", ..." if len(there) > 4 else "") or "none"
-    if wanted is None:
+    label_text = ", ".join(map(repr, there[:4])) + (", ..." if len(there) > 4 else "") or "none"
+    if selection is None:
         return (
-            f"{train!r} has {len(classes)} class ({shown}), and at least two are needed; give --truth COLUMN"
+            f"{train!r} has {len(classes)} class ({label_text}), and at least two are needed; "
+            "give --truth COLUMN"
         )
-    some = ", ".join(map(repr, list(wanted.names)[:4]))
+    some = ", ".join(map(repr, list(selection.names)[:4]))
     return (
         f"of the classes that were asked for ({some}, ...) {len(classes)} are in {train!r}, and at least two "
-        f"are needed; its labels: {shown}; give other --classes, or images of these"
+        f"are needed; its labels: {label_text}; give other --classes, or images of these"
     )

@@ -113,30 +113,30 @@ class _PairedAnswers:
             if isinstance(result, str):
                 self.untested.append((*names, *key, result))
                 continue
-            whole, both = result
-            again = (key[0], key[2], whole, both.n)
-            tested = again not in seen or whole.how != "weights"
+            combination, pair = result
+            again = (key[0], key[2], combination, pair.n)
+            tested = again not in seen or combination.how != "weights"
             if not tested:
                 where = f"by {seen[again]}" if seen[again] else "without a grouping"
                 note = f"the value itself is the same as {where}, where it is tested"
-                both = replace(both, notes=(*both.notes, note))
+                pair = replace(pair, notes=(*pair.notes, note))
             seen.setdefault(again, finding.grouping)
-            self.made.append((both, names, tested))
-            most = max(most, both.n)
+            self.made.append((pair, names, tested))
+            most = max(most, pair.n)
         reason = _why(self.untested[before:])
         self.pairing.append((*names, SAME_SAMPLES if most else NOT_TESTED, most or None, reason or None))
 
     def differences(self) -> list[Finding]:
         """A finding for each, with as many exchanges as its family of tests needs."""
         sizes: dict[str, int] = {}
-        for both, _, tested in self.made:
-            sizes[both.of.name] = sizes.get(both.of.name, 0) + tested
+        for pair, _, tested in self.made:
+            sizes[pair.of.name] = sizes.get(pair.of.name, 0) + tested
         return [
             answer_difference(
-                both, names=names, family=max(sizes[both.of.name], 1), alpha=self.alpha, seed=self.seed,
+                pair, names=names, family=max(sizes[pair.of.name], 1), alpha=self.alpha, seed=self.seed,
                 tested=tested,
             )
-            for both, names, tested in self.made
+            for pair, names, tested in self.made
         ]  # fmt: skip
 
     def _cells(self, index: int, key: tuple[str, str, str]) -> Contributions | str:
@@ -156,9 +156,9 @@ class _PairedAnswers:
                     if len(set(map(str, cells))) > 1
                     else contributions
                 )
-        mine, theirs = (contributions for contributions in cells if isinstance(contributions, Contributions))
+        a, b = (contributions for contributions in cells if isinstance(contributions, Contributions))
         names = (self.runs[first].name, self.runs[second].name)
-        return _joined(mine, theirs, self.findings[first][key], names)
+        return _joined(a, b, self.findings[first][key], names)
 
 
 def _checked(cells: Contributions | str, finding: Finding) -> Contributions | str:
@@ -179,30 +179,32 @@ def _joined(
 ) -> tuple[Combination, AnsweredBoth] | str:
     """The samples of both, in the columns that they have in both."""
     other = b.table.select("sample", "column", second="value")
-    joined = a.table.rename({"value": "first"}).join(
+    paired_rows = a.table.rename({"value": "first"}).join(
         other, on=["sample", "column"], how="inner", maintain_order="left"
     )
-    if not joined.height:
+    if not paired_rows.height:
         return "no sample is in both"
-    there = set(joined["column"].to_list())
-    whole = a.whole
-    if whole.how in ("range", "least"):
-        whole = replace(whole, columns=tuple(column for column in whole.columns if column in there))
-    if len(whole.columns) < len(a.whole.columns) and len(whole.columns) < 2:
+    there = set(paired_rows["column"].to_list())
+    combination = a.whole
+    if combination.how in ("range", "least"):
+        combination = replace(
+            combination, columns=tuple(column for column in combination.columns if column in there)
+        )
+    if len(combination.columns) < len(a.whole.columns) and len(combination.columns) < 2:
         return "samples of fewer than two groups are in both"
-    if set(whole.columns) - there:
+    if set(combination.columns) - there:
         return "a group has no sample in both"
     parts = [part for part in a.parts if set(part.wanted.columns) <= there]
-    pairs, unit = _pairs(joined, [whole], a, a.fixed)
+    pairs, unit = _pairs(paired_rows, [combination], a, a.fixed)
     inner, inner_unit = (None, "")
     if parts:
-        inner, inner_unit = _pairs(joined, [part.wanted for part in parts], a, a.fixed)
-    sizes = [_samples(joined, part.wanted.columns) for part in parts]
-    return whole, AnsweredBoth(
+        inner, inner_unit = _pairs(paired_rows, [part.wanted for part in parts], a, a.fixed)
+    sizes = [_samples(paired_rows, part.wanted.columns) for part in parts]
+    return combination, AnsweredBoth(
         finding,
         pairs,
         unit,
-        _samples(joined, whole.columns),
+        _samples(paired_rows, combination.columns),
         tuple(PartOf(part.kind, part.key, n) for part, n in zip(parts, sizes, strict=True)),
         inner,
         inner_unit,
@@ -211,40 +213,42 @@ def _joined(
     )
 
 
-def _samples(joined: pl.DataFrame, columns: Sequence[str]) -> int:
-    return joined.filter(pl.col("column").is_in(list(columns)))["sample"].n_unique()
+def _samples(paired_rows: pl.DataFrame, columns: Sequence[str]) -> int:
+    return paired_rows.filter(pl.col("column").is_in(list(columns)))["sample"].n_unique()
 
 
 def _dropped(a: Contributions, b: Contributions, names: tuple[str, str]) -> list[Dropped]:
     """Samples that one run lacks, and those that the runs count in different groups."""
-    mine, theirs = (set(contributions.table["sample"].to_list()) for contributions in (a, b))
+    samples_a, samples_b = (set(contributions.table["sample"].to_list()) for contributions in (a, b))
     counts = {
-        f"not answered by {names[1]}": len(mine - theirs),
-        f"not answered by {names[0]}": len(theirs - mine),
+        f"not answered by {names[1]}": len(samples_a - samples_b),
+        f"not answered by {names[0]}": len(samples_b - samples_a),
     }
-    ours = a.table.join(b.table, on=["sample", "column"], how="anti").filter(pl.col("sample").is_in(theirs))
-    counts["not of the same group in both runs"] = ours["sample"].n_unique()
+    regrouped = a.table.join(b.table, on=["sample", "column"], how="anti").filter(
+        pl.col("sample").is_in(samples_b)
+    )
+    counts["not of the same group in both runs"] = regrouped["sample"].n_unique()
     return [Dropped(reason=reason, count=count) for reason, count in counts.items() if count]
 
 
 def _pairs(
-    joined: pl.DataFrame, wanted: Sequence[Combination], cells: Contributions, fixed: bool
+    paired_rows: pl.DataFrame, combinations: Sequence[Combination], cells: Contributions, fixed: bool
 ) -> tuple[Pairs, str]:
     """The kernel of some numbers, and what it exchanges.
 
     Units are whole however few they are; a sample that names none is its own.
     """
-    used = sorted({column for combination in wanted for column in combination.columns})
-    rows = joined.filter(pl.col("column").is_in(used))
-    if wanted[0].how == "effect_size":
-        x, _ = wanted[0].columns
+    used = sorted({column for combination in combinations for column in combination.columns})
+    rows = paired_rows.filter(pl.col("column").is_in(used))
+    if combinations[0].how == "effect_size":
+        x, _ = combinations[0].columns
         first, second = (rows[name].to_numpy() for name in ("first", "second"))
         return PairedEffects(
-            first, second, (rows["column"] == x).to_numpy(), int(wanted[0].weights[0])
+            first, second, (rows["column"] == x).to_numpy(), int(combinations[0].weights[0])
         ), cells.unit
     unit = pl.coalesce(pl.col("unit"), pl.concat_str(pl.lit("\x1f"), "sample"))
-    whole = fixed or rows["unit"].null_count() < rows.height
-    rows = rows.with_columns(_unit=(unit if whole else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)
+    by_unit = fixed or rows["unit"].null_count() < rows.height
+    rows = rows.with_columns(_unit=(unit if by_unit else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)
     at = {column: index for index, column in enumerate(used)}
     column = rows["column"].replace_strict(at, return_dtype=pl.Int64).to_numpy()
     cell = rows["_unit"].to_numpy() * len(used) + column
@@ -257,13 +261,13 @@ def _pairs(
     if cells.once:
         some = np.maximum(size, 1)
         size, first, second = (size > 0).astype(np.float64), first / some, second / some
-    summaries = [_summary(combination, at) for combination in wanted]
+    summaries = [_summary(combination, at) for combination in combinations]
     sums = PairedSums.of(first, second, size, strata_of(size), summaries, samples)
-    return sums, cells.unit if whole else "sample"
+    return sums, cells.unit if by_unit else "sample"
 
 
-def _summary(wanted: Combination, at: Mapping[str, int]) -> Summary:
-    return Summary(wanted.how, tuple(at[column] for column in wanted.columns), wanted.weights)
+def _summary(combination: Combination, at: Mapping[str, int]) -> Summary:
+    return Summary(combination.how, tuple(at[column] for column in combination.columns), combination.weights)
 
 
 def mitigation_notes(runs: Sequence[ComparedRun]) -> list[str]:
@@ -273,17 +277,17 @@ def mitigation_notes(runs: Sequence[ComparedRun]) -> list[str]:
         runs: With their manifests.
     """
     plain = {_identity(run): run for run in runs if not run.manifest.get("mitigation")}
-    said = []
+    notes = []
     for run in runs:
         mitigation = run.manifest.get("mitigation")
         before = plain.get(_identity(run)) if isinstance(mitigation, Mapping) else None
         if before is not None and isinstance(mitigation, Mapping):
-            said.append(
+            notes.append(
                 f"before and after mitigation {mitigation.get('name')}: {run.name!r} is the model of "
                 f"{before.name!r} with it; on what it was fitted on it does more than elsewhere, so read the "
                 "held-out half of its evenhand debias run too"
             )
-    return said
+    return notes
 
 
 def _identity(run: ComparedRun) -> str:

@@ -110,8 +110,8 @@ def column_of(*names: str | Sequence[str]) -> str:
 
 def _in_columns(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Rows of sample, unit, value in one column for each, named by some of their own columns."""
-    named = pl.concat_str([pl.col(name).cast(pl.String) for name in names], separator=_MARK)
-    return rows.with_columns(named.alias("column")).select(_SCHEMA.keys()).cast(_SCHEMA)  # type: ignore[arg-type]
+    column = pl.concat_str([pl.col(name).cast(pl.String) for name in names], separator=_MARK)
+    return rows.with_columns(column.alias("column")).select(_SCHEMA.keys()).cast(_SCHEMA)  # type: ignore[arg-type]
 
 
 def _rates(finding: Finding) -> tuple[ContributionSpec, ...]:
@@ -129,9 +129,9 @@ def _choices(compared_run: ComparedRun, finding: Finding) -> Contributions | str
     if scores is None or samples is None:
         return "it keeps no scores of single samples"
     params = finding.params
-    wanted = str(params["candidates"]).split("/")
-    meant = parse_candidates(str(compared_run.manifest["parameters"]["candidates"]))
-    candidates = {name: meant[name] for name in wanted if name in meant}
+    names = str(params["candidates"]).split("/")
+    all_candidates = parse_candidates(str(compared_run.manifest["parameters"]["candidates"]))
+    candidates = {name: all_candidates[name] for name in names if name in all_candidates}
     samples = samples.drop("truth", strict=False)
     template = TEMPLATES[str(params["template"])]
     choices = choices_of(scores, samples, template=template, candidates=candidates)
@@ -159,8 +159,8 @@ def _choices(compared_run: ComparedRun, finding: Finding) -> Contributions | str
     for key in _groups(finding):
         columns = tuple(column_of(key, gender) for gender in genders)
         parts.append(ContributionSpec(kind, key, Combination("weights", columns, weights)))
-    both = pl.concat([_in_columns(table, ["gender"]), _in_columns(table, [*finding.by, "gender"])])
-    return Contributions(both, Combination("weights", genders, weights), _unit(choices), (*parts,))
+    value_rows = pl.concat([_in_columns(table, ["gender"]), _in_columns(table, [*finding.by, "gender"])])
+    return Contributions(value_rows, Combination("weights", genders, weights), _unit(choices), (*parts,))
 
 
 def _unit(choices: Choices) -> str:
@@ -200,13 +200,15 @@ def _grouped(rows: pl.DataFrame, finding: Finding) -> Contributions:
     grouped = _in_columns(rows, finding.by)
     if finding.name.endswith("_gap"):
         apart = {column_of(str(name).split("*")) for name in _not_compared(finding)}
-        known = tuple(
+        columns = tuple(
             column
             for key in _groups(finding)
             if (column := column_of(key)) not in apart
             and not any(value.lower() in UNKNOWN for value in column.split(_MARK))
         )
-        return Contributions(grouped.filter(pl.col("column").is_in(known)), Combination("range", known), unit)
+        return Contributions(
+            grouped.filter(pl.col("column").is_in(columns)), Combination("range", columns), unit
+        )
     return Contributions(
         pl.concat([everyone, grouped]), Combination("weights", (ALL,), (1.0,)), unit, _rates(finding)
     )
@@ -227,13 +229,13 @@ def _neighbours(compared_run: ComparedRun, finding: Finding) -> Contributions | 
     code = pl.concat_str([pl.col(name).cast(pl.String) for name in match], separator=_MARK).alias("_match")
     database = annotations.filter(pl.col("role") == "database").select("sample", code)
     queries = annotations.filter(pl.col("role") == "query").with_columns(code)
-    known = ~pl.any_horizontal(*(pl.col(name).str.to_lowercase().is_in(list(UNKNOWN)) for name in match))
-    held = pl.col("_match").is_in(database["_match"].drop_nulls().unique().implode())
-    queries = queries.filter(known & held)
+    is_known = ~pl.any_horizontal(*(pl.col(name).str.to_lowercase().is_in(list(UNKNOWN)) for name in match))
+    is_in_database = pl.col("_match").is_in(database["_match"].drop_nulls().unique().implode())
+    queries = queries.filter(is_known & is_in_database)
     first = near.filter(pl.col("rank") <= k).join(database, on="sample", how="left")
-    both = first.join(queries.select(query="sample", asked="_match"), on="query", how="inner")
+    pairs = first.join(queries.select(query="sample", asked="_match"), on="query", how="inner")
     same = (pl.col("_match") == pl.col("asked")).fill_null(False).cast(pl.Float64)
-    shares = both.group_by("query").agg(value=same.sum() / k)
+    shares = pairs.group_by("query").agg(value=same.sum() / k)
     rows = queries.join(shares.rename({"query": "sample"}), on="sample", how="inner", maintain_order="left")
     return _grouped(_with_unit(rows), finding)
 
@@ -261,16 +263,18 @@ def _households(compared_run: ComparedRun, finding: Finding) -> Contributions | 
     once = weighting == _HOUSEHOLD
     keys = [column_of(key) for key in _groups(finding)]
     if finding.card.sentences.more:
-        chosen = finding.params.get("groups")
-        wanted = Combination("range", tuple(keys))
-        if isinstance(chosen, list):
-            wanted = Combination("weights", tuple(column_of(str(g).split("*")) for g in chosen), (1.0, -1.0))
-        return Contributions(grouped, wanted, _HOUSEHOLD, once=once, fixed=True)
+        groups = finding.params.get("groups")
+        combination = Combination("range", tuple(keys))
+        if isinstance(groups, list):
+            combination = Combination(
+                "weights", tuple(column_of(str(g).split("*")) for g in groups), (1.0, -1.0)
+            )
+        return Contributions(grouped, combination, _HOUSEHOLD, once=once, fixed=True)
     if "worst group" in finding.card.tags:
         return Contributions(grouped, Combination("least", tuple(keys)), _HOUSEHOLD, once=once, fixed=True)
     everyone = _in_columns(images.with_columns(column=pl.lit(ALL)), ["column"])
-    whole = Combination("weights", (ALL,), (1.0,))
-    return Contributions(pl.concat([everyone, grouped]), whole, _HOUSEHOLD, _rates(finding), once, True)
+    overall = Combination("weights", (ALL,), (1.0,))
+    return Contributions(pl.concat([everyone, grouped]), overall, _HOUSEHOLD, _rates(finding), once, True)
 
 
 def _queries(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
@@ -281,8 +285,8 @@ def _queries(compared_run: ComparedRun, finding: Finding) -> Contributions | str
     kind = finding.parts[0].kind
     table = pl.DataFrame(rows, schema={"sample": pl.String, "value": pl.Float64}, orient="row")
     table = table.with_columns(unit=pl.col("sample"), column=pl.lit(ALL))
-    whole = Combination("weights", (ALL,), (1.0,))
-    return Contributions(_in_columns(table, ["column"]), whole, f"ranking of one {kind}", fixed=True)
+    combination = Combination("weights", (ALL,), (1.0,))
+    return Contributions(_in_columns(table, ["column"]), combination, f"ranking of one {kind}", fixed=True)
 
 
 def _associations(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
@@ -320,7 +324,7 @@ def _matches(compared_run: ComparedRun, finding: Finding) -> Contributions | str
         if "lost" in compared_run.run.tables
         else set()
     )
-    targets = {name: [each for each in items if each not in lost] for name, items in sets["target"].items()}
+    targets = {name: [item for item in items if item not in lost] for name, items in sets["target"].items()}
     similarities = Similarities.from_scores(pl.scan_parquet(parts), targets, sets["attribute"])
     ids, phi, first = match_items(
         similarities,
@@ -329,12 +333,12 @@ def _matches(compared_run: ComparedRun, finding: Finding) -> Contributions | str
         k=int(params["k"]),
         reading=params["reading"],
     )
-    sides = ["x"] * first + ["y"] * (len(ids) - first)
-    table = pl.DataFrame({"sample": ids, "unit": ids, "column": sides, "value": phi}, schema=_SCHEMA)
-    whole = Combination("weights", ("x", "y"), (1.0, -1.0))
+    columns = ["x"] * first + ["y"] * (len(ids) - first)
+    table = pl.DataFrame({"sample": ids, "unit": ids, "column": columns, "value": phi}, schema=_SCHEMA)
+    combination = Combination("weights", ("x", "y"), (1.0, -1.0))
     if params.get("standardised"):
-        whole = Combination("effect_size", ("x", "y"), (1.0,))
-    return Contributions(table, whole, "image", fixed=True)
+        combination = Combination("effect_size", ("x", "y"), (1.0,))
+    return Contributions(table, combination, "image", fixed=True)
 
 
 def _compared_sets(compared_run: ComparedRun, finding: Finding) -> Contributions | str:

@@ -123,10 +123,10 @@ def _by_findings(
     runs = plan.runs
     answers = compared_answers(runs, plan.singles(), seed=settings["seed"], say=say, **options)
     seeds = seed_values(runs, plan.groups, plan.pairs, **options)
-    said = [*plan.warnings(), *answers.warnings, *([ON_THESE] if seeds else [])]
+    sentences = [*plan.warnings(), *answers.warnings, *([ON_THESE] if seeds else [])]
     tables = {**answers.tables, "values": by_group(answers.tables["values"], runs, plan.groups)}
     findings = _adjusted([*answers.findings, *seeds])
-    return assembled(runs, findings, {}, tables, {**settings, **answers.settings}, said, plan.groups)
+    return assembled(runs, findings, {}, tables, {**settings, **answers.settings}, sentences, plan.groups)
 
 
 def _groupings(read: Sequence[ComparedRun], by: Sequence[str]) -> list[tuple[str, ...]]:
@@ -189,7 +189,10 @@ class _GroupedRuns:
         findings = _adjusted([*findings, *(_noted(finding, [], self.runs) for finding in seeds)])
         self._pair_groups(orders[0])
         warnings = [*warnings, *mix_warnings(findings, orders)]
-        ranked = [ranking(over_seeds, self.groups, own) for over_seeds, own in zip(over, values, strict=True)]
+        ranked = [
+            ranking(over_seeds, self.groups, grouping_values)
+            for over_seeds, grouping_values in zip(over, values, strict=True)
+        ]
         tables = {
             "ranking": pl.concat(ranked),
             "mev_ranks": pl.concat([ranks_over_mev(order, self.groups) for order in orders]),
@@ -199,10 +202,10 @@ class _GroupedRuns:
             "pairing": pl.DataFrame(self.pairing, schema=_PAIRING, orient="row"),
             **changes.tables(),
         }
-        said = ["+".join(grouping) for grouping in groupings]
+        grouping_names = ["+".join(grouping) for grouping in groupings]
         how = PAIRED if all(order.joined for order in orders) else UNPAIRED
         how += WEIGHTED if any(order.standardised for order in orders) else ""
-        extra = {"by": said, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
+        extra = {"by": grouping_names, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
         settings = {**settings, **extra}
         return assembled(self.runs, findings, self.counts, tables, settings, warnings, self.groups)
 
@@ -221,13 +224,13 @@ class _GroupedRuns:
             first, second = self.groups[first_index].places[0], self.groups[second_index].places[0]
             names = (self.runs[first].name, self.runs[second].name)
             self.say(f"comparing {names[0]} with {names[1]}")
-            both, lost = self._evidence(first, second, rows, attributes)
+            counts, lost = self._evidence(first, second, rows, attributes)
             for grouping in groupings:
                 differences = model_differences(
-                    both, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
+                    counts, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
                     family=len(self.pairs) * len(groupings),
                 )  # fmt: skip
-                differences = changes.kept(differences, both, grouping, names)
+                differences = changes.kept(differences, counts, grouping, names)
                 findings += [_noted(difference, lost, self.runs, first, second) for difference in differences]
         return findings
 
@@ -246,16 +249,16 @@ class _GroupedRuns:
     ) -> tuple[Both, list[Dropped]]:
         """The counts of two models: joined where samples can be, and what was left out."""
         a, b = self.runs[first], self.runs[second]
-        mine, theirs = rows[first], rows[second]
-        reasons = [f"{run.name}: {r}" for run, r in ((a, mine), (b, theirs)) if isinstance(r, str)]
-        if not isinstance(mine, str) and not isinstance(theirs, str):
-            matched = match([mine, theirs], attributes, [a.name, b.name])
+        rows_a, rows_b = rows[first], rows[second]
+        reasons = [f"{run.name}: {r}" for run, r in ((a, rows_a), (b, rows_b)) if isinstance(r, str)]
+        if not isinstance(rows_a, str) and not isinstance(rows_b, str):
+            matched = match([rows_a, rows_b], attributes, [a.name, b.name])
             if matched.samples:
                 counts = matched.counts(attributes)
                 self.counts[f"predictions-{first + 1}-{second + 1}"] = counts
                 self.pairing.append((a.name, b.name, PAIRED, matched.usable, None))
                 return counts, [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
-            reasons = [not_joined(a, b, mine, theirs)]
+            reasons = [not_joined(a, b, rows_a, rows_b)]
         self.pairing.append((a.name, b.name, UNPAIRED, None, "; ".join(reasons)))
         return (_needed(a).project(attributes), _needed(b).project(attributes)), []
 
@@ -271,8 +274,10 @@ class _GroupedRuns:
                 aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
                 lost = [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
                 return OverSeeds.of(ComparedCounts.over(aligned, names, self.seed), lost)
-        own = [_needed(run).project(grouping).table() for run in self.runs]
-        return OverSeeds.of(ComparedCounts.over(Aligned.of_separate(own, grouping, names), names, self.seed))
+        count_tables = [_needed(run).project(grouping).table() for run in self.runs]
+        return OverSeeds.of(
+            ComparedCounts.over(Aligned.of_separate(count_tables, grouping, names), names, self.seed)
+        )
 
 
 def _needed(run: ComparedRun) -> Counts:
@@ -345,8 +350,10 @@ def assembled(
     )
     manifest["runs"] = [{"model": run.name, "folder": run.folder} for run in runs]
     manifest["warnings"] = list(warnings)
-    said = [compared_run.manifest.get(WORDS) for compared_run in runs]
-    manifest |= {WORDS: said[0]} if said[0] and all(words == said[0] for words in said) else {}
+    run_words = [compared_run.manifest.get(WORDS) for compared_run in runs]
+    manifest |= (
+        {WORDS: run_words[0]} if run_words[0] and all(words == run_words[0] for words in run_words) else {}
+    )
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
     for compared_run in runs:
         compared = compared.with_cards(compared_run.run.findings.cards)

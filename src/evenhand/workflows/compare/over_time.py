@@ -102,7 +102,7 @@ def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
 def in_time(
     read: Sequence[ComparedRun],
     folders: Sequence[str | Path],
-    wanted: bool | None,
+    requested: bool | None,
     dates: Mapping[str | Path, str] | None = None,
 ) -> Times | None:
     """Runs in the order of their dates; None where they are not compared over time.
@@ -112,8 +112,8 @@ def in_time(
     Args:
         read: The runs.
         folders: As they were typed.
-        wanted: Whether the user asks for it; None: only where all are of one model, made alike, at times of
-            their own.
+        requested: Whether the user asks for it; None: only where all are of one model, made alike, at times
+            of their own.
         dates: Of some runs, by folder.
 
     Raises:
@@ -121,7 +121,7 @@ def in_time(
     """
     given_dates = _given(dates or {}, folders)
     run_dates = [given_dates.get(index) or _date(run) for index, run in enumerate(read)]
-    if wanted is False or (wanted is None and not given_dates and not _one_model(read, run_dates)):
+    if requested is False or (requested is None and not given_dates and not _one_model(read, run_dates)):
         return None
     missing = next((folders[index] for index, date in enumerate(run_dates) if date is None), None)
     if missing is not None:
@@ -133,12 +133,12 @@ def in_time(
                 f"{str(folders[before])!r} and {str(folders[after])!r} have one date ({run_dates[after]}); "
                 f"tell them apart: --date {folders[after]}=2026-10-01"
             )
-    shown = _shown([str(run_dates[index]) for index in order])
+    date_texts = _shown([str(run_dates[index]) for index in order])
     runs = [
         replace(read[index], name=f"{read[index].name}, {date}")
-        for index, date in zip(order, shown, strict=True)
+        for index, date in zip(order, date_texts, strict=True)
     ]
-    return Times(runs, [folders[index] for index in order], shown, bool(wanted or given_dates))
+    return Times(runs, [folders[index] for index in order], date_texts, bool(requested or given_dates))
 
 
 def _given(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> dict[int, str]:
@@ -192,11 +192,13 @@ def _one_model(read: Sequence[ComparedRun], dates: Sequence[str | None]) -> bool
         return False
     tags = [{k: v for k, v in (run.manifest.get("tags") or {}).items() if k != "date"} for run in read]
     recipes = [
-        json.dumps([{**run.manifest, "tags": own}.get(key) for key in _SAME], sort_keys=True, default=str)
-        for run, own in zip(read, tags, strict=True)
+        json.dumps(
+            [{**run.manifest, "tags": run_tags}.get(key) for key in _SAME], sort_keys=True, default=str
+        )
+        for run, run_tags in zip(read, tags, strict=True)
     ]
-    named = bool(read[0].manifest.get("model"))
-    return named and len(set(recipes)) == 1 and not each_seed_notes(read)
+    has_model = bool(read[0].manifest.get("model"))
+    return has_model and len(set(recipes)) == 1 and not each_seed_notes(read)
 
 
 def drift(
@@ -231,8 +233,8 @@ def drift(
     if "params" not in source.columns:
         source = source.with_columns(params=pl.lit("{}"))
     rows = []
-    for (by, metric, params), own in source.group_by("by", "metric", "params", maintain_order=True):
-        for row in sorted(own.iter_rows(named=True), key=lambda row: order[row["model"]]):
+    for (by, metric, params), metric_rows in source.group_by("by", "metric", "params", maintain_order=True):
+        for row in sorted(metric_rows.iter_rows(named=True), key=lambda row: order[row["model"]]):
             change = changes.get((str(metric), str(by), _told_apart(json.loads(str(params))), row["model"]))
             change_values = _change(change, dates) if change is not None else (None,) * 7
             values = (row["value"], row["low"], row["high"], row["n"])

@@ -42,8 +42,8 @@ class ComparisonPlan:
 
     def warnings(self) -> list[str]:
         """One sentence for each thing that must be said before the results."""
-        said = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
-        return said + (self.times.notes() if self.times else [])
+        sentences = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
+        return sentences + (self.times.notes() if self.times else [])
 
     def told_of(self, comparison: Run) -> Run:
         """A comparison that says which runs were taken as one, and when each was made."""
@@ -113,15 +113,18 @@ def planned(
     read = called_apart(read)
     refuse_unlike(read)
     groups = in_groups(read, folders, user_groups, by_seed=by_seed and times is None)
-    chosen = _reference(groups, read, folders, reference)
+    reference_index = _reference(groups, read, folders, reference)
     if times is not None:
         for group in groups:
             times.of_group(group.name, sorted(group.places))
         return ComparisonPlan(read, groups, [(index, index - 1) for index in range(1, len(groups))], times)
-    if chosen is None:
+    if reference_index is None:
         return ComparisonPlan(read, groups, list(combinations(range(len(groups)), 2)), None)
     return ComparisonPlan(
-        read, groups, [(index, chosen) for index in range(len(groups)) if index != chosen], None
+        read,
+        groups,
+        [(index, reference_index) for index in range(len(groups)) if index != reference_index],
+        None,
     )
 
 
@@ -134,9 +137,11 @@ def _reference(
     """The place of the group that all others are compared with; None: all pairs."""
     if reference is None:
         return 0 if len(groups) > MOST_FOR_ALL_PAIRS else None
-    wanted = Path(reference).resolve()
+    reference_path = Path(reference).resolve()
     for index, group in enumerate(groups):
         names = [group.name, *(read[run].name for run in group.places)]
-        if str(reference) in names or wanted in [Path(folders[run]).resolve() for run in group.places]:
+        if str(reference) in names or reference_path in [
+            Path(folders[run]).resolve() for run in group.places
+        ]:
             return index
     raise UnknownName("run to compare with", str(reference), [str(folder) for folder in folders])

@@ -94,11 +94,11 @@ def called_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
         replace(run, name=f"{run.name} ({Path(run.folder).name})") if names.count(run.name) > 1 else run
         for run in runs
     ]
-    taken: dict[str, int] = {}
+    name_counts: dict[str, int] = {}
     for index, run in enumerate(apart):
-        taken[run.name] = taken.get(run.name, 0) + 1
-        if taken[run.name] > 1:
-            apart[index] = replace(run, name=f"{run.name} #{taken[run.name]}")
+        name_counts[run.name] = name_counts.get(run.name, 0) + 1
+        if name_counts[run.name] > 1:
+            apart[index] = replace(run, name=f"{run.name} #{name_counts[run.name]}")
     return apart
 
 
@@ -133,8 +133,8 @@ def _called(run: Run) -> str:
 def _from_source(run: Run) -> pl.DataFrame | str:
     """The rows of an audited table, where it still lies there unchanged."""
     source = run.manifest.get("source") or {}
-    path, known = source.get("path"), source.get("sha256")
-    if not path or not known:
+    path, digest = source.get("path"), source.get("sha256")
+    if not path or not digest:
         return "it audited a frame, or a table in the cloud, which is not read again"
     if run.manifest.get("rank"):
         return "its table is ranked"
@@ -143,30 +143,34 @@ def _from_source(run: Run) -> pl.DataFrame | str:
         return f"it was added up from several audits or files ({path!r}), which are not read again"
     if not there:
         return f"its table {path!r} is not there (any more)"
-    if sha256_file(Path(path).expanduser()) != known:
+    if sha256_file(Path(path).expanduser()) != digest:
         return f"its table {path!r} has changed since"
     lazy, _ = sources.scan(path)
     columns = {"truth": str(run.manifest["truth"]), "prediction": str(run.manifest["prediction"])}
     id = run.manifest.get("id")
     renamed = [pl.col(column).alias(name) for name, column in columns.items()]
-    sample = pl.col(id).cast(pl.String) if id else pl.int_range(pl.len()).cast(pl.String) + f" of {known}"
+    sample = pl.col(id).cast(pl.String) if id else pl.int_range(pl.len()).cast(pl.String) + f" of {digest}"
     attributes = [name for grouping in run.manifest.get("by", []) for name in _attributes(run, grouping)]
     with sources.reading(repr(path)):
-        wanted = [pl.col(name) for name in dict.fromkeys(attributes)]
-        table = lazy.select(sample.alias("sample"), *renamed, *wanted).collect()
+        attribute_columns = [pl.col(name) for name in dict.fromkeys(attributes)]
+        table = lazy.select(sample.alias("sample"), *renamed, *attribute_columns).collect()
     return _relabelled(table, run.manifest.get("relabelled") or {})
 
 
 def _relabelled(table: pl.DataFrame, changes: Mapping[str, Mapping[str, str | None]]) -> pl.DataFrame:
     """The rows under the labels that the audit's rules gave them."""
-    named = {name: dict(new) for name, new in changes.items() if name in table.columns}
-    return table.with_columns(_text(name, table.schema[name]).replace(new) for name, new in named.items())
+    new_labels = {name: dict(new) for name, new in changes.items() if name in table.columns}
+    return table.with_columns(
+        _text(name, table.schema[name]).replace(new) for name, new in new_labels.items()
+    )
 
 
 def _attributes(run: Run, grouping: str) -> list[str]:
     """The columns of a grouping; a column may be called ``a+b``."""
-    counted = run.counts[COUNTS].attributes
-    return [grouping] if grouping in counted else [name for name in grouping.split("+") if name in counted]
+    attributes = run.counts[COUNTS].attributes
+    return (
+        [grouping] if grouping in attributes else [name for name in grouping.split("+") if name in attributes]
+    )
 
 
 def _from_folder(run: Run) -> pl.DataFrame | str:
@@ -174,16 +178,16 @@ def _from_folder(run: Run) -> pl.DataFrame | str:
     annotations = run.annotations
     if annotations is None or run.folder is None:
         return "it keeps no annotations"
-    said = next(
+    answers = next(
         (predictions for read in (_from_tables, _from_evidence) if (predictions := read(run)) is not None),
         None,
     )
-    if said is None:
+    if answers is None:
         return "it keeps no predictions of single samples"
     annotations = annotations.with_columns(pl.col("sample").cast(pl.String))
     if "truth" not in annotations.columns:
         return "its annotations hold no truth"
-    return annotations.join(said, on="sample", how="inner", maintain_order="left")
+    return annotations.join(answers, on="sample", how="inner", maintain_order="left")
 
 
 def _from_tables(run: Run) -> pl.DataFrame | None:
@@ -246,6 +250,6 @@ def _whole_numbers(texts: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 def _spelled_as(texts: pl.DataFrame, counts: Counts) -> pl.DataFrame:
     """Predictions in the spelling of the counts, without regard to case."""
     levels = {str(level).casefold(): str(level) for level in counts.axis("prediction").levels}
-    said = texts["prediction"].drop_nulls().unique().to_list()
-    mapping = {label: levels.get(label.casefold(), label) for label in said}
+    labels = texts["prediction"].drop_nulls().unique().to_list()
+    mapping = {label: levels.get(label.casefold(), label) for label in labels}
     return texts.with_columns(pl.col("prediction").replace(mapping)) if mapping else texts

@@ -65,12 +65,12 @@ def seed_values(
         return []
     run_findings = [wanted_findings(run, by, metrics) for run in read]
     findings: list[Finding] = []
-    for key in dict.fromkeys(key for own in run_findings for key in own):
+    for key in dict.fromkeys(key for findings_by_name in run_findings for key in findings_by_name):
         there = [all(key in run_findings[index] for index in group.places) for group in groups]
         findings += [
             _spread(key, group, run_findings, read)
-            for group, known in zip(groups, there, strict=True)
-            if group.several and known
+            for group, is_there in zip(groups, there, strict=True)
+            if group.several and is_there
         ]
         findings += [
             _difference(key, groups[a], groups[b], run_findings, alpha / len(pairs))
@@ -91,14 +91,16 @@ def by_group(values: pl.DataFrame, read: Sequence[ComparedRun], groups: Sequence
     if not any(group.several for group in groups):
         return values
     rows: list[tuple[Any, ...]] = []
-    for key, own in values.group_by("metric", "by", "params", maintain_order=True):
-        rows_by_model = {row["model"]: row for row in own.iter_rows(named=True)}
+    for key, metric_rows in values.group_by("metric", "by", "params", maintain_order=True):
+        rows_by_model = {row["model"]: row for row in metric_rows.iter_rows(named=True)}
         for group in groups:
             members = [rows_by_model.get(read[index].name) for index in group.places]
-            known = [row for row in members if row is not None]
-            if len(known) < len(members):
+            present_rows = [row for row in members if row is not None]
+            if len(present_rows) < len(members):
                 continue
-            rows.append((*key, group.name, *(_mean(group, known) if group.several else _own(known[0]))))
+            rows.append(
+                (*key, group.name, *(_mean(group, present_rows) if group.several else _own(present_rows[0])))
+            )
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -117,9 +119,9 @@ def _mean(group: SeedGroup, rows: Sequence[Mapping[str, Any]]) -> tuple[Any, ...
 
 
 def _values(key: Name, group: SeedGroup, run_findings: Found) -> tuple[list[Finding], Floats]:
-    own = [run_findings[index][key] for index in group.places]
-    return own, np.array(
-        [np.nan if finding.value is None else finding.value for finding in own], dtype=np.float64
+    findings = [run_findings[index][key] for index in group.places]
+    return findings, np.array(
+        [np.nan if finding.value is None else finding.value for finding in findings], dtype=np.float64
     )
 
 
@@ -135,7 +137,7 @@ def _remade(finding: Finding, name: str, params: Mapping[str, Param], **fields: 
 
 
 def _spread(key: Name, group: SeedGroup, run_findings: Found, read: Sequence[ComparedRun]) -> Finding:
-    own, values = _values(key, group, run_findings)
+    findings, values = _values(key, group, run_findings)
     parts = [
         seed_part(
             seed,
@@ -144,13 +146,13 @@ def _spread(key: Name, group: SeedGroup, run_findings: Found, read: Sequence[Com
             (finding.interval.low, finding.interval.high) if finding.interval else (None, None),
             finding.n,
         )
-        for seed, index, finding in zip(group.seeds, group.places, own, strict=True)
+        for seed, index, finding in zip(group.seeds, group.places, findings, strict=True)
     ]
     fields: dict[str, Any] = {"model": group.name, "parts": parts, "fair_at": None}
     lacking = lacking_in(group, values)
     if lacking:
         return _remade(
-            own[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=None, **fields, reason=lacking
+            findings[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=None, **fields, reason=lacking
         )
     spread, middle = between_seeds.spread(values, LEVEL), between_seeds.mean_of(values, level=LEVEL)
     if spread.sd > 0:
@@ -159,18 +161,18 @@ def _spread(key: Name, group: SeedGroup, run_findings: Found, read: Sequence[Com
     fields["details"] = {
         "seeds": float(values.size), "mean": middle.value, "mean_low": middle.low, "mean_high": middle.high,
     }  # fmt: skip
-    return _remade(own[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=spread.sd, **fields)
+    return _remade(findings[0], f"{key[0]}{SPREAD}", {"model": group.name}, value=spread.sd, **fields)
 
 
 def _difference(key: Name, first: SeedGroup, second: SeedGroup, run_findings: Found, alpha: float) -> Finding:
-    own, here = _values(key, first, run_findings)
+    findings, here = _values(key, first, run_findings)
     _, there = _values(key, second, run_findings)
     params: dict[str, Param] = {"model": first.name, "reference": second.name, **UNIT}
     fields: dict[str, Any] = {"model": first.name, "reference": second.name, "fair_at": 0.0}
     lacking = "; ".join(filter(None, (lacking_in(first, here), lacking_in(second, there))))
     name = f"{key[0]}_difference"
     if lacking:
-        return _remade(own[0], name, params, value=None, **fields, reason=lacking)
+        return _remade(findings[0], name, params, value=None, **fields, reason=lacking)
     by_seed = (
         first.several and first.seeds_known and second.seeds_known and set(first.seeds) == set(second.seeds)
     )
@@ -181,4 +183,4 @@ def _difference(key: Name, first: SeedGroup, second: SeedGroup, run_findings: Fo
         "second_seeds": float(there.size), "seed_error": estimate.seed_error,
         "paired_by": "seed" if by_seed else None,
     }  # fmt: skip
-    return _remade(own[0], name, params, value=estimate.value, **fields)
+    return _remade(findings[0], name, params, value=estimate.value, **fields)

@@ -46,10 +46,10 @@ def parse_groups(entries: Sequence[str]) -> dict[str, list[str | Path]]:
 
 def with_groups(runs: Sequence[str | Path], groups: Given) -> list[str | Path]:
     """The runs given, and after them those of groups that were not given already."""
-    known = {Path(run).resolve() for run in runs}
+    paths = {Path(run).resolve() for run in runs}
     return [
         *runs,
-        *(run for members in groups.values() for run in members if Path(run).resolve() not in known),
+        *(run for members in groups.values() for run in members if Path(run).resolve() not in paths),
     ]
 
 
@@ -68,16 +68,18 @@ def in_groups(
         UserError: A group's run is not there, stands in two groups, or a group is called as a run is.
     """
     groups = [_given_group(name, members, read, folders) for name, members in user_groups.items()]
-    taken = [index for group in groups for index in group.places]
-    twice = next((index for index in taken if taken.count(index) > 1), None)
+    grouped_indices = [index for group in groups for index in group.places]
+    twice = next((index for index in grouped_indices if grouped_indices.count(index) > 1), None)
     if twice is not None:
         raise ParameterError(f"{str(folders[twice])!r} stands in two groups; give each run to one --group")
-    left = [index for index in range(len(read)) if index not in taken]
+    left = [index for index in range(len(read)) if index not in grouped_indices]
     if by_seed:
         groups += _told_groups(read, left)
-        taken = [index for group in groups for index in group.places]
+        grouped_indices = [index for group in groups for index in group.places]
     groups += [
-        SeedGroup(read[p].name, (p,), ("1",), seeds_known=False) for p in range(len(read)) if p not in taken
+        SeedGroup(read[p].name, (p,), ("1",), seeds_known=False)
+        for p in range(len(read))
+        if p not in grouped_indices
     ]
     names = [group.name for group in groups]
     called = next((name for name in names if names.count(name) > 1), None)
@@ -90,19 +92,21 @@ def _given_group(
     name: str, members: Sequence[str | Path], read: Sequence[ComparedRun], folders: Sequence[str | Path]
 ) -> SeedGroup:
     places = [_place_of(member, folders) for member in members]
-    known = [seed_of(read[index]) for index in places]
-    has_seeds = None not in known and len(set(known)) == len(known)
+    run_seeds = [seed_of(read[index]) for index in places]
+    has_seeds = None not in run_seeds and len(set(run_seeds)) == len(run_seeds)
     seeds = (
-        tuple(map(str, known)) if has_seeds else tuple(str(number) for number in range(1, len(places) + 1))
+        tuple(map(str, run_seeds))
+        if has_seeds
+        else tuple(str(number) for number in range(1, len(places) + 1))
     )
-    own = _own_samples([read[index] for index in places])
-    return SeedGroup(name, tuple(places), seeds, has_seeds, own, by_user=True)
+    own_samples = _own_samples([read[index] for index in places])
+    return SeedGroup(name, tuple(places), seeds, has_seeds, own_samples, by_user=True)
 
 
 def _place_of(run: str | Path, folders: Sequence[str | Path]) -> int:
-    wanted = Path(run).resolve()
+    path = Path(run).resolve()
     for index, folder in enumerate(folders):
-        if Path(folder).resolve() == wanted:
+        if Path(folder).resolve() == path:
             return index
     raise UnknownName("run to group", str(run), [str(folder) for folder in folders])
 
@@ -132,8 +136,8 @@ def _alike(runs: Sequence[ComparedRun], key_of: Callable[[ComparedRun], str | No
     selected = []
     for key, members in members_by_key.items():
         several = [runs[index] for index in members]
-        drawn = _DRAWN in key and several[0].manifest.get("kind") != "debias"
-        if len({seed_of(run) for run in several}) > 1 and (_own_samples(several) or not drawn):
+        is_drawn = _DRAWN in key and several[0].manifest.get("kind") != "debias"
+        if len({seed_of(run) for run in several}) > 1 and (_own_samples(several) or not is_drawn):
             selected.append(members)
     return selected
 
@@ -146,9 +150,9 @@ def seed_of(run: ComparedRun) -> str | None:
     trained = _trained(run.manifest.get("model_identity") or {})
     if trained is not None:
         return trained
-    own = run.manifest.get("seed")
-    drawn = run.manifest.get("kind") == "debias" or run.manifest.get("samples")
-    return None if own is None or not drawn else str(own)
+    seed = run.manifest.get("seed")
+    uses_seed = run.manifest.get("kind") == "debias" or run.manifest.get("samples")
+    return None if seed is None or not uses_seed else str(seed)
 
 
 def _trained(identity: Mapping[str, Any]) -> str | None:
@@ -216,43 +220,43 @@ def _own_samples(runs: Sequence[ComparedRun]) -> bool:
 def _called(runs: Sequence[ComparedRun], seeds: Sequence[str]) -> str:
     """What runs of one recipe have in common, and how many seeds there are."""
     shared = {_without(seed, run.name) for seed, run in zip(seeds, runs, strict=True)}
-    own = {one_line(run.manifest.get("model") or run.name) for run in runs}
-    named = shared if len(shared) == 1 else own
-    if len(named) == 1:
-        return f"{named.pop()} ({len(runs)} seeds)"
+    models = {one_line(run.manifest.get("model") or run.name) for run in runs}
+    names = shared if len(shared) == 1 else models
+    if len(names) == 1:
+        return f"{names.pop()} ({len(runs)} seeds)"
     return f"{runs[0].name} and {len(runs) - 1} more seed{'s' * (len(runs) > 2)}"
 
 
 def seed_notes(read: Sequence[ComparedRun], groups: Sequence[SeedGroup]) -> list[str]:
     """What was made one, and which runs of one recipe were not."""
-    said = []
+    notes = []
     for group in groups:
         if group.several:
             what = "seeds" if group.seeds_known else "runs"
             seeds = ", ".join(group.seeds[:_LISTED]) + ", ..." * (len(group.seeds) > _LISTED)
             unlike = "; each seed has samples of its own" if group.own_samples else ""
             way_out = "" if group.by_user else "; --each-seed takes every run by itself"
-            said.append(
+            notes.append(
                 f"{group.name!r} stands for {len(group.places)} runs ({what} {seeds}), compared by their "
                 f"mean{unlike}{way_out}"
             )
     alone = [group.places[0] for group in groups if not group.several]
-    return said + each_seed_notes([read[index] for index in alone])
+    return notes + each_seed_notes([read[index] for index in alone])
 
 
 def each_seed_notes(runs: Sequence[ComparedRun]) -> list[str]:
     """Runs that differ by the seed only and are compared as if they were models."""
-    said = []
+    notes = []
     for members in _alike(runs, _model):
         several = [runs[index] for index in members]
         seeds = list(dict.fromkeys(str(seed_of(run)) for run in several))
         names = ", ".join(repr(run.name) for run in several[:_SHOWN])
         twice = "; a seed stands twice, so they are not taken as one" if len(seeds) < len(several) else ""
-        said.append(
+        notes.append(
             f"{names} differ in the seed only ({', '.join(seeds)}): their differences are what "
             f"training again gives{twice}"
         )
-    return said
+    return notes
 
 
 def seed_findings(

@@ -77,8 +77,8 @@ def _ends(finding: Finding) -> tuple[float | None, float | None]:
     return (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
 
 
-def _check(what: str, wanted: Sequence[str], there: Sequence[str]) -> None:
-    for name in wanted:
+def _check(what: str, names: Sequence[str], there: Sequence[str]) -> None:
+    for name in names:
         if name not in there:
             raise UnknownName(what, name, sorted(set(there)))
 

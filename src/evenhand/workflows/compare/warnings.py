@@ -27,13 +27,13 @@ def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
     for run in runs:
         if run.manifest.get("kind") == "compare":
             raise InputError(f"{run.folder!r} is a comparison itself; give the runs that it compares")
-    named = [(run.folder, run.manifest.get("benchmark")) for run in runs]
-    known = [(folder, benchmark) for folder, benchmark in named if benchmark]
-    for folder, benchmark in known[1:]:
-        if benchmark != known[0][1]:
+    all_benchmarks = [(run.folder, run.manifest.get("benchmark")) for run in runs]
+    benchmarks = [(folder, benchmark) for folder, benchmark in all_benchmarks if benchmark]
+    for folder, benchmark in benchmarks[1:]:
+        if benchmark != benchmarks[0][1]:
             raise InputError(
-                f"{known[0][0]!r} is a run of {known[0][1]} and {folder!r} of {benchmark}; compare runs of "
-                "one benchmark"
+                f"{benchmarks[0][0]!r} is a run of {benchmarks[0][1]} and {folder!r} of {benchmark}; "
+                "compare runs of one benchmark"
             )
     lacking = [run.folder for run in runs if run.counts is None]
     if lacking and len(lacking) < len(runs):
@@ -49,25 +49,25 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
         runs: With their manifests.
         groups: Of all runs, where some are taken as one; none: each stands for itself.
     """
-    said = adaptation_warnings([run.manifest for run in runs])
-    said += seed_notes(runs, groups) if groups else each_seed_notes(runs)
+    sentences = adaptation_warnings([run.manifest for run in runs])
+    sentences += seed_notes(runs, groups) if groups else each_seed_notes(runs)
     modes = {str(run.manifest.get("mode") or "default") for run in runs}
     if modes != {"default"} and all(run.counts is not None for run in runs):
-        said.append(
+        sentences.append(
             f"runs were made in mode {' and '.join(sorted(modes))}; the comparison measures all of them in "
             "default mode, so values may differ from those of the runs"
         )
     elif len(modes) > 1:
-        said.append(
+        sentences.append(
             f"runs were made in different modes ({', '.join(sorted(modes))}); their values may differ by it"
         )
     digests = {run.manifest.get("samples") for run in runs if run.manifest.get("samples")}
     if len(digests) > 1 and not any(group.own_samples for group in groups):
-        said.append(
+        sentences.append(
             "runs were not asked about the same samples, or annotations differ; those in common are compared"
         )
-    said += _parameters(runs)
-    return said
+    sentences += _parameters(runs)
+    return sentences
 
 
 def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) -> list[str]:
@@ -88,13 +88,13 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) 
     ]
 
 
-def not_joined(a: ComparedRun, b: ComparedRun, mine: pl.DataFrame, theirs: pl.DataFrame) -> str:
+def not_joined(a: ComparedRun, b: ComparedRun, rows_a: pl.DataFrame, rows_b: pl.DataFrame) -> str:
     """Why no sample of two runs could be joined."""
     audits = [run for run in (a, b) if run.manifest.get("kind") == "audit"]
     without = [run.name for run in audits if not run.manifest.get("id")]
     if without:
         return f"audited without ids: {' and '.join(without)}; audit again with --id COL"
-    here, there = (one_line(rows["sample"][0])[:_LONG] for rows in (mine, theirs))
+    here, there = (one_line(rows["sample"][0])[:_LONG] for rows in (rows_a, rows_b))
     return (
         f"no sample id is in both: {a.name} has such as {here!r} and {b.name} {there!r}; write ids alike, or "
         "name the same column with --id COL when auditing"

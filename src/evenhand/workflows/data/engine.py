@@ -120,7 +120,7 @@ def list_data() -> list[DataListing]:
     for name in DATA.names():
         source, folder = _source(name), default_folder(name)
         tables = sum((folder / file.name).is_file() for file in source.files)
-        places = {each for below in source.image_folders for each in files_by_id(folder / below)}
+        image_ids = {image_id for below in source.image_folders for image_id in files_by_id(folder / below)}
         removed = len(removed_ids(folder / source.images)) if source.images else 0
         listings.append(
             DataListing(
@@ -132,7 +132,7 @@ def list_data() -> list[DataListing]:
                 source.form,
                 folder,
                 tables,
-                len(places),
+                len(image_ids),
                 removed,
                 bool(source.by_hand and not source.files),
             )
@@ -170,23 +170,23 @@ def fetch_data(
     folder = folder or default_folder(source.name)
     if source.by_hand and not source.files:
         _require_folder(source, folder)
-    own = source.own_tables(folder) if folder.is_dir() else []
+    own_tables = source.own_tables(folder) if folder.is_dir() else []
     files = [
         file.name
-        for file in (() if own else source.files)
+        for file in (() if own_tables else source.files)
         if fetch_file(file.urls, folder / file.name, file.sha256, limits=limits)
     ]
     if metadata_only or not source.images:
-        return _counted(source, folder, FetchResult(folder, files, own, [], {}))
-    done = download(
+        return _counted(source, folder, FetchResult(folder, files, own_tables, [], {}))
+    downloaded = download(
         source.links(folder),
         folder / source.images,
         replace_changed=replace_changed,
         limits=limits,
         progress=progress,
     )
-    _require_network(done)
-    return FetchResult(folder, files, own, _verdicts(done), done.actions)
+    _require_network(downloaded)
+    return FetchResult(folder, files, own_tables, _verdicts(downloaded), downloaded.actions)
 
 
 def check_data(
@@ -213,11 +213,11 @@ def check_data(
     if not source.images:
         _require_folder(source, folder)
         return _counted(source, folder, FetchResult(folder, [], source.own_tables(folder), [], {}))
-    done = download(
+    downloaded = download(
         source.links(folder), folder / source.images, check=True, limits=limits, progress=progress
     )
-    _require_network(done)
-    return FetchResult(folder, [], source.own_tables(folder), _verdicts(done), done.actions)
+    _require_network(downloaded)
+    return FetchResult(folder, [], source.own_tables(folder), _verdicts(downloaded), downloaded.actions)
 
 
 def remove_data(name: str | DataSource, ids: Sequence[str], folder: Path | None = None) -> list[str]:
@@ -239,11 +239,11 @@ def remove_data(name: str | DataSource, ids: Sequence[str], folder: Path | None 
     folder = folder or default_folder(source.name)
     if not source.images:
         raise InputError(f"{source.name} has no images that are fetched")
-    known = [link.id for link in source.links(folder)]
-    deleted = [f"{source.images}/{file}" for file in remove_images(folder / source.images, ids, known)]
+    link_ids = [link.id for link in source.links(folder)]
+    deleted = [f"{source.images}/{file}" for file in remove_images(folder / source.images, ids, link_ids)]
     for below in source.image_folders:
         files = files_by_id(folder / below)
-        for file in (file for each in ids for file in files.get(each, [])):
+        for file in (file for image_id in ids for file in files.get(image_id, [])):
             (folder / below / file).unlink()
             deleted.append(str(Path(below) / file))
     return deleted
@@ -263,17 +263,17 @@ def _require_folder(source: DataSource, folder: Path) -> None:
     raise InputError(f"there is no folder {str(folder)!r}; {fetch if source.files else hand}")
 
 
-def _counted(source: DataSource, folder: Path, done: FetchResult) -> FetchResult:
+def _counted(source: DataSource, folder: Path, result: FetchResult) -> FetchResult:
     """With what of the data is there."""
     source_parts = source.parts(folder) if source.parts is not None else []
-    return replace(done, parts=source_parts, by_hand=source.by_hand)
+    return replace(result, parts=source_parts, by_hand=source.by_hand)
 
 
-def _require_network(done: Downloaded) -> None:
+def _require_network(downloaded: Downloaded) -> None:
     """Where no host at all was reached and nothing was there, the images are not dead: the network is."""
-    failed = [step.record for step in done.steps if step.action == "failed"]
+    failed = [step.record for step in downloaded.steps if step.action == "failed"]
     hosts = {urlsplit(record.url).hostname for record in failed}
-    alone = set(done.actions) <= {"failed", "skipped", "removed"} and len(hosts) > 1
+    alone = set(downloaded.actions) <= {"failed", "skipped", "removed"} and len(hosts) > 1
     if alone and {record.reason for record in failed} <= _UNREACHED:
         raise InputError(
             f"none of {len(hosts)} hosts could be reached ({failed[0].reason}: {failed[0].detail}); check "
@@ -281,8 +281,8 @@ def _require_network(done: Downloaded) -> None:
         )
 
 
-def _verdicts(done: Downloaded) -> list[DataCheck]:
-    return [_verdict(step, done.stand_ins.get(step.id, "")) for step in done.steps]
+def _verdicts(downloaded: Downloaded) -> list[DataCheck]:
+    return [_verdict(step, downloaded.stand_ins.get(step.id, "")) for step in downloaded.steps]
 
 
 def _verdict(step: DownloadStep, doubt: str) -> DataCheck:

@@ -89,14 +89,14 @@ def cut_faces(
     video_paths = _videos(Path(videos))
     before = _before(folder)
     hashes = sha256_files(video_paths.values())
-    wanted = {name: (hashes[path], str(every), detector) for name, path in video_paths.items()}
-    rows = {name: before[name] for name in video_paths if _holds(folder, before.get(name), wanted[name])}
+    expected = {name: (hashes[path], str(every), detector) for name, path in video_paths.items()}
+    rows = {name: before[name] for name in video_paths if _holds(folder, before.get(name), expected[name])}
     n_done = len(rows)
     if progress is not None:
         progress(n_done, len(video_paths))
     missing = {name: path for name, path in video_paths.items() if name not in rows}
     _write(folder, {**before, **rows})
-    written = time.monotonic()
+    last_written = time.monotonic()
     try:
         with closing(_cropped(missing, folder, every, jobs)) as crops:
             for name, crop in crops:
@@ -104,9 +104,9 @@ def cut_faces(
                 _forget(folder, name, before.get(name), rows[name])
                 if progress is not None:
                     progress(len(rows), len(video_paths))
-                if time.monotonic() - written > _PAUSE:
+                if time.monotonic() - last_written > _PAUSE:
                     _write(folder, {**before, **rows})
-                    written = time.monotonic()
+                    last_written = time.monotonic()
     except BrokenProcessPool as problem:
         raise InputError(
             f"a process died after {len(rows)} of {len(video_paths)} videos, maybe for want of memory; what "
@@ -170,9 +170,9 @@ def _before(folder: Path) -> dict[str, Row]:
     return {row["video"]: row for row in rows}
 
 
-def _holds(folder: Path, row: Row | None, wanted: tuple[str, str, str]) -> bool:
+def _holds(folder: Path, row: Row | None, expected: tuple[str, str, str]) -> bool:
     """Whether a row is of this video (its hash) and these settings, and what it says is still there."""
-    if row is None or (row["sha256"], row["every"], row["detector"]) != wanted:
+    if row is None or (row["sha256"], row["every"], row["detector"]) != expected:
         return False
     if row["image"]:
         return (folder / row["image"]).is_file()

@@ -154,12 +154,12 @@ def _fitted(
     names = names_of_tests(tests)
     groups = [(JOINT, tests)] if pairs == "joint" else [(names[test], (test,)) for test in tests]
     everyone = []
-    for name, chosen in groups:
-        material = part_of(replace(items.material, tests=chosen), fit)
+    for name, group_tests in groups:
+        material = part_of(replace(items.material, tests=group_tests), fit)
         try:
             mitigation = fitter.fit(material, seed=seed)
-            fit_facts = {**mitigation.facts, **model, **_paired(items, mitigation, chosen)}
-            everyone.append(Fitted(name, replace(mitigation, facts=fit_facts), chosen))
+            fit_facts = {**mitigation.facts, **model, **_paired(items, mitigation, group_tests)}
+            everyone.append(Fitted(name, replace(mitigation, facts=fit_facts), group_tests))
         except InputError as problem:
             raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
     return everyone

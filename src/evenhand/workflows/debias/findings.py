@@ -85,15 +85,24 @@ def measure_association(
     """
     values = [cosines(items.material, change) for change in (None, fitted.mitigation)]
     rng = stream(seed, "random removal", fitted.name)
-    drawn = random_effect_sizes(items, Removal.of(fitted.mitigation), (fit, held_out), fitted.tests, rng)
+    random_sizes = random_effect_sizes(
+        items, Removal.of(fitted.mitigation), (fit, held_out), fitted.tests, rng
+    )
     all_rows = compared_in(items, everything(items), fitted.tests)
-    whole = [effect_sizes(matrix, all_rows) for matrix in values]
+    all_sizes = [effect_sizes(matrix, all_rows) for matrix in values]
     findings, rows = [], []
     for index, test in enumerate(fitted.tests):
-        test_findings = _of_test(items, (fit, held_out), values, test, drawn[:, :, index], seed)
+        test_findings = _of_test(items, (fit, held_out), values, test, random_sizes[:, :, index], seed)
         findings += test_findings
         rows.append(
-            _row(items, fitted, test, [sizes[index] for sizes in whole], test_findings, drawn[:, 1, index])
+            _row(
+                items,
+                fitted,
+                test,
+                [sizes[index] for sizes in all_sizes],
+                test_findings,
+                random_sizes[:, 1, index],
+            )
         )
     return findings, pl.DataFrame(rows, schema=BEFORE_AFTER).with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -103,7 +112,7 @@ def _of_test(
     halves: Sequence[Split],
     values: Sequence[Floats],
     test: Test,
-    drawn: Floats,
+    random_sizes: Floats,
     seed: int,
 ) -> list[Finding]:
     """The reduction first, then d by half and stage."""
@@ -115,9 +124,9 @@ def _of_test(
         for stage, stage_evidence in zip(("before", "after"), evidence[half], strict=True):
             finding = association_effect_size(stage_evidence, inference=inference, **options)
             staged.append(_staged(finding, stage, name))
-        staged.append(_random(staged[-1], drawn[:, half], seed))
+        staged.append(_random(staged[-1], random_sizes[:, half], seed))
     reduction = association_reduction(evidence[1][0], after=evidence[1][1], **options)
-    return [_judged(reduction, drawn[:, 1], seed), *staged]
+    return [_judged(reduction, random_sizes[:, 1], seed), *staged]
 
 
 def _staged(finding: Finding, stage: str, half: str, **update: Any) -> Finding:
@@ -129,9 +138,9 @@ def _staged(finding: Finding, stage: str, half: str, **update: Any) -> Finding:
     return finding.model_copy(update={"params": params, "metric": metric, **update})
 
 
-def _random(finding: Finding, drawn: Floats, seed: int) -> Finding:
+def _random(finding: Finding, random_sizes: Floats, seed: int) -> Finding:
     """The mean d after removal at random, in the shape of a finding of d."""
-    usable = drawn[np.isfinite(drawn)]
+    usable = random_sizes[np.isfinite(random_sizes)]
     empty: dict[str, Any] = {"interval": None, "null": None, "p_value": None, "parts": []}
     fields: dict[str, Any] = {"value": None, "details": {}}
     if usable.size:
@@ -142,16 +151,16 @@ def _random(finding: Finding, drawn: Floats, seed: int) -> Finding:
         }
         details["draws"] = float(usable.size)
         fields = {"value": float(usable.mean()), "reason": None, "details": details}
-    note = f"mean over {drawn.size} random sets of as many dimensions or directions; seed {seed}"
+    note = f"mean over {random_sizes.size} random sets of as many dimensions or directions; seed {seed}"
     return _staged(finding, "random", str(finding.params["half"]), **empty, **fields, notes=[note])
 
 
-def _judged(reduction: Finding, drawn: Floats, seed: int) -> Finding:
+def _judged(reduction: Finding, random_sizes: Floats, seed: int) -> Finding:
     """The reduction beside what removal at random reaches, and in words whether anything was gained."""
     before = reduction.details.get("before")
     null = None
-    if isinstance(before, float) and np.isfinite(drawn).all():
-        by_chance = abs(before) - np.abs(drawn)
+    if isinstance(before, float) and np.isfinite(random_sizes).all():
+        by_chance = abs(before) - np.abs(random_sizes)
         low, high = np.quantile(by_chance, [0.05, 0.95], method="weibull")
         null = Null(
             mean=float(by_chance.mean()),
@@ -159,7 +168,7 @@ def _judged(reduction: Finding, drawn: Floats, seed: int) -> Finding:
             high=float(high),
             level=_RANDOM_LEVEL,
             method="removal of as many dimensions or directions at random",
-            replicates=drawn.size,
+            replicates=random_sizes.size,
             seed=seed,
         )
     notes = [*reduction.notes, *_verdict(reduction)]
@@ -170,16 +179,18 @@ def _verdict(reduction: Finding) -> list[str]:
     interval = reduction.interval
     if reduction.value is None:
         return []
-    said = []
+    sentences = []
     if interval is None:
-        said.append("the held-out sets are too small for an interval; nothing can be said of a gain")
+        sentences.append("the held-out sets are too small for an interval; nothing can be said of a gain")
     elif interval.high < 0:
-        said.append("the association of the held-out items is stronger afterwards: leave this mitigation")
+        sentences.append(
+            "the association of the held-out items is stronger afterwards: leave this mitigation"
+        )
     elif interval.low <= 0:
-        said.append("the held-out reduction cannot be told from 0: its interval holds 0")
+        sentences.append("the held-out reduction cannot be told from 0: its interval holds 0")
     if reduction.details.get("sign") == "changed":
-        said.append("the association of the held-out items changed its sign")
-    return said
+        sentences.append("the association of the held-out items changed its sign")
+    return sentences
 
 
 def gained(reduction: Finding) -> bool | None:
@@ -191,20 +202,20 @@ def _row(
     items: AssociationItems,
     fitted: Fitted,
     test: Test,
-    whole: Sequence[float],
+    sizes: Sequence[float],
     findings: Sequence[Finding],
-    drawn: Floats,
+    random_sizes: Floats,
 ) -> dict[str, Any]:
     reduction, *staged = findings
     d = {(finding.params["stage"], finding.params["half"]): finding.value for finding in staged}
     interval = reduction.interval
-    random = np.abs(drawn)
+    random = np.abs(random_sizes)
     return {
         "mitigation": fitted.name,
         "form": items.form,
         **dict(zip("xyab", test, strict=True)),
-        "before": float(whole[0]),
-        "after": float(whole[1]),
+        "before": float(sizes[0]),
+        "after": float(sizes[1]),
         "reduction": reduction.value,
         "reduction_low": None if interval is None else interval.low,
         "reduction_high": None if interval is None else interval.high,
@@ -239,11 +250,11 @@ def norm_table(items: AssociationItems, held_out: Split, everyone: Sequence[Fitt
     rows = []
     material = items.material
     for fitted in everyone:
-        sides = (
+        roles = (
             ("target", material.target_modality, material.targets[held_out.targets]),
             ("attribute", material.attribute_modality, material.attributes[held_out.attributes]),
         )
-        for role, modality, vectors in sides:
+        for role, modality, vectors in roles:
             share = fitted.mitigation.removed_share(vectors, modality)
             usable = share[np.isfinite(share)]
             summary = [float(value) for value in (usable.mean(), usable.min(), usable.max())]

@@ -112,11 +112,11 @@ def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[st
     """
     members, declared = _tables(source)
     chosen_form = _form(declared, form)
-    chosen = _chosen(declared.filter(pl.col("form") == chosen_form), tests)
+    selected_tests = _chosen(declared.filter(pl.col("form") == chosen_form), tests)
     target_modality, attribute_modality = FORMS[chosen_form]
     dropped: dict[str, int] = {}
-    groups = list(dict.fromkeys(name for x, y, _, _ in chosen for name in (x, y)))
-    poles = list(dict.fromkeys(name for _, _, a, b in chosen for name in (a, b)))
+    groups = list(dict.fromkeys(name for x, y, _, _ in selected_tests for name in (x, y)))
+    poles = list(dict.fromkeys(name for _, _, a, b in selected_tests for name in (a, b)))
     target_sets = _members(members, "target", target_modality, groups)
     attribute_sets = _members(members, "attribute", attribute_modality, poles)
     target_ids, targets, target_rows = _vectors(source, target_modality, target_sets, dropped)
@@ -129,7 +129,7 @@ def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[st
         target_rows,
         attributes,
         attribute_rows,
-        chosen,
+        selected_tests,
         target_modality=target_modality,
         attribute_modality=attribute_modality,
     )
@@ -141,14 +141,14 @@ def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[st
         attribute_ids,
         phrases if fits else np.zeros((0, targets.shape[1])),
         phrase_rows if fits else {},
-        {test: _compared(material, test) for test in chosen},
+        {test: _compared(material, test) for test in selected_tests},
         dropped,
     )
 
 
 def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, Ints]:
     x, y, a, b = test
-    sides = (
+    set_pairs = (
         (material.targets, material.target_sets[x], material.target_sets[y], material.target_modality),
         (
             material.attributes,
@@ -157,7 +157,7 @@ def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, 
             material.attribute_modality,
         ),
     )
-    first, second = (_apart(*side) for side in sides)
+    first, second = (_apart(*set_pair) for set_pair in set_pairs)
     return (*first, *second)
 
 
@@ -166,8 +166,8 @@ def _apart(vectors: Floats, first: Ints, second: Ints, modality: str) -> tuple[I
     if modality != "image":
         return first, second
     contents = [{row: vectors[row].tobytes() for row in rows.tolist()} for rows in (first, second)]
-    both = set(contents[0].values()) & set(contents[1].values())
-    remaining = [[row for row, content in mine.items() if content not in both] for mine in contents]
+    shared = set(contents[0].values()) & set(contents[1].values())
+    remaining = [[row for row, content in mine.items() if content not in shared] for mine in contents]
     return np.array(remaining[0], dtype=np.int64), np.array(remaining[1], dtype=np.int64)
 
 
@@ -199,15 +199,15 @@ def _chosen(declared: pl.DataFrame, names: Sequence[str]) -> tuple[Test, ...]:
     possible: list[Test] = list(dict.fromkeys(declared.select("x", "y", "a", "b").iter_rows()))
     if not names:
         return tuple(possible)
-    named: dict[str, list[Test]] = {}
+    tests_by_name: dict[str, list[Test]] = {}
     for test in possible:
-        named.setdefault(":".join(test[:2]), []).append(test)
-        named[":".join(test)] = [test]
+        tests_by_name.setdefault(":".join(test[:2]), []).append(test)
+        tests_by_name[":".join(test)] = [test]
     for name in names:
-        if name not in named:
+        if name not in tests_by_name:
             short = list(dict.fromkeys(":".join(test[:2]) for test in possible))
             raise UnknownName("test", name, short, "write X:Y as the run has them")
-    return tuple(dict.fromkeys(test for name in names for test in named[name]))
+    return tuple(dict.fromkeys(test for name in names for test in tests_by_name[name]))
 
 
 def _members(
@@ -229,15 +229,15 @@ def _vectors(
     source: SourceRun, modality: str, sets: Mapping[str, Sequence[str]], dropped: dict[str, int]
 ) -> tuple[tuple[str, ...], Floats, dict[str, Ints]]:
     """Ids and vectors of the usable items, and the rows of each set; the others are counted."""
-    wanted = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))
+    required = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))
     vectors_by_sample: dict[str, npt.NDArray[np.float64]] = {}
     for table in source.embeddings():
-        mine = table.filter((pl.col("modality") == modality) & pl.col("sample").is_in(wanted))
+        mine = table.filter((pl.col("modality") == modality) & pl.col("sample").is_in(required))
         part = mine.select("sample", "vector").drop_nulls().collect()
         for sample, vector in zip(part["sample"], part["vector"], strict=True):
             vectors_by_sample.setdefault(sample, np.asarray(vector, dtype=np.float64))
-    there = [sample for sample in wanted if sample in vectors_by_sample]
-    _count(dropped, "no answer", len(wanted) - len(there))
+    there = [sample for sample in required if sample in vectors_by_sample]
+    _count(dropped, "no answer", len(required) - len(there))
     lengths = {len(vectors_by_sample[sample]) for sample in there}
     if len(lengths) > 1:
         raise InputError(

@@ -46,11 +46,13 @@ class LabelTexts:
         if not vectors or not templates:
             return cls(reason=NO_PROMPTS)
         spelling = _renamed(str(params.get("rename", "")))
-        said = _kept(source) or _said(templates, vectors, truth.cast(pl.String), spelling)
-        if said is None or not _asked(said.values(), templates) <= set(vectors):
+        texts_by_label = _kept(source) or _said(templates, vectors, truth.cast(pl.String), spelling)
+        if texts_by_label is None or not _asked(texts_by_label.values(), templates) <= set(vectors):
             return cls(reason=OTHER_PROMPTS)
-        prompts = [template.replace("{label}", text) for text in said.values() for template in templates]
-        names = tuple(spelling.get(name, name) for name in said)
+        prompts = [
+            template.replace("{label}", text) for text in texts_by_label.values() for template in templates
+        ]
+        names = tuple(spelling.get(name, name) for name in texts_by_label)
         return cls(names, np.stack([vectors[prompt] for prompt in prompts]), len(templates))
 
 

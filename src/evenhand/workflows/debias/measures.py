@@ -165,8 +165,8 @@ class Removal:
         dimensions = units.targets.shape[1]
         amount = min(self.amount, dimensions - 1) if self.modalities else 0
         if self.kind == "dimensions":
-            chosen = rng.permutation(dimensions)[:amount]
-            return units.targets[:, chosen], units.attributes[:, chosen]
+            columns = rng.permutation(dimensions)[:amount]
+            return units.targets[:, columns], units.attributes[:, columns]
         basis, _ = np.linalg.qr(rng.standard_normal((dimensions, amount)))
         return units.targets @ basis, units.attributes @ basis
 

@@ -52,9 +52,9 @@ def split_halves(items: AssociationItems, rng: np.random.Generator) -> tuple[Spl
     target_count = len(material.targets)
     every_phrase = np.arange(len(items.phrases), dtype=np.int64)
     halves = []
-    for chosen in (in_fit, ~in_fit):
-        targets = np.flatnonzero(chosen[:target_count])
-        attributes = np.flatnonzero(chosen[target_count:])
+    for in_half in (in_fit, ~in_fit):
+        targets = np.flatnonzero(in_half[:target_count])
+        attributes = np.flatnonzero(in_half[target_count:])
         phrases = targets if items.form == "textual" else every_phrase
         halves.append(Split(targets, attributes, phrases))
     return halves[0], halves[1]
@@ -88,14 +88,14 @@ def _pairs_within(material: TrainingVectors, half: Split) -> Ints | None:
     return np.searchsorted(half.targets, selected).astype(np.int64)
 
 
-def rows_within(rows: Ints, chosen: Ints) -> Ints:
-    """Places in ``chosen`` (ascending) of those of ``rows`` that are there."""
-    selected = rows[np.isin(rows, chosen)]
-    return np.searchsorted(chosen, selected).astype(np.int64)
+def rows_within(rows: Ints, half_rows: Ints) -> Ints:
+    """Places in ``half_rows`` (ascending) of those of ``rows`` that are there."""
+    selected = rows[np.isin(rows, half_rows)]
+    return np.searchsorted(half_rows, selected).astype(np.int64)
 
 
-def _renumbered(sets: Mapping[str, Ints], chosen: Ints) -> dict[str, Ints]:
-    return {name: rows_within(rows, chosen) for name, rows in sets.items()}
+def _renumbered(sets: Mapping[str, Ints], half_rows: Ints) -> dict[str, Ints]:
+    return {name: rows_within(rows, half_rows) for name, rows in sets.items()}
 
 
 def _units(items: AssociationItems) -> tuple[dict[tuple[str, bytes], list[int]], list[set[str]]]:

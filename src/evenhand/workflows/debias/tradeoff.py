@@ -61,13 +61,13 @@ class Curve:
     labelled: UtilityImages | None
     seed: int
 
-    def table(self, name: str, fitter: Fitter, chosen: Mitigation) -> pl.DataFrame:
+    def table(self, name: str, fitter: Fitter, fitted: Mitigation) -> pl.DataFrame:
         """One row for each amount, measure, half and series.
 
         Args:
             name: Of the mitigation in the run.
             fitter: How it was fitted.
-            chosen: What was fitted; the curve reaches at least as far.
+            fitted: What was fitted; the curve reaches at least as far.
 
         Returns:
             mitigation, amount (in the unit of ``remove``: dimensions, directions, or rounds), measure, test,
@@ -77,46 +77,49 @@ class Curve:
             mean, lowest and highest of 20).
         """
         rows: list[dict[str, Any]] = []
-        for amount, mitigation in self._points(fitter, chosen):
+        for amount, mitigation in self._points(fitter, fitted):
             rows += self._association(amount, mitigation)
             rows += self._utility(amount, mitigation)
         nothing = {"test": "", "on": GROUPS, "low": None, "high": None}
-        whole = [{"mitigation": name, **nothing, **row} for row in rows]
-        return pl.DataFrame(whole, schema=SCHEMA).with_columns(pl.col("value", "low", "high").fill_nan(None))
+        full_rows = [{"mitigation": name, **nothing, **row} for row in rows]
+        return pl.DataFrame(full_rows, schema=SCHEMA).with_columns(
+            pl.col("value", "low", "high").fill_nan(None)
+        )
 
-    def _points(self, fitter: Fitter, chosen: Mitigation) -> Iterator[tuple[int, Mitigation]]:
+    def _points(self, fitter: Fitter, fitted: Mitigation) -> Iterator[tuple[int, Mitigation]]:
         """Amounts with what is fitted for each; a method whose lists are nested is fitted once."""
         material = part_of(dataclasses.replace(self.items.material, tests=self.tests), self.fit)
         fields = {field.name for field in dataclasses.fields(fitter)}  # type: ignore[arg-type]
-        removed = amount_of(chosen)
+        removed = amount_of(fitted)
         if "remove" not in fields:
-            yield 0, Mitigation(chosen.name, chosen.params, {}, {"removed": 0})
-            yield removed, chosen
+            yield 0, Mitigation(fitted.name, fitted.params, {}, {"removed": 0})
+            yield removed, fitted
             return
-        most = self._most(fitter, chosen, removed)
-        whole: Any = dataclasses.replace(fitter, remove=most)  # type: ignore[type-var]
+        most = self._most(fitter, fitted, removed)
+        full_fitter: Any = dataclasses.replace(fitter, remove=most)  # type: ignore[type-var]
         if "stop_at_zero" in fields:
-            whole = dataclasses.replace(whole, stop_at_zero=False)  # the curve shows what lies beyond
-        nested = whole.order(material, seed=self.seed) if hasattr(whole, "order") else None
+            # the curve shows what lies beyond
+            full_fitter = dataclasses.replace(full_fitter, stop_at_zero=False)
+        nested = full_fitter.order(material, seed=self.seed) if hasattr(full_fitter, "order") else None
         if nested is not None:
             most = min(most, len(nested.dimensions))
         last = -1
         even = np.linspace(0, most, min(most, POINTS) + 1).round().astype(int)
         for amount in np.union1d(even, [min(removed, most)]).tolist():
             if amount == removed:
-                mitigation = chosen
+                mitigation = fitted
             elif nested is not None:
-                mitigation = whole.cut(nested, amount)
+                mitigation = full_fitter.cut(nested, amount)
             else:
-                mitigation = dataclasses.replace(whole, remove=amount).fit(material, seed=self.seed)
+                mitigation = dataclasses.replace(full_fitter, remove=amount).fit(material, seed=self.seed)
             if amount_of(mitigation, amount) > last:  # asked for more, the same may be all there is
                 last = amount_of(mitigation, amount)
                 yield last, mitigation
 
-    def _most(self, fitter: Any, chosen: Mitigation, removed: int) -> int:
+    def _most(self, fitter: Any, fitted: Mitigation, removed: int) -> int:
         dimensions = self.items.material.dimensions
         requested = fitter.remove
-        if requested is None and "dimensions" in chosen.facts:
+        if requested is None and "dimensions" in fitted.facts:
             requested = round(USUAL_SHARE * dimensions)
         return min(max(removed, requested or 0), dimensions - 1)
 
@@ -124,7 +127,7 @@ class Curve:
         material, halves = self.items.material, (self.fit, self.held_out)
         values = cosines(material, mitigation)
         rng = stream(self.seed, "curve", amount)
-        drawn = random_effect_sizes(self.items, Removal.of(mitigation), halves, self.tests, rng)
+        random_sizes = random_effect_sizes(self.items, Removal.of(mitigation), halves, self.tests, rng)
         for index, half in enumerate(HALVES):
             d = effect_sizes(values, compared_in(self.items, halves[index], self.tests))
             at = {"amount": amount, "half": half}
@@ -138,12 +141,12 @@ class Curve:
                 **at,
                 "measure": "absolute_effect_size",
                 "series": "random",
-                **_spread(np.abs(drawn[:, index]).mean(axis=1)),
+                **_spread(np.abs(random_sizes[:, index]).mean(axis=1)),
             }
-            for test, mine, theirs in zip(self.tests, d, drawn[:, index].T, strict=True):
+            for test, size, random_values in zip(self.tests, d, random_sizes[:, index].T, strict=True):
                 row = {**at, "measure": "association_effect_size", "test": name_of_test(test)}
-                yield {**row, "series": "mitigation", "value": float(mine)}
-                yield {**row, "series": "random", **_spread(theirs)}
+                yield {**row, "series": "mitigation", "value": float(size)}
+                yield {**row, "series": "random", **_spread(random_values)}
 
     def _utility(self, amount: int, mitigation: Mitigation) -> Iterator[dict[str, Any]]:
         views = GroupViews.make(self.items, self.fit, self.held_out, mitigation)
@@ -175,12 +178,12 @@ def name_of_test(test: Test) -> str:
 
 def names_of_tests(tests: Sequence[Test]) -> dict[Test, str]:
     """A name for each test that a file can have: ``X--Y``; longer where that is not unique."""
-    named: dict[Test, str] = {}
+    names_by_test: dict[Test, str] = {}
     for test in tests:
         options = [test[:2], test, *((*test, str(number)) for number in range(2, len(tests) + 2))]
         names = ("--".join(map(_plain_name, option)) for option in options)
-        named[test] = next(name for name in names if name not in named.values())
-    return named
+        names_by_test[test] = next(name for name in names if name not in names_by_test.values())
+    return names_by_test
 
 
 def _plain_name(name: str) -> str:

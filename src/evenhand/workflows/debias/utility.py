@@ -179,8 +179,10 @@ def _phrases(items: AssociationItems, fit: Split, names: Sequence[str]) -> tuple
 def _stability(before: GroupViews, after: GroupViews) -> Utility:
     value = utility.rank_stability(before.scores(), after.scores()) if len(before.texts) else float("nan")
     reason = None if np.isfinite(value) else TOO_FEW if len(before.texts) else NO_PHRASES
-    whole = 1.0 if reason is None else float("nan")
-    return Utility(GROUPS, "rank_stability", "", "", whole, value, float("nan"), len(before.test), reason)
+    before_value = 1.0 if reason is None else float("nan")
+    return Utility(
+        GROUPS, "rank_stability", "", "", before_value, value, float("nan"), len(before.test), reason
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,12 +221,12 @@ class UtilityImages:
             raise InputError(
                 f"{str(folder)!r} has no true labels; give --utility a folder of evenhand run classification"
             )
-        known = truth.filter(pl.col("truth").is_not_null()).select("sample", "truth")
-        texts = LabelTexts.read(source, known["truth"])
+        labelled = truth.filter(pl.col("truth").is_not_null()).select("sample", "truth")
+        texts = LabelTexts.read(source, labelled["truth"])
         rng = stream(seed, "utility", "sample")
-        if len(known) > MOST_IMAGES:
-            known = known[np.sort(rng.permutation(len(known))[:MOST_IMAGES])]
-        images, truths = _image_vectors(source, known)
+        if len(labelled) > MOST_IMAGES:
+            labelled = labelled[np.sort(rng.permutation(len(labelled))[:MOST_IMAGES])]
+        images, truths = _image_vectors(source, labelled)
         if not len(images):
             raise InputError(f"{str(folder)!r} has no vector of an image with a true label; give another run")
         names = tuple(dict.fromkeys((*texts.names, *sorted(set(truths)))))
@@ -253,16 +255,17 @@ class UtilityImages:
         if not self.texts.names or not test.any():
             return float("nan")
         centres = prototypes(changed(self.texts.vectors, "text", change), self.texts.templates)
-        named = (normalised(images[test]) @ centres.T).argmax(axis=1)
-        said = np.array([self.names.index(name) for name in self.texts.names])  # two may be renamed to one
-        return float(np.mean(said[named] == self.labels[test]))
+        nearest = (normalised(images[test]) @ centres.T).argmax(axis=1)
+        # two may be renamed to one
+        label_indices = np.array([self.names.index(name) for name in self.texts.names])
+        return float(np.mean(label_indices[nearest] == self.labels[test]))
 
     def _zero_shot_chance(self) -> float:
         """What naming each image by lot among the labels gives."""
         if not self.texts.names:
             return float("nan")
-        said = np.array([self.names.index(name) for name in self.texts.names])
-        often = np.bincount(said, minlength=len(self.names)) / len(said)
+        label_indices = np.array([self.names.index(name) for name in self.texts.names])
+        often = np.bincount(label_indices, minlength=len(self.names)) / len(label_indices)
         return float(often[self.labels[~self.in_train]].mean())
 
     def compared(self, change: Mitigation) -> list[Utility]:
@@ -290,12 +293,12 @@ class UtilityImages:
         ]
 
 
-def _image_vectors(source: SourceRun, known: pl.DataFrame) -> tuple[Floats, list[str]]:
+def _image_vectors(source: SourceRun, labelled: pl.DataFrame) -> tuple[Floats, list[str]]:
     tables = [
         table.filter(pl.col("modality") == "image")
         .select("sample", "vector")
         .drop_nulls()
-        .join(known.lazy(), on="sample", how="inner")
+        .join(labelled.lazy(), on="sample", how="inner")
         .collect()
         for table in source.embeddings()
     ]
@@ -314,8 +317,8 @@ def _image_vectors(source: SourceRun, known: pl.DataFrame) -> tuple[Floats, list
 
 def _half_of_each(labels: Ints, rng: np.random.Generator) -> np.ndarray:
     """Half of the items of each label, the odd one too."""
-    chosen = np.zeros(len(labels), dtype=np.bool_)
+    is_selected = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(labels):
         mine = rng.permutation(np.flatnonzero(labels == label))
-        chosen[mine[: (len(mine) + 1) // 2]] = True
-    return chosen
+        is_selected[mine[: (len(mine) + 1) // 2]] = True
+    return is_selected

@@ -109,26 +109,27 @@ def generate(
     made_of = (
         definition if isinstance(definition, GenerationDefinition) else GenerationDefinition.read(definition)
     )
-    wanted = made_of.changed(images_per_cell=images_per_cell, seed=seed)
+    requested = made_of.changed(images_per_cell=images_per_cell, seed=seed)
     check_shard(shard)
-    chosen = options or LoadOptions(images=ImageOptions())
-    source = _source(model, chosen)
-    generated_folder = GeneratedFolder(Path(folder), wanted, source.identity(), source.uri)
-    looks = _looks(gate or ReviewRule(), wanted, chosen)
+    load_options = options or LoadOptions(images=ImageOptions())
+    source = _source(model, load_options)
+    generated_folder = GeneratedFolder(Path(folder), requested, source.identity(), source.uri)
+    looks = _looks(gate or ReviewRule(), requested, load_options)
     generated_folder.open()
     say = progress or (lambda _what, _done, _of: None)
-    rows = wanted.prompts()
+    rows = requested.prompts()
     mine = rows.head(limit or len(rows)).to_dicts()[shard[0] - 1 :: shard[1]]
     failed, model_facts = _make(generated_folder, source, mine, shard, batch_size, say)
     for look in looks:
         _look(generated_folder, look, mine, shard, say)
-    table, known = _table(generated_folder, rows, _told(generated_folder, looks, model_facts), chosen.images)
+    facts = _told(generated_folder, looks, model_facts)
+    table, known_records = _table(generated_folder, rows, facts, load_options.images)
     samples = rows.head(limit or len(rows))["sample"]
-    n_made = sum("sha256" in known.get(sample, {}) for sample in samples)
-    missing = sum(sample not in known for sample in samples)
+    n_made = sum("sha256" in known_records.get(sample, {}) for sample in samples)
+    missing = sum(sample not in known_records for sample in samples)
     result = Generated(
-        generated_folder.path, wanted, len(samples), n_made, missing, table, missing == 0 or shard == (1, 1),
-        not_made(rows, known), flag_counts(table, wanted), failed,
+        generated_folder.path, requested, len(samples), n_made, missing, table,
+        missing == 0 or shard == (1, 1), not_made(rows, known_records), flag_counts(table, requested), failed,
     )  # fmt: skip
     if result.written:
         _write(generated_folder, result, len(rows), _told(generated_folder, looks, model_facts))
@@ -180,26 +181,26 @@ def _make(
     say: Progress,
 ) -> tuple[dict[str, int], dict[str, Any]]:
     """Ask for what is missing of this shard; why some failed for now, and what the model says of itself."""
-    known = folder.known()
-    missing = [row for row in mine if row["sample"] not in known]
-    done = len(mine) - len(missing)
-    say("images", done, len(mine))
+    records_by_sample = folder.known()
+    missing = [row for row in mine if row["sample"] not in records_by_sample]
+    n_done = len(mine) - len(missing)
+    say("images", n_done, len(mine))
     if not missing:
         return {}, {}
     asking = Generating(folder, source, batch_size)
     try:
-        with exits_are_errors(f"the model {source.uri!r}"), journal(folder.path, "images", shard) as written:
+        with exits_are_errors(f"the model {source.uri!r}"), journal(folder.path, "images", shard) as writer:
             folder.sweep(row["sample"] for row in missing)
-            for count, record in enumerate(asking.make(missing), done + 1):
+            for count, record in enumerate(asking.make(missing), n_done + 1):
                 if record is not None:
-                    written.add(record)
+                    writer.add(record)
                 say("images", count, len(mine))
         return asking.failed, asking.told()
     finally:
         used = asking.told().get(USAGE)
         if used:
-            with journal(folder.path, USAGE, shard) as written:
-                written.add({"sample": "", "key": folder.key, USAGE: used})
+            with journal(folder.path, USAGE, shard) as writer:
+                writer.add({"sample": "", "key": folder.key, USAGE: used})
         asking.close()
 
 
@@ -207,17 +208,23 @@ def _look(
     folder: GeneratedFolder, look: Review, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
 ) -> None:
     """Look at the images of this shard that were not looked at before."""
-    known = {sample: record for sample, record in folder.known().items() if "sha256" in record}
-    seen = {record["sample"]: record.get("sha256") for record in records(folder.path, look.kind)}
-    here = [row for row in mine if row["sample"] in known]
-    new = [row for row in here if seen.get(row["sample"]) != known[row["sample"]]["sha256"]]
+    records_by_sample = {sample: record for sample, record in folder.known().items() if "sha256" in record}
+    hashes_by_sample = {record["sample"]: record.get("sha256") for record in records(folder.path, look.kind)}
+    here = [row for row in mine if row["sample"] in records_by_sample]
+    new = [
+        row
+        for row in here
+        if hashes_by_sample.get(row["sample"]) != records_by_sample[row["sample"]]["sha256"]
+    ]
     what = look.kind.partition("-")[0]
     say(what, len(here) - len(new), len(here))
     if not new:
         return
-    with journal(folder.path, look.kind, shard) as written:
-        for count, record in enumerate(looked_at(folder, look, new, known), len(here) - len(new) + 1):
-            written.add(record)
+    with journal(folder.path, look.kind, shard) as writer:
+        for count, record in enumerate(
+            looked_at(folder, look, new, records_by_sample), len(here) - len(new) + 1
+        ):
+            writer.add(record)
             say(what, count, len(here))
 
 
@@ -230,19 +237,21 @@ def _told(folder: GeneratedFolder, looks: Sequence[Review], model_facts: Mapping
 
 
 def _table(
-    folder: GeneratedFolder, rows: pl.DataFrame, facts: Mapping[str, Any], chosen: ImageOptions | None
+    folder: GeneratedFolder, rows: pl.DataFrame, facts: Mapping[str, Any], image_options: ImageOptions | None
 ) -> tuple[pl.DataFrame, dict[str, Record]]:
     """The annotations of what is there, and what is known of it."""
-    known, gate = folder.known(), facts.get("gate", {})
-    seen = {
+    records_by_sample, gate = folder.known(), facts.get("gate", {})
+    reviews = {
         what: {record["sample"]: record for record in records(folder.path, gate[what]["kind"])}
         if what in gate
         else {}
         for what in ("clip", "faces")
     }
-    size = chosen.size if chosen is not None else None
+    size = image_options.size if image_options is not None else None
     below = gate.get("clip", {}).get("below")
-    return annotation_table(folder, rows, known, seen, below=below, size=size), known
+    return annotation_table(
+        folder, rows, records_by_sample, reviews, below=below, size=size
+    ), records_by_sample
 
 
 def _write(folder: GeneratedFolder, result: Generated, all_images: int, facts: Mapping[str, Any]) -> None:

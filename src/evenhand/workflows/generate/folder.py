@@ -90,8 +90,8 @@ class GeneratedFolder:
         for name in _DECISIVE:
             old, new = getattr(stored, name), getattr(self.definition, name)
             if old != new:
-                shown = "" if isinstance(old, tuple) else f" ({old}, now {new})"
-                differing.append(f"{name} of the definition{shown}")
+                change = "" if isinstance(old, tuple) else f" ({old}, now {new})"
+                differing.append(f"{name} of the definition{change}")
         for name in dict.fromkeys((*before, *self.identity)):
             old, new = before.get(name, "nothing"), self.identity.get(name, "nothing")
             if old != new:

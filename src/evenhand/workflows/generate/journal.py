@@ -116,6 +116,6 @@ def _cut_torn_line(path: Path) -> None:
     """Take off what a killed process left of its last line."""
     if path.is_file():
         content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            write_bytes(path, whole)
+        complete = content[: content.rfind(b"\n") + 1]
+        if complete != content:
+            write_bytes(path, complete)

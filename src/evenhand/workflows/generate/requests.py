@@ -62,11 +62,11 @@ class Generating:
 
     def told(self) -> dict[str, Any]:
         """What the loaded model says of its safety settings and of what asking cost."""
-        said = {}
+        facts = {}
         for name in ("safety", "usage"):
             if hasattr(self._model, name):
-                said[name] = dict(getattr(self._model, name)())
-        return said
+                facts[name] = dict(getattr(self._model, name)())
+        return facts
 
     def close(self) -> None:
         """Let go of connections."""

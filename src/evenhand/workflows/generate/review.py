@@ -93,15 +93,17 @@ class PromptReview:
         if self._model is None:
             self._model = self.source.load()
         prepare = getattr(self._model, "prepare", lambda image: image)
-        seen = _unit(self._model.embed_images([prepare(image) for image in images]))
+        vectors = _unit(self._model.embed_images([prepare(image) for image in images]))
         self._read({prompt for row in rows for prompt in (row["prompt"], *self.rivals[row["prompt"]])})
         records = []
-        for row, vector in zip(rows, seen, strict=True):
-            own, *others = (
+        for row, vector in zip(rows, vectors, strict=True):
+            own_score, *others = (
                 float(self._texts[prompt] @ vector) for prompt in (row["prompt"], *self.rivals[row["prompt"]])
             )
-            best = not others or own >= max(others)
-            records.append({"score": WEIGHT * max(own, 0.0), "best": best} if np.isfinite(own) else {})
+            best = not others or own_score >= max(others)
+            records.append(
+                {"score": WEIGHT * max(own_score, 0.0), "best": best} if np.isfinite(own_score) else {}
+            )
         return records
 
     def _read(self, prompts: set[str]) -> None:
@@ -149,7 +151,7 @@ class FaceReview:
 
 
 def looked_at(
-    folder: GeneratedFolder, look: Review, rows: Sequence[Row], known: Mapping[str, Record]
+    folder: GeneratedFolder, look: Review, rows: Sequence[Row], records_by_sample: Mapping[str, Record]
 ) -> Iterator[Record]:
     """Look at images that were not looked at so, or are others now.
 
@@ -157,7 +159,7 @@ def looked_at(
         folder: Where they are.
         look: How.
         rows: Of images that are there, with ``sample`` and ``prompt``.
-        known: Sample to what is known of the image, with its ``sha256``.
+        records_by_sample: Sample to what is known of the image, with its ``sha256``.
 
     Yields:
         What is to be kept of each.
@@ -168,8 +170,8 @@ def looked_at(
     for start in range(0, len(rows), look.at_once):
         some = rows[start : start + look.at_once]
         images = [_read(folder.image(row["sample"])) for row in some]
-        for row, seen in zip(some, look.look(some, images), strict=True):
-            yield {"sample": row["sample"], "sha256": known[row["sample"]]["sha256"], **seen}
+        for row, review in zip(some, look.look(some, images), strict=True):
+            yield {"sample": row["sample"], "sha256": records_by_sample[row["sample"]]["sha256"], **review}
 
 
 def rivals_of(definition: GenerationDefinition) -> dict[str, list[str]]:
@@ -202,26 +204,26 @@ def check_dual_encoder(source: ModelSource) -> None:
             )
 
 
-def flags_of(known: Record, clip: Record, faces: Record, *, below: float | None, people: bool) -> list[str]:
+def flags_of(record: Record, clip: Record, faces: Record, *, below: float | None, people: bool) -> list[str]:
     """What is flagged of one image.
 
     Args:
-        known: Of the image.
+        record: Of the image.
         clip: What the comparison with prompts saw; empty: nothing.
         faces: What the count of faces saw; empty: nothing.
         below: Scores under this are flagged; None: none.
         people: Whether one person is meant to be visible.
     """
-    said = {
-        BY_MODEL: bool(known.get("flagged")),
-        ONE_COLOUR: bool(known.get("one_colour")),
-        OTHER_SIZE: bool(known.get("other_size")),
+    is_flagged = {
+        BY_MODEL: bool(record.get("flagged")),
+        ONE_COLOUR: bool(record.get("one_colour")),
+        OTHER_SIZE: bool(record.get("other_size")),
         NOT_BEST: clip.get("best") is False,
         LOW: below is not None and clip.get("score") is not None and clip["score"] < below,
         NO_FACE: people and faces.get("faces") == 0,
         SEVERAL: people and (faces.get("faces") or 0) > 1,
     }
-    return [flag for flag in FLAGS if said[flag]]
+    return [flag for flag in FLAGS if is_flagged[flag]]
 
 
 def _read(path: Path) -> Pixels:

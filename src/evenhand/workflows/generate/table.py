@@ -20,8 +20,8 @@ _LOOKED |= {NO_FACE: "faces", SEVERAL: "faces"}
 def annotation_table(
     folder: GeneratedFolder,
     rows: pl.DataFrame,
-    known: Mapping[str, Record],
-    seen: Mapping[str, Mapping[str, Record]],
+    records_by_sample: Mapping[str, Record],
+    reviews: Mapping[str, Mapping[str, Record]],
     *,
     below: float | None,
     size: int | None,
@@ -31,8 +31,8 @@ def annotation_table(
     Args:
         folder: Where they are.
         rows: What was asked for, as of ``GenerationDefinition.prompts``.
-        known: Sample to what is known of its image.
-        seen: What the gate saw, ``clip`` and ``faces``, by sample.
+        records_by_sample: Sample to what is known of its image.
+        reviews: What the gate saw, ``clip`` and ``faces``, by sample.
         below: CLIP scores under this are flagged.
         size: Height and width that were asked for.
 
@@ -40,19 +40,19 @@ def annotation_table(
         ``sample``, ``image`` (relative to the folder), ``truth``, the attribute, ``template``, ``prompt``,
         ``seed``, ``index``, ``model``, ``flagged_by_model``, ``clip_score``, ``faces``, ``flags``.
     """
-    definition, named = folder.definition, model_name(folder.identity)
+    definition, model = folder.definition, model_name(folder.identity)
     table_rows = []
     for row in rows.iter_rows(named=True):
-        record = known.get(row["sample"], {})
+        record = records_by_sample.get(row["sample"], {})
         if "sha256" not in record:
             continue
         other = size is not None and (record["height"], record["width"]) != (size, size)
-        clip, faces = (_of_this(seen[what], row["sample"], record) for what in ("clip", "faces"))
+        clip, faces = (_of_this(reviews[what], row["sample"], record) for what in ("clip", "faces"))
         flags = flags_of({**record, "other_size": other}, clip, faces, below=below, people=definition.people)
         table_rows.append(
             (
                 row["sample"], f"{IMAGES}/{row['sample']}.png", row["class"], row["group"], row["template"],
-                row["prompt"], row["seed"], row["index"], named, record["flagged"], clip.get("score"),
+                row["prompt"], row["seed"], row["index"], model, record["flagged"], clip.get("score"),
                 faces.get("faces"), flags,
             )
         )  # fmt: skip
@@ -65,13 +65,13 @@ def annotation_table(
     return pl.DataFrame(table_rows, schema=schema, orient="row")
 
 
-def not_made(rows: pl.DataFrame, known: Mapping[str, Record]) -> pl.DataFrame:
+def not_made(rows: pl.DataFrame, records_by_sample: Mapping[str, Record]) -> pl.DataFrame:
     """Images that the model will not make: ``reason``, ``group``, ``count``, and an example's ``detail``."""
     schema = {"reason": pl.String, "group": pl.String, "detail": pl.String}
     refused = [
-        (known[sample]["reason"], group, known[sample].get("detail", ""))
+        (records_by_sample[sample]["reason"], group, records_by_sample[sample].get("detail", ""))
         for sample, group in zip(rows["sample"], rows["group"], strict=True)
-        if "reason" in known.get(sample, {})
+        if "reason" in records_by_sample.get(sample, {})
     ]
     table = pl.DataFrame(refused, schema=schema, orient="row")
     return table.group_by("reason", "group", maintain_order=True).agg(
@@ -83,8 +83,8 @@ def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.Dat
     """How many images of each group have each flag: ``flag``, ``group``, ``count``, ``of`` (looked at)."""
     counts: list[dict[str, Any]] = []
     for flag in FLAGS:
-        looked = table.filter(pl.col(_LOOKED[flag]).is_not_null()) if flag in _LOOKED else table
-        hit = looked.filter(pl.col("flags").list.contains(flag))
+        reviewed = table.filter(pl.col(_LOOKED[flag]).is_not_null()) if flag in _LOOKED else table
+        hit = reviewed.filter(pl.col("flags").list.contains(flag))
         if not len(hit):
             continue
         for group in definition.groups:
@@ -94,14 +94,14 @@ def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.Dat
                     "flag": flag,
                     "group": group.name,
                     "count": len(hit.filter(of_group)),
-                    "of": len(looked.filter(of_group)),
+                    "of": len(reviewed.filter(of_group)),
                 }
             )
     schema = {"flag": pl.String, "group": pl.String, "count": pl.Int64, "of": pl.Int64}
     return pl.DataFrame(counts, schema=schema)
 
 
-def _of_this(seen: Mapping[str, Record], sample: str, known: Record) -> Record:
+def _of_this(review_records: Mapping[str, Record], sample: str, image_record: Record) -> Record:
     """What was seen of this very image, not of one of the same name before it."""
-    record = seen.get(sample, {})
-    return record if record.get("sha256") == known["sha256"] else {}
+    record = review_records.get(sample, {})
+    return record if record.get("sha256") == image_record["sha256"] else {}

@@ -50,19 +50,19 @@ def pairs_of(run: RunFolder) -> pl.DataFrame | None:
 
 
 def _pairs(
-    members: pl.DataFrame, vectors: dict[str, pl.DataFrame], form: str, sides: tuple[str, str]
+    members: pl.DataFrame, vectors: dict[str, pl.DataFrame], form: str, attribute_sets: tuple[str, str]
 ) -> Iterator[pl.DataFrame]:
     """The pairs of each set of targets."""
     image_or_text, of_words = _MODALITIES[form]
     targets = members.filter(role="target", modality=image_or_text)
-    words = members.filter(role="attribute", modality=of_words).filter(pl.col("set").is_in(sides))
+    words = members.filter(role="attribute", modality=of_words).filter(pl.col("set").is_in(attribute_sets))
     words = words.join(vectors.get(of_words, pl.DataFrame(schema=_VECTORS)), on="sample")
-    each = targets.partition_by("set", maintain_order=True)
-    if not words.height or not each:
+    target_sets = targets.partition_by("set", maintain_order=True)
+    if not words.height or not target_sets:
         return
-    most = max(1, MOST_PAIRS // (words.height * len(each)))
+    most = max(1, MOST_PAIRS // (words.height * len(target_sets)))
     across = normalised(np.array(words["vector"].to_list()))
-    for target_set in each:
+    for target_set in target_sets:
         items = target_set.head(most).join(
             vectors.get(image_or_text, pl.DataFrame(schema=_VECTORS)), on="sample"
         )
@@ -73,7 +73,7 @@ def _pairs(
             )
             yield crossed.with_columns(
                 cosine=pl.Series(cosines.ravel()),
-                attributes=pl.lit("/".join(sides)),
+                attributes=pl.lit("/".join(attribute_sets)),
                 form=pl.lit(form),
             )
 

@@ -46,23 +46,25 @@ def _choices(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame |
     scores = _with(run, "scores", "sample", "template", "candidate", "score")
     if scores is None or annotations is None:
         return None
-    meant = {name for finding in run.findings.findings for name in _candidates(finding.params)}
-    candidate_scores = scores.filter(pl.col("candidate").is_in(list(meant))) if meant else scores
-    whole = pl.col("score").is_not_null().all().over("sample", "template")
+    names = {name for finding in run.findings.findings for name in _candidates(finding.params)}
+    candidate_scores = scores.filter(pl.col("candidate").is_in(list(names))) if names else scores
+    is_complete = pl.col("score").is_not_null().all().over("sample", "template")
     best = pl.col("score") == pl.col("score").max().over("sample", "template")
-    chosen = (
-        candidate_scores.filter(whole & (pl.len().over("sample", "template") == (len(meant) or pl.len())))
+    choices = (
+        candidate_scores.filter(
+            is_complete & (pl.len().over("sample", "template") == (len(names) or pl.len()))
+        )
         .filter(best)
         .group_by("sample", "template", maintain_order=True)
         .agg(chosen=pl.col("candidate").str.join(" = "), score=pl.col("score").first())
     )
-    joined = chosen.join(annotations.drop("truth", strict=False), on="sample", maintain_order="left")
+    rows = choices.join(annotations.drop("truth", strict=False), on="sample", maintain_order="left")
     genders = [
         pl.when(template=template).then(pl.col(column))
         for template, column in _TRUTHS.items()
-        if column in joined.columns
+        if column in rows.columns
     ]
-    paired = with_pairing(joined).with_columns(gender=pl.coalesce(genders))
+    paired = with_pairing(rows).with_columns(gender=pl.coalesce(genders))
     columns = (
         "sample",
         "chosen",
@@ -86,8 +88,8 @@ def _ranked(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | 
     if rankings is None or annotations is None:
         return None
     people = annotations.select("sample", *_present(annotations, _TRUTHS.values()))
-    named = rankings.rename({"query": "occupation"}).join(people, on="sample", how="left")
-    return named.sort("context", "template", "occupation", "rank", maintain_order=True)
+    rows = rankings.rename({"query": "occupation"}).join(people, on="sample", how="left")
+    return rows.sort("context", "template", "occupation", "rank", maintain_order=True)
 
 
 def _hits(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
@@ -113,30 +115,30 @@ def _neighbours(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFram
         value = annotations.select("sample", value=pl.concat_str(names, separator=" × "))
         nearest = neighbours.filter(pl.col("rank") <= k).join(value, on="sample", how="left")
         nearest = nearest.join(value, left_on="query", right_on="sample", how="left", suffix="_own")
-        counted = nearest.group_by("query", maintain_order=True).agg(
+        counts = nearest.group_by("query", maintain_order=True).agg(
             alike=(pl.col("value") == pl.col("value_own")).sum().cast(pl.Int64),
             nearest=pl.col("sample").first(),
         )
-        tables.append(counted.with_columns(k=pl.lit(str(k))))
+        tables.append(counts.with_columns(k=pl.lit(str(k))))
     about = annotations.filter(role="query") if "role" in annotations.columns else annotations
     return pl.concat(tables).rename({"query": "sample"}).join(about, on="sample", maintain_order="left")
 
 
 def _labels(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of people, each with the labels that it was given first."""
-    named = {finding.name for finding in run.findings.findings}
-    if annotations is None or run.folder is None or "label_association_rate" not in named:
+    metric_names = {finding.name for finding in run.findings.findings}
+    if annotations is None or run.folder is None or "label_association_rate" not in metric_names:
         return None
     parts = sorted((run.folder / "evidence" / "predictions").glob("part-*.parquet"))
     if not parts:
         return None
-    said = pl.format("{} {}", "prediction", pl.col("confidence").round(3))
+    label_text = pl.format("{} {}", "prediction", pl.col("confidence").round(3))
     first = (
         pl.scan_parquet(parts)
         .filter(pl.col("rank") <= _NAMED)
         .sort("sample", "rank")
         .group_by("sample", maintain_order=True)
-        .agg(labels=said.str.join(", "))
+        .agg(labels=label_text.str.join(", "))
     )
     return first.collect().join(annotations, on="sample", maintain_order="left")
 
@@ -167,8 +169,13 @@ def _pairs(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | N
 def _matched(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
     """Images of each set with the words that match them best."""
     members = _with(run, "members", "role", "set", "item", "sample")
-    named = {finding.name for finding in run.findings.findings}
-    if members is None or annotations is None or run.folder is None or "match_association" not in named:
+    metric_names = {finding.name for finding in run.findings.findings}
+    if (
+        members is None
+        or annotations is None
+        or run.folder is None
+        or "match_association" not in metric_names
+    ):
         return None
     parts = sorted((run.folder / "evidence" / "matches").glob("part-*.parquet"))
     if not parts:

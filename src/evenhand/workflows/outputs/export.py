@@ -234,9 +234,9 @@ def _names(read: Sequence[RunFolder]) -> list[str]:
         depth = 1
         while path and sum(other_path[-depth:] == path[-depth:] for other_path in alike) > 1:
             depth += 1
-        wanted = text_of("/".join(path[-depth:]) if path else name)
-        taken = sum(earlier == wanted or earlier.startswith(f"{wanted} #") for earlier in names)
-        names.append(f"{wanted} #{taken + 1}" if taken else wanted)
+        label = text_of("/".join(path[-depth:]) if path else name)
+        n_taken = sum(earlier == label or earlier.startswith(f"{label} #") for earlier in names)
+        names.append(f"{label} #{n_taken + 1}" if n_taken else label)
     return names
 
 

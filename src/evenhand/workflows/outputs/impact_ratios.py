@@ -169,13 +169,15 @@ def _form(counts: Counts, settings: Mapping[str, str]) -> _Form:
     labels = [str(label) for label in counts.axis("prediction").levels]
     if settings["scores"] == "yes":
         return _scored(counts, labels)
-    wanted = settings["selected"]
-    if wanted in labels:
-        return _Form("selection rate", frozenset([wanted]), "")
-    if wanted not in map(str, counts.axis("truth").levels):
+    selected_label = settings["selected"]
+    if selected_label in labels:
+        return _Form("selection rate", frozenset([selected_label]), "")
+    if selected_label not in map(str, counts.axis("truth").levels):
         hint = "where no one was selected, the truth column has to hold the label"
-        raise UnknownName("predicted label", wanted, labels, hint)
-    return _Form("selection rate", frozenset(), f"no row has the prediction {wanted!r}: no one selected")
+        raise UnknownName("predicted label", selected_label, labels, hint)
+    return _Form(
+        "selection rate", frozenset(), f"no row has the prediction {selected_label!r}: no one selected"
+    )
 
 
 def _scored(counts: Counts, labels: Sequence[str]) -> _Form:
@@ -185,9 +187,9 @@ def _scored(counts: Counts, labels: Sequence[str]) -> _Form:
     except ValueError:
         values = {"": math.nan}
     if not np.isfinite(list(values.values())).all():
-        shown = ", ".join(map(repr, labels[:3]))
+        examples = ", ".join(map(repr, labels[:3]))
         raise ParameterError(
-            f"scores=yes needs predictions that are numbers, not {shown}; type: -p selected=LABEL"
+            f"scores=yes needs predictions that are numbers, not {examples}; type: -p selected=LABEL"
         )
     weights = dict.fromkeys(labels, 0)
     for prediction, n in counts.table().select("prediction", "n").iter_rows():
@@ -243,11 +245,11 @@ def _rows(
                 "few_rows": category.n < FEW,
             }
         )
-    said = list(_said(" x ".join(kind), rows, unknown, unpredicted, shares))
+    sentences = list(_said(" x ".join(kind), rows, unknown, unpredicted, shares))
     nothing = dict.fromkeys(("reference", "below_two_percent", "left_out", "few_rows"), False)
     for reason, n in ((UNKNOWN, unknown), (UNPREDICTED, unpredicted)):
         rows.append({"by": " x ".join(kind), "n": n, "reason": f"{reason}: in no rate", **nothing})
-    return rows, said
+    return rows, sentences
 
 
 def _missing(highest: float | None, selected: int, shares: _Shares) -> str | None:

@@ -48,13 +48,13 @@ class Run(run_folder.RunFolder):
         if images and suppress:
             raise InputError("--images shows single samples, which --suppress hides; give one of the two")
         pictures = SamplePictures(self, data) if images else None
-        drawn, missing = drawn_of(self.all_tables)
+        artifacts, missing = drawn_of(self.all_tables)
         content = ReportInput(
             self.findings,
             self.manifest,
             self.all_tables,
             evidence_of(self),
-            drawn=drawn,
+            drawn=artifacts,
             missing=missing,
             pictures=pictures,
         )

@@ -70,7 +70,7 @@ def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list
     from evenhand.benchmarks.catalogue import ARTIFACTS
     from evenhand.report.content import DrawnTable, NotFilled
 
-    drawn: list[DrawnTable] = []
+    drawn_tables: list[DrawnTable] = []
     missing: list[NotFilled] = []
     record = tables.get(RECORD, pl.DataFrame(schema=_SCHEMA))
     for line in record.iter_rows(named=True):
@@ -80,13 +80,13 @@ def drawn_of(tables: Mapping[str, pl.DataFrame]) -> tuple[list[DrawnTable], list
         else:
             figures = _figures().validate_json(line["figures"])
             fields = {"notes": line["notes"], "own": line["own"]}
-            drawn.append(DrawnTable(line["artifact"], line["title"], table, figures, **fields))
+            drawn_tables.append(DrawnTable(line["artifact"], line["title"], table, figures, **fields))
     listed = set(record["artifact"])
     for name in ARTIFACTS.names():
         if name not in listed and _file(name) in tables:
             declared = ARTIFACTS.get(name)
-            drawn.append(DrawnTable(name, declared.title, tables[_file(name)], declared.figures))
-    return drawn, missing
+            drawn_tables.append(DrawnTable(name, declared.title, tables[_file(name)], declared.figures))
+    return drawn_tables, missing
 
 
 def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
@@ -103,9 +103,9 @@ def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
 
 def _place(name: str) -> tuple[int, int]:
     """Tables before figures before others, by number."""
-    own = name.partition("/")[2]
-    kind = own.rstrip("0123456789")
-    return {"table": 0, "figure": 1}.get(kind, 2), int(own[len(kind) :] or 0)
+    short_name = name.partition("/")[2]
+    kind = short_name.rstrip("0123456789")
+    return {"table": 0, "figure": 1}.get(kind, 2), int(short_name[len(kind) :] or 0)
 
 
 def _family(run: RunFolder) -> str:
@@ -151,7 +151,7 @@ def _line(
             raise InputError(lacking)
         used_runs = runs if declared.runs else _none_for(declared, run, data)
         parameters = _SLOW.get(name, {}) if _classes(used_runs) > _MANY_CLASSES else {}
-        drawn = artifact(name, used_runs, data=data, parameters=parameters, seed=_seed(run))
+        drawn_artifact = artifact(name, used_runs, data=data, parameters=parameters, seed=_seed(run))
     except UserError as problem:
         reason = _without_place(str(problem), runs).removeprefix(f"{declared.name} ").removeprefix("is ")
         return {**line, "reason": reason}
@@ -160,10 +160,16 @@ def _line(
             **line,
             "reason": f"it could not be made ({type(problem).__name__}: {one_line(str(problem))})",
         }
-    tables[_file(declared.name)] = drawn.table
-    written = _figures().dump_json(tuple(drawn.figures)).decode()
-    own = bool(declared.runs) and not _of_the_paper(runs)
-    return {**line, "table": _file(declared.name), "notes": list(drawn.notes), "figures": written, "own": own}
+    tables[_file(declared.name)] = drawn_artifact.table
+    figures_json = _figures().dump_json(tuple(drawn_artifact.figures)).decode()
+    is_own = bool(declared.runs) and not _of_the_paper(runs)
+    return {
+        **line,
+        "table": _file(declared.name),
+        "notes": list(drawn_artifact.notes),
+        "figures": figures_json,
+        "own": is_own,
+    }
 
 
 def _none_for(declared: Artifact, run: RunFolder, data: str | Path | None) -> list[RunFolder]:
@@ -183,8 +189,8 @@ def _none_for(declared: Artifact, run: RunFolder, data: str | Path | None) -> li
 
 def _of_the_paper(runs: Sequence[RunFolder]) -> bool:
     """Whether runs are of a paper's own benchmark, beside whose rows the paper's can stand."""
-    named = [str(run.manifest.get("benchmark") or "").partition("/")[0] for run in runs]
-    return all(name in (*_STUDIES, "indicators", "mmbias", "visogender") for name in named)
+    benchmarks = [str(run.manifest.get("benchmark") or "").partition("/")[0] for run in runs]
+    return all(name in (*_STUDIES, "indicators", "mmbias", "visogender") for name in benchmarks)
 
 
 def _classes(runs: Sequence[RunFolder]) -> int:
