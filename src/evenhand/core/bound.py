@@ -21,8 +21,8 @@ class MetricId:
     @classmethod
     def make(cls, name: str, by: tuple[str, ...], params: Mapping[str, object]) -> MetricId:
         """Bind ``name``; parameters that are None are left out and the rest sorted."""
-        known = sorted((key, value) for key, value in params.items() if value is not None)
-        return cls(name, by, tuple(known))
+        pairs = sorted((key, value) for key, value in params.items() if value is not None)
+        return cls(name, by, tuple(pairs))
 
     def __str__(self) -> str:
         words = [f"by={'+'.join(self.by)}"] if self.by else []

@@ -49,9 +49,9 @@ class UnknownName(UserError):  # noqa: N818 - reads as the sentence it prints
     def __init__(self, what: str, unknown: str, possible: Iterable[str], hint: str = "") -> None:
         names = [str(name) for name in possible]
         close = difflib.get_close_matches(unknown, names, n=3, cutoff=0.5)
-        shown = names[:12]
-        listing = ", ".join(map(repr, close or shown)) or "none"
-        more = f" and {len(names) - len(shown)} more" if not close and len(names) > len(shown) else ""
+        shortlist = names[:12]
+        listing = ", ".join(map(repr, close or shortlist)) or "none"
+        more = f" and {len(names) - len(shortlist)} more" if not close and len(names) > len(shortlist) else ""
         lead = "did you mean" if close else "possible:"
         end = "? " if close else "; "
         tail = (end + hint) if hint else end.strip("; ")

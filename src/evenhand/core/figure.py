@@ -122,9 +122,9 @@ class Figure:
 
     def used(self) -> list[str]:
         """The columns that the figure names, each once."""
-        named = [
+        columns = [
             self.x, self.y, self.value, self.colour, self.facet, self.row, self.column, self.low, self.high,
             self.left, self.right, self.null_low, self.null_high, self.label, *self.levels, *self.annotate,
             *self.only, *(line.at for line in self.references if isinstance(line.at, str)),
         ]  # fmt: skip
-        return [name for name in dict.fromkeys(named) if name]
+        return [name for name in dict.fromkeys(columns) if name]

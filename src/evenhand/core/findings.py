@@ -305,9 +305,9 @@ class Findings(Model):
     @property
     def cards(self) -> dict[str, MetricCard]:
         """What the metrics mean that are known here, by name."""
-        own = {finding.name: finding.card for finding in self.findings if finding.is_declared}
-        compared = {card.of.name: card.of for card in own.values() if card.of is not None}
-        return compared | self._cards.by_name | own
+        declared_cards = {finding.name: finding.card for finding in self.findings if finding.is_declared}
+        compared = {card.of.name: card.of for card in declared_cards.values() if card.of is not None}
+        return compared | self._cards.by_name | declared_cards
 
     def card(self, name: str) -> MetricCard:
         """What a metric means; of one that is not known here, its name in words."""

@@ -49,8 +49,8 @@ class Nouns(Model):
 
     def members(self, attribute: str, group: str) -> str:
         """How a sentence calls the members of a group."""
-        named = self.attributes[attribute].groups.get(group) if attribute in self.attributes else None
-        return named or f"the group “{group}”"
+        noun = self.attributes[attribute].groups.get(group) if attribute in self.attributes else None
+        return noun or f"the group “{group}”"
 
 
 class BenchmarkWords(Model):

@@ -104,8 +104,8 @@ class Choices:
         if table["sample"].is_duplicated().any():
             twice = table["sample"].filter(table["sample"].is_duplicated())[0]
             raise InputError(f"sample {twice!r} has several rows of annotations; give each sample one row")
-        matrix, seen, unannotated = _matrix(scores, table["sample"], candidates)
-        reason = _reasons(table["truth"], matrix, seen, genders)
+        matrix, is_scored, unannotated = _matrix(scores, table["sample"], candidates)
+        reason = _reasons(table["truth"], matrix, is_scored, genders)
         usable_scores = matrix[reason.is_null().to_numpy()]
         stands_for, further = dict(candidates), dict(facts or {})
         return cls(
@@ -204,14 +204,14 @@ class Choices:
             UnknownName: An attribute, or a value of it, that does not exist.
         """
         mask = np.ones(self.annotated.height, dtype=bool)
-        for name, wanted in where.items():
+        for name, required in where.items():
             self.check_attribute(name)
             column = self.annotated[name].cast(pl.String)
-            values = [wanted] if isinstance(wanted, str) else list(wanted)
-            known = sorted(column.drop_nulls().unique().to_list())
+            values = [required] if isinstance(required, str) else list(required)
+            levels = sorted(column.drop_nulls().unique().to_list())
             for value in values:
-                if value not in known:
-                    raise UnknownName(f"value of {name!r}", value, known)
+                if value not in levels:
+                    raise UnknownName(f"value of {name!r}", value, levels)
             mask &= column.is_in(values).fill_null(False).to_numpy()
         return mask
 
@@ -247,18 +247,18 @@ def outcome_of(label: str, second: Mask, genders: tuple[str, str]) -> Integers:
 
 
 def _reasons(
-    truth: pl.Series, matrix: Floats, seen: npt.NDArray[np.bool_], genders: tuple[str, str]
+    truth: pl.Series, matrix: Floats, is_scored: npt.NDArray[np.bool_], genders: tuple[str, str]
 ) -> pl.Series:
     """Why a sample is left out, null for one that is not."""
-    whole = ~np.isnan(matrix).any(axis=1)
+    is_complete = ~np.isnan(matrix).any(axis=1)
     reason = (
-        pl.when(pl.Series(~seen))
+        pl.when(pl.Series(~is_scored))
         .then(pl.lit(_NOT_SCORED))
         .when(truth.is_null())
         .then(pl.lit(_NO_TRUTH))
         .when(~truth.is_in(list(genders)))
         .then(pl.lit(_OTHER_TRUTH))
-        .when(pl.Series(~whole))
+        .when(pl.Series(~is_complete))
         .then(pl.lit(_GAP))
     )
     return pl.select(reason.alias("reason")).to_series().cast(pl.String)
@@ -278,10 +278,10 @@ def _matrix(
         pl.col("candidate").cast(pl.String),
         pl.col("score").cast(pl.Float64),
     ).collect()
-    known = long["candidate"].unique().to_list()
+    scored_candidates = long["candidate"].unique().to_list()
     for name in candidates:
-        if long.height and name not in known:
-            raise UnknownName("candidate in these scores", name, sorted(filter(None, known)))
+        if long.height and name not in scored_candidates:
+            raise UnknownName("candidate in these scores", name, sorted(filter(None, scored_candidates)))
     selected = long.filter(pl.col("candidate").is_in(list(candidates)))
     row = selected["sample"].replace_strict(
         samples, np.arange(len(samples)), default=-1, return_dtype=pl.Int64
@@ -297,6 +297,6 @@ def _matrix(
         raise InputError(f"{first[1]!r} has several scores for sample {first[0]!r}; give each candidate one")
     matrix = np.full((len(samples), len(candidates)), np.nan)
     matrix.reshape(-1)[cell] = selected["score"].fill_null(float("nan")).to_numpy()[inside]
-    seen = samples.is_in(long["sample"].unique().to_list()).to_numpy()
+    is_scored = samples.is_in(long["sample"].unique().to_list()).to_numpy()
     outside = long.filter(~pl.col("sample").is_in(samples.to_list()))["sample"].n_unique()
-    return matrix, seen, outside
+    return matrix, is_scored, outside

@@ -119,18 +119,18 @@ class HouseholdHits:
         pairs = _pairs(annotations)
         long, has_confidence = first_ranks(predictions, top)
         _check_confidences(long)
-        named = _named(long, concept_map, labels)
-        nameable = _nameable(named, concept_map, labels)
-        scored = _scored(pairs, long, named, digits)
+        concepts = _named(long, concept_map, labels)
+        nameable = _nameable(concepts, concept_map, labels)
+        scored = _scored(pairs, long, concepts, digits)
         strangers = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
         usable, counts, missing = _usable(scored, nameable)
         notes = _remarks(has_confidence, missing)
         if usable.height:
             notes += _shallow(long, concept_map, top)
-        own = {**({"digits": digits} if digits is not None else {}), **(facts or {})}
+        all_facts = {**({"digits": digits} if digits is not None else {}), **(facts or {})}
         counts = {**counts, "not annotated": strangers}
         dropped = {reason: count for reason, count in sorted(counts.items()) if count}
-        hits = cls(usable, top, 0.0, missing, own, dropped, tuple(notes))
+        hits = cls(usable, top, 0.0, missing, all_facts, dropped, tuple(notes))
         return hits.at(threshold)
 
     @classmethod
@@ -266,8 +266,8 @@ def _pairs(annotations: pl.DataFrame) -> pl.DataFrame:
 def _named(long: pl.DataFrame, concept_map: Concepts | None, labels: Sequence[str] | None) -> pl.DataFrame:
     """The concepts of each label: ``prediction``, ``concept``."""
     if concept_map is None:
-        known = pl.Series("prediction", labels, dtype=pl.String) if labels is not None else long["prediction"]
-        return known.unique().to_frame().with_columns(concept=pl.col("prediction"))
+        names = pl.Series("prediction", labels, dtype=pl.String) if labels is not None else long["prediction"]
+        return names.unique().to_frame().with_columns(concept=pl.col("prediction"))
     rows = [(label, concept) for label, concepts in concept_map.items() for concept in concepts]
     table = pl.DataFrame(rows, schema={"prediction": pl.String, "concept": pl.String}, orient="row").unique()
     classes = pl.Series(list(concept_map), dtype=pl.String)
@@ -281,22 +281,24 @@ def _named(long: pl.DataFrame, concept_map: Concepts | None, labels: Sequence[st
 
 
 def _nameable(
-    named: pl.DataFrame, concept_map: Concepts | None, labels: Sequence[str] | None
+    concepts: pl.DataFrame, concept_map: Concepts | None, labels: Sequence[str] | None
 ) -> pl.Series | None:
     """Concepts that some label names; None where any text may be answered."""
     if concept_map is None and labels is None:
         return None
     if labels is not None:
-        named = named.filter(pl.col("prediction").is_in(list(labels)))
-    return named["concept"].unique().sort()
+        concepts = concepts.filter(pl.col("prediction").is_in(list(labels)))
+    return concepts["concept"].unique().sort()
 
 
-def _scored(pairs: pl.DataFrame, long: pl.DataFrame, named: pl.DataFrame, digits: int | None) -> pl.DataFrame:
+def _scored(
+    pairs: pl.DataFrame, long: pl.DataFrame, concepts: pl.DataFrame, digits: int | None
+) -> pl.DataFrame:
     """Pairs with the confidence of the first prediction that names their concept, and of the first at all."""
     confidence = pl.col("confidence") if digits is None else pl.col("confidence").round(digits)
     ranked = long.with_columns(confidence).sort("sample", "place")
     first = (
-        ranked.join(named, on="prediction", how="inner")
+        ranked.join(concepts, on="prediction", how="inner")
         .sort("sample", "concept", "place")
         .unique(["sample", "concept"], keep="first", maintain_order=True)
         .select("sample", "concept", "confidence")

@@ -122,17 +122,17 @@ class LabelMatches:
         samples = annotated_samples(annotations, cluster)
         long, has_confidence = first_ranks(predictions, kept)
         rows = pl.DataFrame({"sample": samples["sample"]}).with_row_index("row")
-        joined = long.join(rows, on="sample", how="left")
-        strangers = joined.filter(pl.col("row").is_null())["sample"].n_unique()
-        joined = joined.drop_nulls("row")
-        vocabulary = tuple(labels) if labels is not None else tuple(joined["prediction"].unique().sort())
-        codes = label_codes(joined["prediction"], vocabulary, closed=labels is not None)
-        depth = int(joined["place"].max() or 0) if joined.height else 0  # type: ignore[arg-type]  # a whole number
+        ranked = long.join(rows, on="sample", how="left")
+        strangers = ranked.filter(pl.col("row").is_null())["sample"].n_unique()
+        ranked = ranked.drop_nulls("row")
+        vocabulary = tuple(labels) if labels is not None else tuple(ranked["prediction"].unique().sort())
+        codes = label_codes(ranked["prediction"], vocabulary, closed=labels is not None)
+        depth = int(ranked["place"].max() or 0) if ranked.height else 0  # type: ignore[arg-type]  # a whole number
         predicted = np.full((samples.height, depth), -1, dtype=np.int32)
         confidence = np.full((samples.height, depth), -np.inf)
-        at, rank = joined["row"].to_numpy(), joined["place"].to_numpy() - 1
+        at, rank = ranked["row"].to_numpy(), ranked["place"].to_numpy() - 1
         predicted[at, rank] = codes
-        confidence[at, rank] = joined["confidence"].fill_null(float("nan")).to_numpy()
+        confidence[at, rank] = ranked["confidence"].fill_null(float("nan")).to_numpy()
         ranked_samples = _RankedSamples(
             samples, predicted, confidence, vocabulary, labels is None, {_NOT_ANNOTATED: strangers}
         )
@@ -189,12 +189,12 @@ class LabelMatches:
             names.to_frame().with_row_index("row"), on="sample", how="left", maintain_order="left"
         )["row"]
         there = rows.is_not_null().to_numpy()
-        chosen = rows.drop_nulls().to_numpy().astype(np.int64)
+        positions = rows.drop_nulls().to_numpy().astype(np.int64)
         depth = min(kept, len(labels))
         predicted = np.full((annotated.height, depth), -1, dtype=np.int32)
         confidence = np.full((annotated.height, depth), -np.inf)
-        predicted[there], confidence[there] = highest(matrix, chosen, depth)
-        strangers = {_NOT_ANNOTATED: len(samples) - chosen.size}
+        predicted[there], confidence[there] = highest(matrix, positions, depth)
+        strangers = {_NOT_ANNOTATED: len(samples) - positions.size}
         ranked_samples = _RankedSamples(annotated, predicted, confidence, tuple(labels), False, strangers)
         ids = wordnet_ids if wordnet_ids is not None else leading_ids(labels)
         return ranked_samples.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, [])

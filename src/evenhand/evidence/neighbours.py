@@ -100,9 +100,9 @@ class Neighbours:
                 queries in it that is refused.
             ParameterError: ``k`` below 1, or another ``overlap``.
         """
-        sides = (vectors_of_table(queries), vectors_of_table(database))
+        embeddings = (vectors_of_table(queries), vectors_of_table(database))
         return cls._searched(
-            sides, (query_annotations, database_annotations), k, cluster, overlap, facts or {}
+            embeddings, (query_annotations, database_annotations), k, cluster, overlap, facts or {}
         )
 
     @classmethod
@@ -134,7 +134,7 @@ class Neighbours:
             InputError: Vectors and annotations of different number.
         """
         annotations = (query_annotations, database_annotations)
-        sides = []
+        embeddings = []
         for what, vectors, table in zip(
             ("queries", "the database"), (queries, database), annotations, strict=True
         ):
@@ -146,13 +146,13 @@ class Neighbours:
                 )
             if "sample" not in table.columns:
                 raise UnknownName("column of annotations", "sample", table.columns)
-            sides.append(vectors_of_array(table["sample"].cast(pl.String), array))
-        return cls._searched((sides[0], sides[1]), annotations, k, cluster, overlap, facts or {})
+            embeddings.append(vectors_of_array(table["sample"].cast(pl.String), array))
+        return cls._searched((embeddings[0], embeddings[1]), annotations, k, cluster, overlap, facts or {})
 
     @classmethod
     def _searched(
         cls,
-        sides: tuple[Blocks, Blocks],
+        embeddings: tuple[Blocks, Blocks],
         annotations: tuple[pl.DataFrame, pl.DataFrame],
         k: int,
         cluster: str | None,
@@ -174,12 +174,12 @@ class Neighbours:
                 "samples, or leave them out with overlap='exclude'"
             )
         left, right = _SearchSide.of(queries), _SearchSide.of(searched, shared)
-        blocks = list(left.unit(sides[0]))
+        blocks = list(left.unit(embeddings[0]))
         vectors = np.concatenate(blocks) if blocks else np.zeros((0, 0), dtype=np.float32)
         order = np.argsort(left.placed, kind="stable")
         search = NearestSearch(vectors[order], k + SPARE)
         del blocks, vectors
-        for unit in right.unit(sides[1]):
+        for unit in right.unit(embeddings[1]):
             if left.width is not None and left.width != right.width:
                 raise InputError(
                     f"queries have {left.width} dimensions and the database {right.width}; embed both with "
@@ -311,14 +311,14 @@ class _SearchSide:
 
 def _shared(queries: pl.DataFrame, database: pl.DataFrame) -> pl.Series:
     """Which database samples are queries too: of equal content, or of equal id where one has no content."""
-    named = database["sample"].is_in(queries["sample"].to_list())
+    same_id = database["sample"].is_in(queries["sample"].to_list())
     if CONTENT not in queries.columns or CONTENT not in database.columns:
-        return named
-    known = queries.filter(pl.col(CONTENT).is_not_null())
+        return same_id
+    with_content = queries.filter(pl.col(CONTENT).is_not_null())
     hashes = database[CONTENT].cast(pl.String)
     hashed = hashes.is_not_null()
-    equal = hashes.is_in(known[CONTENT].cast(pl.String).to_list()).fill_null(False)
-    doubtful = named & ~(hashed & database["sample"].is_in(known["sample"].to_list()))
+    equal = hashes.is_in(with_content[CONTENT].cast(pl.String).to_list()).fill_null(False)
+    doubtful = same_id & ~(hashed & database["sample"].is_in(with_content["sample"].to_list()))
     return equal | doubtful
 
 

@@ -145,9 +145,9 @@ def highest(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64], depth: int) -
     codes, values = np.empty((rows.size, depth), dtype=np.int32), np.empty((rows.size, depth))
     step = max(1, _CELLS // max(1, width))
     for start in range(0, rows.size, step):
-        chosen = rows[start : start + step]
-        whole = bool((np.diff(chosen) == 1).all())
-        block = matrix[chosen[0] : chosen[-1] + 1] if whole else matrix[chosen]
+        chunk = rows[start : start + step]
+        is_contiguous = bool((np.diff(chunk) == 1).all())
+        block = matrix[chunk[0] : chunk[-1] + 1] if is_contiguous else matrix[chunk]
         inside = _columns(block, depth)
         numbers = np.take_along_axis(block, inside, axis=1).astype(np.float64)
         order = np.argsort(-numbers, axis=1, kind="stable")
@@ -211,28 +211,30 @@ def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *
     Raises:
         InputError: Not one id for each label.
     """
-    wanted = {term for term in terms if WORDNET.fullmatch(term)}
+    wordnet_ids = {term for term in terms if WORDNET.fullmatch(term)}
     words = {plain(term) for term in terms} - {""}
     if free:
         either = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
-        said = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
-        return np.array([_says(said, plain(label), words) for label in labels], dtype=bool)
+        pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
+        return np.array([_says(pattern, plain(label), words) for label in labels], dtype=bool)
     if len(ids) != len(labels):
         raise InputError(
             f"{len(ids)} WordNet ids for {len(labels)} labels; give one for each, or empty texts"
         )
     return np.array(
         [
-            id_ in wanted or not words.isdisjoint(_named(label))
+            id_ in wordnet_ids or not words.isdisjoint(_named(label))
             for label, id_ in zip(labels, ids, strict=True)
         ],
         dtype=bool,
     )
 
 
-def _says(said: re.Pattern[str], text: str, words: set[str]) -> bool:
+def _says(pattern: re.Pattern[str], text: str, words: set[str]) -> bool:
     """Whether a text has one of the words, or the plural of one."""
-    return bool(said.search(text) or said.search(" ".join(singular(word, words) for word in text.split())))
+    return bool(
+        pattern.search(text) or pattern.search(" ".join(singular(word, words) for word in text.split()))
+    )
 
 
 def _named(label: str) -> set[str]:

@@ -130,14 +130,14 @@ class Rankings:
         if not table[order].dtype.is_numeric():
             raise InputError(f"column {order!r} holds {table[order].dtype}, not numbers; convert it first")
         number = pl.col(order).cast(pl.Float64).fill_nan(None)
-        named = table.select(
+        rows = table.select(
             pl.col(query).cast(pl.String).alias("query"),
             pl.col(sample).cast(pl.String).alias("sample"),
             (-number if rank is not None else number).alias("score"),
             *(c for c in table.columns if c not in {query, sample, order, *COLUMNS}),
         )
-        _refuse_repeated(named)
-        return cls(named, kind, cluster)
+        _refuse_repeated(rows)
+        return cls(rows, kind, cluster)
 
     @classmethod
     def from_scores(
@@ -164,21 +164,21 @@ class Rankings:
         table = scores.lazy().collect()
         if queries is not None:
             names = pl.Series(list(queries.values()), dtype=pl.String)
-            named = pl.DataFrame({"candidate": pl.Series(list(queries), dtype=pl.String), "query": names})
-            table = table.join(named, on="candidate", how="inner", maintain_order="left").drop("candidate")
+            lookup = pl.DataFrame({"candidate": pl.Series(list(queries), dtype=pl.String), "query": names})
+            table = table.join(lookup, on="candidate", how="inner", maintain_order="left").drop("candidate")
         else:
             table = table.rename({"candidate": "query"})
-        known = annotations.lazy().collect()
-        known = known.select("sample", *(c for c in known.columns if c not in COLUMNS))
-        if known["sample"].is_duplicated().any():
+        annotated = annotations.lazy().collect()
+        annotated = annotated.select("sample", *(c for c in annotated.columns if c not in COLUMNS))
+        if annotated["sample"].is_duplicated().any():
             raise InputError("the annotations hold a sample twice; keep one row for each")
         # in the order of the annotations, which is the benchmark's own: paper mode keeps tied samples in it
-        positions = known.select("sample", pl.int_range(pl.len()).alias("__place"))
+        positions = annotated.select("sample", pl.int_range(pl.len()).alias("__place"))
         table = table.join(positions, on="sample", how="left").sort(
             "__place", nulls_last=True, maintain_order=True
         )
         return cls.from_frame(
-            table.drop("__place").join(known, on="sample", how="left", maintain_order="left"),
+            table.drop("__place").join(annotated, on="sample", how="left", maintain_order="left"),
             kind=kind, cluster=cluster,
         )  # fmt: skip
 
@@ -216,8 +216,8 @@ def _collected(frame: Any) -> pl.DataFrame:
 
 
 def _refuse_repeated(table: pl.DataFrame) -> None:
-    known = table.filter(pl.col("query").is_not_null() & pl.col("sample").is_not_null())
-    repeated = known.filter(pl.struct("query", "sample").is_duplicated())
+    rows = table.filter(pl.col("query").is_not_null() & pl.col("sample").is_not_null())
+    repeated = rows.filter(pl.struct("query", "sample").is_duplicated())
     if len(repeated):
         query, sample = (one_line(value)[:60] for value in repeated.select("query", "sample").row(0))
         raise InputError(f"query {query!r} holds sample {sample!r} twice; keep one row for each")
@@ -259,8 +259,10 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
         units = np.zeros(distinct.size, dtype=np.int64)
         units[sample] = of_row
         if (units[sample] != of_row).any():
-            named = usable_rows["sample"][int(np.flatnonzero(units[sample] != of_row)[0])]
-            raise InputError(f"sample {named!r} has two values of {rankings.cluster}; it can have one only")
+            sample_id = usable_rows["sample"][int(np.flatnonzero(units[sample] != of_row)[0])]
+            raise InputError(
+                f"sample {sample_id!r} has two values of {rankings.cluster}; it can have one only"
+            )
     filled_samples = np.full(filled_codes.shape, -1, dtype=np.int64)
     filled_samples[row[order], column] = sample[order]
     return Pools(

@@ -208,9 +208,9 @@ class Similarities:
         """Sets and how many items they have."""
         from evenhand.core.display.html import label, number, table
 
-        sides = (("target", self.target_sets), ("attribute", self.attribute_sets))
+        all_sets = (("target", self.target_sets), ("attribute", self.attribute_sets))
         rows = [
-            [side, label(name), number(len(items))] for side, sets in sides for name, items in sets.items()
+            [side, label(name), number(len(items))] for side, sets in all_sets for name, items in sets.items()
         ]
         size = f"{self.kind}, {len(self.targets):,} targets x {len(self.attributes):,} attributes"
         left = [f"left out, {reason}: {count:,}" for reason, count in self.dropped.items()]
@@ -261,8 +261,8 @@ class _ItemSets:
         numbered = side.numbered("at")
         for name, column in columns.items():
             whose = column.unique(maintain_order=True).to_frame()
-            joined = whose.join(numbered, on="sample", how="left", maintain_order="left")
-            side.members[name] = joined["at"].to_numpy().astype(np.int64)
+            positions = whose.join(numbered, on="sample", how="left", maintain_order="left")
+            side.members[name] = positions["at"].to_numpy().astype(np.int64)
         return side
 
     def numbered(self, number: str, name: str = "sample") -> pl.DataFrame:

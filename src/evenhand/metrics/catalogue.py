@@ -26,20 +26,20 @@ def declared_metrics() -> dict[str, Metric[...]]:
     """
     package = import_module("evenhand.metrics")
     public = {name: getattr(package, name) for name in package.__all__}
-    known = {name: thing for name, thing in public.items() if isinstance(thing, Metric)}
+    metrics = {name: thing for name, thing in public.items() if isinstance(thing, Metric)}
     for point in entry_points(group=GROUP):
         metric = point.load()
         if not isinstance(metric, Metric):
             raise InputError(
                 f"the entry point {point.value!r} of {GROUP!r} is no metric; declare it with @evenhand.metric"
             )
-        if metric.card.name in known:
+        if metric.card.name in metrics:
             raise InputError(
                 f"the metric {metric.card.name!r} of the entry point {point.value!r} has the name of another "
                 "one; give it another name"
             )
-        known[metric.card.name] = metric
-    return known
+        metrics[metric.card.name] = metric
+    return metrics
 
 
 @cache

@@ -73,15 +73,15 @@ def as_finding(
     is one.
     """
     facts = card or MetricCard.plain(name)
-    chosen = {key: param for key, param in params.items() if param is not None}
-    printed = chosen
+    finding_params = {key: param for key, param in params.items() if param is not None}
+    printed = finding_params
     if lists is not None:
         printed = {
             k: lists.join(map(str, value)) if isinstance(value, list) else value
-            for k, value in chosen.items()
+            for k, value in finding_params.items()
         }
     finding = Finding(
-        metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=chosen, by=list(by),
+        metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=finding_params, by=list(by),
         direction=facts.direction, fair_at=facts.fair_at, source=facts.source, **fields,
     ).with_card(card)  # fmt: skip
     return finding if limits is None or finding.interval is None else finding.with_levels(limits)

@@ -33,19 +33,21 @@ def adjust_run(
     Primaries are names of metrics; ``name[key=value]`` for one choice of parameters; None: every finding that
     has a test and a reference. Methods are those of ``adjust``.
     """
-    chosen = [
+    indices = [
         index for index, finding in enumerate(findings) if finding.role is None and _named(finding, primaries)
     ]
-    p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in chosen])
+    p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in indices])
     adjusted, places = adjust(p, method), _places(p)
     exploratory = {"role": "exploratory"}
     result = [
         finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
     ]
-    for index, corrected, rank in zip(chosen, adjusted.tolist(), places.tolist(), strict=True):
+    for index, corrected, rank in zip(indices, adjusted.tolist(), places.tolist(), strict=True):
         result[index] = _primary(findings[index], corrected, rank if method == "holm" else 1, alpha, method)
-    passed = {_grouping(result[index]) for index in chosen if significance_of(result[index], alpha).beyond}
-    return [finding if _grouping(finding) in passed else _without_verdicts(finding) for finding in result]
+    groupings = {
+        _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond
+    }
+    return [finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result]
 
 
 def _grouping(finding: Finding) -> tuple[object, ...]:
@@ -84,8 +86,8 @@ def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method:
         update |= {"p_adjusted": adjusted, "adjustment": method}
     usual, level = finding.interval, 1 - alpha / left
     other = usual is not None and not isclose(usual.level, level)
-    shown = finding.interval_at(level) if other else None
-    if usual is not None and isinstance(shown, Interval):
+    new_interval = finding.interval_at(level) if other else None
+    if usual is not None and isinstance(new_interval, Interval):
         details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
-        update |= {"interval": shown, "details": details}
+        update |= {"interval": new_interval, "details": details}
     return finding.model_copy(update=update)

@@ -84,13 +84,13 @@ class GroupQuestion(ABC):
         low, high = self.limits
         return {"interval": self.interval((float(low[code]), float(high[code])), value, LEVEL, self.method)}
 
-    def rate(self, value: float, whole: Rates, **fields: Any) -> Finding:
+    def rate(self, value: float, overall: Rates, **fields: Any) -> Finding:
         """A rate of all samples with its interval."""
-        if not whole.size[0]:
+        if not overall.size[0]:
             return self.finding(value, reason=ONE_CLUSTER, **fields)
 
         def make(level: float) -> Interval:
-            low, high = whole.limits(normal_quantile(level))
+            low, high = overall.limits(normal_quantile(level))
             return self.interval((float(low[0]), float(high[0])), value, level, self.method)
 
         return self.finding(value, interval=make(LEVEL), limits=make, **fields)
@@ -127,8 +127,8 @@ class GroupQuestion(ABC):
 
         ``numbers`` has one for each known group; ``what`` they are, such as ``rate``, names them.
         """
-        known = np.flatnonzero(self.bound.known)
-        highest, lowest = int(known[numbers.argmax()]), int(known[numbers.argmin()])
+        codes = np.flatnonzero(self.bound.known)
+        highest, lowest = int(codes[numbers.argmax()]), int(codes[numbers.argmin()])
         return {
             "highest": "*".join(self.bound.groups[highest]), f"highest_{what}": float(numbers.max()),
             "lowest": "*".join(self.bound.groups[lowest]), f"lowest_{what}": float(numbers.min()),
@@ -146,10 +146,10 @@ class GroupQuestion(ABC):
 
     def few(self, numbers: Floats) -> list[str]:
         """A note where the highest or the lowest of the known groups is small."""
-        known = np.flatnonzero(self.bound.known)
-        ends = dict.fromkeys(int(known[index]) for index in (numbers.argmax(), numbers.argmin()))
-        named = (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends)
-        return few_decide(named, self.units)
+        codes = np.flatnonzero(self.bound.known)
+        ends = dict.fromkeys(int(codes[index]) for index in (numbers.argmax(), numbers.argmin()))
+        group_sizes = (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends)
+        return few_decide(group_sizes, self.units)
 
     def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
         """A largest minus a smallest number with its interval, null and p."""

@@ -95,14 +95,14 @@ def check_kind(evidence: Any, kind: type, how: str) -> None:
         raise InputError(f"this metric takes {kind.__name__}, not {class_name}; make them with {how}")
 
 
-def left_out(chosen: Mask, reasons: Mapping[str, pl.Series], counts: dict[str, int]) -> Mask:
+def left_out(mask: Mask, reasons: Mapping[str, pl.Series], counts: dict[str, int]) -> Mask:
     """The chosen rows without those that have a reason to be left out, which are counted by the first one."""
     for reason, where in reasons.items():
-        gone = chosen & where.fill_null(False).to_numpy()
+        gone = mask & where.fill_null(False).to_numpy()
         if gone.any():
             counts[reason] = counts.get(reason, 0) + int(gone.sum())
-            chosen = chosen & ~gone
-    return chosen
+            mask = mask & ~gone
+    return mask
 
 
 def missing(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
@@ -121,11 +121,11 @@ def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
     return {name: table[name].cast(pl.String) for name in names}
 
 
-def coded(columns: Mapping[str, pl.Series], chosen: Mask) -> tuple[Groups, Integers]:
+def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integers]:
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
     if not columns:
-        return [()], np.zeros(int(chosen.sum()), dtype=np.int64)
-    keys = list(zip(*(column.to_numpy()[chosen].tolist() for column in columns.values()), strict=True))
+        return [()], np.zeros(int(mask.sum()), dtype=np.int64)
+    keys = list(zip(*(column.to_numpy()[mask].tolist() for column in columns.values()), strict=True))
     groups: Groups = sorted(set(keys))
     position = {key: code for code, key in enumerate(groups)}
     return groups, np.array([position[key] for key in keys], dtype=np.int64)
@@ -138,9 +138,11 @@ def units_of(tables: Mapping[str, pl.DataFrame], cluster: str | None) -> Integer
     """
     samples = []
     for side, table in tables.items():
-        own = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
-        named = [pl.col(cluster).cast(pl.String)] if cluster is not None and cluster in table.columns else []
-        samples.append(table.select(pl.coalesce(*named, own)).to_series())
+        own_unit = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
+        cluster_units = (
+            [pl.col(cluster).cast(pl.String)] if cluster is not None and cluster in table.columns else []
+        )
+        samples.append(table.select(pl.coalesce(*cluster_units, own_unit)).to_series())
     return pl.concat(samples).rank("dense").to_numpy().astype(np.int64) - 1
 
 

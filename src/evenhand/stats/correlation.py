@@ -72,7 +72,7 @@ def correlation(
     is_complete = ~(np.isnan(x) | np.isnan(y))
     first, second = np.asarray(x[is_complete], dtype=np.float64), np.asarray(y[is_complete], dtype=np.float64)
     if ranks:
-        first, second = (np.asarray(stats.rankdata(each), dtype=np.float64) for each in (first, second))
+        first, second = (np.asarray(stats.rankdata(numbers), dtype=np.float64) for numbers in (first, second))
     estimate = pearson(first, second)
     if estimate.reason:
         return estimate, first, second

@@ -24,8 +24,8 @@ def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -
     """
     if outcomes_are_listed(block, draws):
         return _listed(block, draws)
-    drawn = rng.multivariate_hypergeometric(block, draws, size=DRAWS, method="marginals")
-    counts, times = np.unique(drawn, axis=0, return_counts=True)
+    samples = rng.multivariate_hypergeometric(block, draws, size=DRAWS, method="marginals")
+    counts, times = np.unique(samples, axis=0, return_counts=True)
     return counts, times / DRAWS
 
 

@@ -44,15 +44,15 @@ class Inverted:
         noise = float(np.nanstd(families[0](0.0)[1]))
         grids = []
         for member in families:
-            whole = member(1.0)[0]
-            most = (observed + noise) / whole if whole > 0 else 0.0
+            full_summary = member(1.0)[0]
+            most = (observed + noise) / full_summary if full_summary > 0 else 0.0
             for _ in range(_REACH):  # until hardly a sample would give so little
                 if not np.nanmin(member(most)[1]) < observed:
                     break
                 most *= 1.5
             grids.append([member(scale) for scale in np.linspace(0, most, _STEPS).tolist()])
         population = np.array([[summary for summary, _ in family] for family in grids])
-        return cls(observed, population, np.array([[drawn for _, drawn in family] for family in grids]))
+        return cls(observed, population, np.array([[draws for _, draws in family] for family in grids]))
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
         """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0."""
@@ -83,6 +83,6 @@ class Inverted:
         low, high = (np.take_along_axis(self._ordered, end[..., None].astype(int), 2)[..., 0] for end in ends)
         middle = np.maximum.accumulate(low + (high - low) * (position - ends[0]), axis=1)
         return [
-            float(np.interp(self.observed, drawn, means)) if drawn[-1] > drawn[0] else 0.0
-            for drawn, means in zip(middle, self.population, strict=True)
+            float(np.interp(self.observed, draws, means)) if draws[-1] > draws[0] else 0.0
+            for draws, means in zip(middle, self.population, strict=True)
         ]

@@ -94,9 +94,9 @@ def _highest(line: Line) -> float:
 
 def _line(label: str, holder: Any) -> Line:
     interval, null = holder.interval, holder.null
-    shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
+    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
     return {
-        "label": shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…",
+        "label": text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
         "value": holder.value,
         "corrected": holder.corrected,
         "reason": holder.reason,
@@ -113,14 +113,14 @@ def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None)
     import altair as alt
 
     there = [line for line in lines if line["value"] is not None]
-    drawn = harmless(_apart(there[:MOST_LINES]))
+    rows = harmless(_apart(there[:MOST_LINES]))
     title, about, subtitle = harmless([title, about, _notes(lines, there)])
-    base = alt.Chart(alt.InlineData(values=drawn)).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
         tooltip=[
-            alt.Tooltip(f"{name}:{'N' if name == 'label' else 'Q'}", title=said)
-            for name, said in _TOLD.items()
-            if any(line[name] is not None for line in drawn)
+            alt.Tooltip(f"{name}:{'N' if name == 'label' else 'Q'}", title=words)
+            for name, words in _TOLD.items()
+            if any(line[name] is not None for line in rows)
         ],
     )
     x = alt.Scale(zero=False, nice=False, padding=12)
@@ -137,7 +137,7 @@ def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None)
             x=alt.X("value:Q", scale=x, title=axis)
         ),
     ]
-    if fair_at is not None and drawn:
+    if fair_at is not None and rows:
         fair = alt.Chart(alt.InlineData(values=[{"fair": fair_at}])).mark_rule(strokeDash=[4, 3], color=_INK)
         layers.append(fair.encode(x="fair:Q", tooltip=[alt.Tooltip("fair:Q", title="fair at")]))
     head = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=12, fontWeight="bold")
@@ -166,8 +166,8 @@ def _notes(lines: Sequence[Line], there: Sequence[Line]) -> list[str]:
 def _below(panels: Sequence[altair.LayerChart], notes: Sequence[str]) -> altair.VConcatChart:
     import altair as alt
 
-    said = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
-    key = [said, "Dashed: where a fair model stands."]
+    legend = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
+    key = [legend, "Dashed: where a fair model stands."]
     title = alt.Title(key, subtitle=list(notes), anchor="start", fontSize=11, fontWeight="normal")
     chart: altair.VConcatChart = alt.vconcat(*panels, title=title)
     return chart

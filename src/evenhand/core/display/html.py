@@ -19,10 +19,10 @@ _DASH = "–"
 
 def label(text: object, longest: int = _LONGEST) -> str:
     """Any text as one short line of HTML that keeps its own direction; of blanks alone, signs for them."""
-    shown = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
-    shown = shown if shown.strip() else shown.replace(" ", _BLANK)
-    shown = shown if len(shown) <= longest else shown[: longest - 1] + "…"
-    return f"<bdi>{escape(shown)}</bdi>"
+    line = "".join(c if c.isprintable() else "\ufffd" for c in str(text))
+    line = line if line.strip() else line.replace(" ", _BLANK)
+    line = line if len(line) <= longest else line[: longest - 1] + "…"
+    return f"<bdi>{escape(line)}</bdi>"
 
 
 def harmless(value: Any) -> Any:
@@ -92,12 +92,12 @@ def findings_html(findings: Any, title: object = "Findings") -> str:
 
 def run_title(manifest: Mapping[str, Any], folder: object) -> str:
     """The heading of a run: benchmark, model and folder; of one without these, its columns and rows."""
-    known = [text for text in (manifest.get("benchmark"), manifest.get("model"), folder) if text]
-    if not known and manifest.get("prediction"):
+    texts = [text for text in (manifest.get("benchmark"), manifest.get("model"), folder) if text]
+    if not texts and manifest.get("prediction"):
         by = ", ".join(map(str, manifest.get("by") or []))
-        known = [f"{manifest['prediction']} against {manifest.get('truth')}", *([f"by {by}"] if by else [])]
-        known += [f"{manifest['rows']:,} rows"] if manifest.get("rows") else []
-    return f"Run: {', '.join(map(str, known))}" if known else "Run"
+        texts = [f"{manifest['prediction']} against {manifest.get('truth')}", *([f"by {by}"] if by else [])]
+        texts += [f"{manifest['rows']:,} rows"] if manifest.get("rows") else []
+    return f"Run: {', '.join(map(str, texts))}" if texts else "Run"
 
 
 def _part(part: Any) -> list[str]:

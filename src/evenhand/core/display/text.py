@@ -20,15 +20,15 @@ def finding_line(finding: Any) -> str:
     value = f"{name}: {finding.value:z.3f}"
     if finding.corrected is not None:
         value += f", {finding.corrected:z.3f} without what noise adds"
-    said = [value]
+    phrases = [value]
     if finding.interval is not None:
-        said.append(f"{_level(finding.interval.level)} interval {_ends(finding.interval)}")
+        phrases.append(f"{_level(finding.interval.level)} interval {_ends(finding.interval)}")
     if finding.null is not None:
-        said.append(f"chance gives {_ends(finding.null)}")
+        phrases.append(f"chance gives {_ends(finding.null)}")
     p_value = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
     if p_value is not None:
-        said.append("p <0.001" if p_value < 0.0005 else f"p = {p_value:.3f}")
-    return "; ".join([*said, f"n = {finding.n:,.0f}"])
+        phrases.append("p <0.001" if p_value < 0.0005 else f"p = {p_value:.3f}")
+    return "; ".join([*phrases, f"n = {finding.n:,.0f}"])
 
 
 def _one_line(text: object) -> str:

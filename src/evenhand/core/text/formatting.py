@@ -75,15 +75,15 @@ def visible(text: object) -> str:
     Joiners and selectors that make one picture of several signs, as in emoji, stay. Of blanks, those at the
     ends are signs, which would not be seen either.
     """
-    shown = str(text)
-    inside = shown.strip(" ")
-    if inside != shown:
-        before = len(shown) - len(shown.lstrip(" "))
-        after = len(shown) - before - len(inside)
+    string = str(text)
+    inside = string.strip(" ")
+    if inside != string:
+        before = len(string) - len(string.lstrip(" "))
+        after = len(string) - before - len(inside)
         return f"{_SPACE * before}{visible(inside)}{_SPACE * after}"
-    if shown.isascii() and shown.isprintable():
-        return shown
-    return "".join(_sign(shown, index) for index in range(len(shown)))
+    if string.isascii() and string.isprintable():
+        return string
+    return "".join(_sign(string, index) for index in range(len(string)))
 
 
 def _sign(text: str, index: int) -> str:
@@ -104,14 +104,14 @@ def _of_a_picture(text: str, index: int) -> bool:
     if letter == _AS_PICTURE:
         keycap = before in _KEYCAPS and after == _KEYCAP
         return index > 0 and (keycap or unicodedata.category(before) == "So")
-    drawn = before == _AS_PICTURE or unicodedata.category(before) in ("So", "Sk")
-    return letter == _JOINER and drawn and after != "" and unicodedata.category(after) == "So"
+    follows_picture = before == _AS_PICTURE or unicodedata.category(before) in ("So", "Sk")
+    return letter == _JOINER and follows_picture and after != "" and unicodedata.category(after) == "So"
 
 
 def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
     """A visible label of at most ``limit`` characters."""
-    shown = visible(text)
-    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    label = visible(text)
+    return label if len(label) <= limit else label[: limit - 1] + "…"
 
 
 def key_text(key: str | Sequence[str]) -> str:

@@ -115,13 +115,13 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
     Returns:
         The label and None, or None and the reason: it names no label, or several.
     """
-    said = _beginning(text)
-    if said in labels:
-        return labels[said], None
-    named = _named_in(said, labels)
-    if len(named) == 1:
-        return named.pop(), None
-    return None, SEVERAL_LABELS if named else NO_LABEL
+    beginning = _beginning(text)
+    if beginning in labels:
+        return labels[beginning], None
+    matches = _named_in(beginning, labels)
+    if len(matches) == 1:
+        return matches.pop(), None
+    return None, SEVERAL_LABELS if matches else NO_LABEL
 
 
 def labels_in(text: str, labels: Mapping[str, str]) -> set[str]:
@@ -136,15 +136,15 @@ def labels_in(text: str, labels: Mapping[str, str]) -> set[str]:
 
 def _beginning(text: str) -> str:
     """As much of a text as is looked at, in plain form, without a last word cut short."""
-    said = plain(text[:LOOKED_AT])
+    beginning = plain(text[:LOOKED_AT])
     if len(text) > LOOKED_AT and not text[LOOKED_AT].isspace():
-        said = said.rpartition(" ")[0]
-    return said
+        beginning = beginning.rpartition(" ")[0]
+    return beginning
 
 
-def _named_in(said: str, labels: Mapping[str, str]) -> set[str]:
+def _named_in(text: str, labels: Mapping[str, str]) -> set[str]:
     outer, reached = set(), 0
-    for match in _any_of(tuple(labels)).finditer(said):  # the longest at each place, from left to right
+    for match in _any_of(tuple(labels)).finditer(text):  # the longest at each place, from left to right
         if match.end(1) > reached:  # else it lies within one that began before
             reached = match.end(1)
             outer.add(labels[match[1]])

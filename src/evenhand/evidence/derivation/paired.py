@@ -61,24 +61,24 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
     Raises:
         InputError: A sample stands twice, or has another truth or group in another run.
     """
-    said = [f"model {index}" for index in range(len(rows))]
+    columns = [f"model {index}" for index in range(len(rows))]
     facts = ["truth", *attributes]
     for table, name in zip(rows, names, strict=True):
         _check_once(table, name)
-    joined = rows[0].select(_SAMPLE, *facts, pl.col("prediction").alias(said[0]))
+    samples = rows[0].select(_SAMPLE, *facts, pl.col("prediction").alias(columns[0]))
     lost: list[tuple[str, int]] = []
-    for table, column, name in zip(rows[1:], said[1:], names[1:], strict=True):
+    for table, column, name in zip(rows[1:], columns[1:], names[1:], strict=True):
         other = table.select(_SAMPLE, *facts, pl.col("prediction").alias(column))
-        both = joined.join(other, on=_SAMPLE, how="inner", suffix=" there", maintain_order="left")
-        gone, more = joined.height - both.height, table.height - both.height
+        pairs = samples.join(other, on=_SAMPLE, how="inner", suffix=" there", maintain_order="left")
+        gone, more = samples.height - pairs.height, table.height - pairs.height
         lost += [(f"not among the samples of {name}", gone)] * (gone > 0)
         lost += [(f"only among the samples of {name}", more)] * (more > 0)
-        known, unknown = _known_alike(both, facts)
-        _check_alike(known, facts, names[0], name)
+        comparable, unknown = _known_alike(pairs, facts)
+        _check_alike(comparable, facts, names[0], name)
         lost += [(f"{reason} in {names[0]} or {name} only", count) for reason, count in unknown]
-        joined = known.drop(f"{fact} there" for fact in facts)
-    counted = joined.group_by(*facts, *said).agg(n=pl.len()).sort(*facts, *said, nulls_last=True)
-    return Matched(counted, tuple(said), tuple(lost))
+        samples = comparable.drop(f"{fact} there" for fact in facts)
+    counts = samples.group_by(*facts, *columns).agg(n=pl.len()).sort(*facts, *columns, nulls_last=True)
+    return Matched(counts, tuple(columns), tuple(lost))
 
 
 def _check_once(table: pl.DataFrame, name: str) -> None:
@@ -90,26 +90,26 @@ def _check_once(table: pl.DataFrame, name: str) -> None:
         )
 
 
-def _known_alike(both: pl.DataFrame, facts: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
+def _known_alike(pairs: pl.DataFrame, facts: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
     """Samples of which both runs know a fact, or neither does; the others by what is missing."""
     unknown = []
     for fact in facts:
         one_sided = pl.col(fact).is_null() != pl.col(f"{fact} there").is_null()
-        gone = both.filter(one_sided).height
+        gone = pairs.filter(one_sided).height
         if gone:
             unknown.append((f"missing {fact}", gone))
-            both = both.filter(~one_sided)
-    return both, tuple(unknown)
+            pairs = pairs.filter(~one_sided)
+    return pairs, tuple(unknown)
 
 
-def _check_alike(both: pl.DataFrame, facts: Sequence[str], first: str, second: str) -> None:
+def _check_alike(pairs: pl.DataFrame, facts: Sequence[str], first: str, second: str) -> None:
     """Refuse runs that say different things about the same samples."""
     for fact in facts:
-        unlike = both.filter(pl.col(fact).ne_missing(pl.col(f"{fact} there")))
+        unlike = pairs.filter(pl.col(fact).ne_missing(pl.col(f"{fact} there")))
         if unlike.height:
             sample, here, there = unlike.select(_SAMPLE, fact, f"{fact} there").row(0)
             raise InputError(
-                f"{fact!r} differs in {unlike.height:,} of {both.height:,} common samples: of "
+                f"{fact!r} differs in {unlike.height:,} of {pairs.height:,} common samples: of "
                 f"{one_line(sample)!r} it is {one_line(here)!r} in {first} and {one_line(there)!r} in "
                 f"{second}; run both again on the same annotations"
             )
@@ -157,8 +157,8 @@ class Aligned:
         """Counts of one of the models over these rows."""
         labels, names = pl.Series(self.labels), ("truth", *self.by, PREDICTIONS[0])
         groups = [pl.Series(values).gather(self.group) for values in zip(*self.groups, strict=True)]
-        said = labels.gather(self.answers[model if self.joined else 0])
-        columns = (labels.gather(self.truth), *groups, said)
+        predictions = labels.gather(self.answers[model if self.joined else 0])
+        columns = (labels.gather(self.truth), *groups, predictions)
         n = pl.Series(self.n if self.joined else self.n[model]).cast(pl.Int64)
         table = pl.DataFrame({**dict(zip(names, columns, strict=True)), "n": n}).filter(pl.col("n") > 0)
         return Counts.from_table(table, {name: name for name in names})

@@ -43,8 +43,8 @@ def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
     kind = schema["vector"]
     if not isinstance(kind, pl.List | pl.Array) or not getattr(kind.inner, "is_numeric", bool)():
         raise InputError(f"the column 'vector' holds {kind!s}, not lists of numbers")
-    wanted = pl.col("modality") == "image" if "modality" in schema else pl.lit(True)
-    first = embeddings.filter(wanted, pl.col("vector").is_not_null()).select("vector").head(1).collect()
+    is_image = pl.col("modality") == "image" if "modality" in schema else pl.lit(True)
+    first = embeddings.filter(is_image, pl.col("vector").is_not_null()).select("vector").head(1).collect()
     if first.is_empty():
         return
     width = len(first["vector"][0])
@@ -55,7 +55,7 @@ def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
         # in slices: a stream reads ahead without bound while the search takes its time
         part = embeddings.slice(start, 2 * rows).select(columns).collect()
         start, height = start + part.height, part.height
-        for block in part.filter(wanted).drop_nulls(["sample", "vector"]).iter_slices(rows):
+        for block in part.filter(is_image).drop_nulls(["sample", "vector"]).iter_slices(rows):
             yield block["sample"].cast(pl.String), _matrix(block["vector"], width)
 
 
@@ -125,9 +125,9 @@ class NearestSearch:
         cosines, ids = faiss.knn(self.queries, np.ascontiguousarray(unit), k, faiss.METRIC_INNER_PRODUCT)
         ids += self.added
         self.added += len(unit)
-        both = np.concatenate([self._cosines, cosines], axis=1)
-        order = np.argsort(-both, axis=1, kind="stable")[:, : self.k]
-        self._cosines = np.take_along_axis(both, order, axis=1)
+        merged = np.concatenate([self._cosines, cosines], axis=1)
+        order = np.argsort(-merged, axis=1, kind="stable")[:, : self.k]
+        self._cosines = np.take_along_axis(merged, order, axis=1)
         self._ids = np.take_along_axis(np.concatenate([self._ids, ids], axis=1), order, axis=1)
 
     def found(self) -> tuple[Integers, Floats]:

@@ -39,23 +39,23 @@ _ENDINGS = (
 _NO_PLURAL = re.compile(r"(?:ss|us|is|ics|'s|\ds|[^a-z'-]s)$")
 
 
-def singular(text: str, known: Container[str] = frozenset()) -> str:
+def singular(text: str, spellings: Container[str] = frozenset()) -> str:
     """A text whose last word is in the singular, unless the word may not be a plural.
 
     Args:
         text: In lower case.
-        known: Spellings that exist; where one of the possible singulars is among them, that one is taken, and
-            a text among them stays as it is.
+        spellings: Those that exist; where one of the possible singulars is among them, that one is taken,
+            and a text among them stays as it is.
 
     Returns:
         The text, or a shorter one; the same once more gives the same.
     """
-    if text in known:
+    if text in spellings:
         return text
     start, _, last = text.rpartition(" ")
     lead = f"{start} " if start else ""
     for candidate in _candidates(last):
-        if lead + candidate in known:
+        if lead + candidate in spellings:
             return lead + candidate
     return lead + _by_rule(last)
 

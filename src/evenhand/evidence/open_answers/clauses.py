@@ -137,9 +137,9 @@ def _is_mute(text: str) -> bool:
 def _clauses(sentence: str) -> tuple[_Clause, ...]:
     """The clauses of a sentence, in their order."""
     clauses: list[_Clause] = []
-    start, joined, joint = 0, 0, "link"
+    start, joint_start, joint = 0, 0, "link"
     for cut in _JOINT.finditer(sentence):
         if cut.start() > start or clauses:
-            clauses.append(_Clause(sentence[start : cut.start()], joined, start, joint))
-        joined, start, joint = cut.start(), cut.end(), cut.lastgroup or "link"
-    return (*clauses, _Clause(sentence[start:], joined, start, joint))
+            clauses.append(_Clause(sentence[start : cut.start()], joint_start, start, joint))
+        joint_start, start, joint = cut.start(), cut.end(), cut.lastgroup or "link"
+    return (*clauses, _Clause(sentence[start:], joint_start, start, joint))

@@ -83,7 +83,7 @@ class Decisions:
             InputError: No such file, no such column, or decisions that contradict each other, with their
                 line numbers.
         """
-        shown = str(file)
+        file_name = str(file)
         content = read_text(Path(file), "give a CSV file with the columns raw and decision")
         first = content.partition("\n")[0].replace('"', "")
         mark = next((mark for mark in ";\t" if f"{mark}decision" in first or f"decision{mark}" in first), ",")
@@ -91,40 +91,40 @@ class Decisions:
         header = [name.strip() for name in next(reader, [])]
         if "decision" not in header or not {"raw", "prediction"} & set(header):
             raise InputError(
-                f"{shown!r} has the columns {one_line(', '.join(header))[:120] or 'none'}; decisions need "
-                "'raw' or 'prediction', and 'decision'"
+                f"{file_name!r} has the columns {one_line(', '.join(header))[:120] or 'none'}; decisions "
+                "need 'raw' or 'prediction', and 'decision'"
             )
         rows = []
         start = 2
         for cells in reader:
             if len(cells) > len(header):
                 raise InputError(
-                    f"{shown!r} line {start} has {len(cells)} cells, the first line {len(header)}; put a "
+                    f"{file_name!r} line {start} has {len(cells)} cells, the first line {len(header)}; put a "
                     f"cell that holds {mark!r} in double quotes"
                 )
             values = dict(zip(header, map(from_cell, cells), strict=False))
             label = values.get("decision", "").strip()
             raw, prediction = values.get("raw", ""), values.get("prediction", "")
             if label and not raw and not prediction and "raw" not in header:
-                raise InputError(f"{shown!r} line {start} decides on no answer; fill in 'prediction'")
+                raise InputError(f"{file_name!r} line {start} decides on no answer; fill in 'prediction'")
             if label:
                 matched = values.get("matched", "").strip()
                 on_raw = "raw" in header and bool(raw or matched or prediction in ("", EMPTY))
                 rows.append(_Row(raw, prediction, matched, label, start, on_raw))
             start = reader.line_num + 1
-        return cls._of_rows(rows, shown, Path(file).expanduser().read_bytes())
+        return cls._of_rows(rows, file_name, Path(file).expanduser().read_bytes())
 
     @classmethod
-    def _of_rows(cls, rows: Iterable[_Row], shown: str, content: bytes) -> Decisions:
+    def _of_rows(cls, rows: Iterable[_Row], file_name: str, content: bytes) -> Decisions:
         """From the decided lines of a file."""
         by_raw: dict[str, _Row] = {}
         by_prediction: dict[str, _Row] = {}
         same: dict[str, list[_Row]] = {}
         for row in rows:
             if not row.on_raw:
-                _keep(by_prediction, row.prediction, row, shown)
+                _keep(by_prediction, row.prediction, row, file_name)
                 continue
-            _keep(by_raw, row.raw, row, shown)
+            _keep(by_raw, row.raw, row, file_name)
             if row.prediction and row.prediction not in SPECIAL and row.matched in _UNMATCHED:
                 same.setdefault(row.prediction, []).append(row)
         by_open = {
@@ -132,9 +132,9 @@ class Decisions:
             for text, several in same.items()
             if text not in by_prediction and len({row.label for row in several}) == 1
         }
-        _refuse_chains(by_raw, by_raw, shown)
+        _refuse_chains(by_raw, by_raw, file_name)
         for ends in (by_raw, by_open, by_prediction):
-            _refuse_chains(ends, {**by_open, **by_prediction}, shown)
+            _refuse_chains(ends, {**by_open, **by_prediction}, file_name)
         return cls(
             {raw: row.label for raw, row in by_raw.items()},
             {prediction: row.label for prediction, row in by_prediction.items()},
@@ -205,14 +205,14 @@ def review_table(
         ``raw``, ``prediction``, ``matched``, ``n``, ``samples`` (some ids), ``decision`` (what was decided
         already, else empty: for a person to fill in).
     """
-    known = {str(truth) for truth in truths if truth is not None}
+    true_labels = {str(truth) for truth in truths if truth is not None}
     grouped = answers.group_by("raw", "prediction", "matched", "category", maintain_order=True).agg(
         n=pl.len().cast(pl.Int64), samples=pl.col("sample").sort().head(_EXAMPLES).str.join("; ")
     )
-    words = {plain_form(text) for text in (*known, *spellings)} - {""}
+    words = {plain_form(text) for text in (*true_labels, *spellings)} - {""}
     refused = grouped.filter((pl.col("category") == "refusal") & (pl.col("matched") != "decision"))["raw"]
     naming = [raw for raw in refused.unique() if _names_any(raw, words)]
-    outside = pl.lit(False) if not known else ~pl.col("prediction").is_in(list(known))
+    outside = pl.lit(False) if not true_labels else ~pl.col("prediction").is_in(list(true_labels))
     return (
         grouped.with_columns(
             _open=((pl.col("category") == "answer") & outside) | (pl.col("matched") == "none"),
@@ -263,31 +263,31 @@ def from_cell(text: str) -> str:
 
 def _names_any(raw: str, words: Collection[str]) -> bool:
     """Whether some words of an answer are among those given."""
-    said = plain_form(raw).split()[:_MOST_WORDS]
+    tokens = plain_form(raw).split()[:_MOST_WORDS]
     longest = max((word.count(" ") + 1 for word in words), default=0)
     parts = (
-        " ".join(said[start : start + length])
-        for start in range(len(said))
-        for length in range(1, min(longest, len(said) - start) + 1)
+        " ".join(tokens[start : start + length])
+        for start in range(len(tokens))
+        for length in range(1, min(longest, len(tokens) - start) + 1)
     )
     return any(part in words or singular(part) in words for part in parts)
 
 
-def _keep(rows: dict[str, _Row], key: str, row: _Row, shown: str) -> None:
+def _keep(rows: dict[str, _Row], key: str, row: _Row, file_name: str) -> None:
     first = rows.setdefault(key, row)
     if first.label != row.label:
         raise InputError(
-            f"{shown!r} lines {first.line} and {row.line} decide differently on {one_line(key)[:80]!r}: "
+            f"{file_name!r} lines {first.line} and {row.line} decide differently on {one_line(key)[:80]!r}: "
             f"{one_line(first.label)!r} and {one_line(row.label)!r}; keep one of the lines"
         )
 
 
-def _refuse_chains(rows: Mapping[str, _Row], further_on: Mapping[str, _Row], shown: str) -> None:
+def _refuse_chains(rows: Mapping[str, _Row], further_on: Mapping[str, _Row], file_name: str) -> None:
     for row in rows.values():
         further = further_on.get(row.label)
         if further is not None and further.label != row.label:
             end = one_line(further.label)
             raise InputError(
-                f"{shown!r} line {row.line} decides on {one_line(row.label)!r}, which line {further.line} "
-                f"turns into {end!r}; write {end!r} on line {row.line}"
+                f"{file_name!r} line {row.line} decides on {one_line(row.label)!r}, which line "
+                f"{further.line} turns into {end!r}; write {end!r} on line {row.line}"
             )

@@ -164,69 +164,69 @@ _CLASS = "zzclasszz"
 _NO_FRAME = PromptFrame()
 
 
-def unframed(text: str, known: Known, own: PromptFrame = _NO_FRAME) -> str:
+def unframed(text: str, label_of: Known, frame: PromptFrame = _NO_FRAME) -> str:
     """An answer without the sentence around it.
 
     Args:
         text: In one writing (``one_writing``).
-        known: Says the label of a text without frame.
-        own: What the prompts of these images say around a class.
+        label_of: Says the label of a text without frame.
+        frame: What the prompts of these images say around a class.
 
     Returns:
         The part that names something: never longer than the text; the whole where no frame is found.
     """
-    if known(text) or len(text) > _LONGEST:
+    if label_of(text) or len(text) > _LONGEST:
         return text
-    part = _labelled(text, known, own)
+    part = _labelled(text, label_of, frame)
     if part is None:
-        part = _guessed(text, own)
+        part = _guessed(text, frame)
     if part is not None:
         return part
-    return text if refuses(text) else _opened(text, own)
+    return text if refuses(text) else _opened(text, frame)
 
 
-def declines(text: str, own: PromptFrame = _NO_FRAME) -> bool:
+def declines(text: str, frame: PromptFrame = _NO_FRAME) -> bool:
     """Whether an answer without a label says that the model will not or cannot tell.
 
     "A barista, but I can't be sure" does not: it names something, be it no label.
 
     Args:
         text: In one writing.
-        own: As of ``unframed``.
+        frame: As of ``unframed``.
     """
-    return refuses(text) and _guessed(text, own) is None
+    return refuses(text) and _guessed(text, frame) is None
 
 
-def named_together(text: str, known: Known, own: PromptFrame = _NO_FRAME) -> int:
+def named_together(text: str, label_of: Known, frame: PromptFrame = _NO_FRAME) -> int:
     """How many labels an answer lists, as in "a doctor or a nurse"; 1 where it is no list of labels.
 
     Args:
         text: In one writing.
-        known: Says the label of a text without frame.
-        own: As of ``unframed``.
+        label_of: Says the label of a text without frame.
+        frame: As of ``unframed``.
     """
-    if known(text) or len(text) > _LONGEST:
+    if label_of(text) or len(text) > _LONGEST:
         return 1
     labels: set[str] = set()
     for index, sentence in enumerate(sentences(text)):
         for part in asserted(sentence):
-            items = [part] if index else _LISTED.split(_opened(part, own))
-            names = [known(_opened(item.strip(_EDGES), own)) for item in (*items, part) if item]
+            items = [part] if index else _LISTED.split(_opened(part, frame))
+            names = [label_of(_opened(item.strip(_EDGES), frame)) for item in (*items, part) if item]
             labels.update(label for label in names if label is not None)
     return max(1, len(labels))
 
 
-def _labelled(text: str, known: Known, own: PromptFrame) -> str | None:
+def _labelled(text: str, label_of: Known, frame: PromptFrame) -> str | None:
     """The first part of a text that is a known label when its frame is gone, if the text stands by it."""
     inside = _OBJECT.match(text)
     if inside:
         return inside[1]
-    for candidate in _stages(text.strip(" \"'"), own):
-        if known(candidate):  # a label may hold a word such as "no" itself
+    for candidate in _stages(text.strip(" \"'"), frame):
+        if label_of(candidate):  # a label may hold a word such as "no" itself
             return candidate
     led = _LEADING.match(text)
-    if led and known(led[1]):
-        return _led(led[1], text[led.end() :], known, own)
+    if led and label_of(led[1]):
+        return _led(led[1], text[led.end() :], label_of, frame)
     if takes_back(text):
         return None
     parts = [part for sentence in sentences(text) for part in asserted(sentence)]
@@ -234,21 +234,21 @@ def _labelled(text: str, known: Known, own: PromptFrame) -> str | None:
     for part in dict.fromkeys(parts if doubtful(text) else [text, *parts]):
         if strict and in_general(part):
             continue
-        for candidate in _candidates(part, known, own, strict=strict):
-            if known(candidate):
+        for candidate in _candidates(part, label_of, frame, strict=strict):
+            if label_of(candidate):
                 return candidate
     return None
 
 
-def _led(word: str, rest: str, known: Known, own: PromptFrame) -> str | None:
+def _led(word: str, rest: str, label_of: Known, frame: PromptFrame) -> str | None:
     """A yes or no that an answer begins with, unless what follows says otherwise or declines."""
     if word.startswith("n") and refuses(rest):
         return None
-    further = _labelled(rest, known, own)
-    return word if further is None or known(further) == known(word) else None
+    further = _labelled(rest, label_of, frame)
+    return word if further is None or label_of(further) == label_of(word) else None
 
 
-def _guessed(text: str, own: PromptFrame) -> str | None:
+def _guessed(text: str, frame: PromptFrame) -> str | None:
     """What an answer names that is no label, before it declines to be sure: "a barista, but I can't say"."""
     if not refuses(text) or takes_back(text):
         return None
@@ -257,22 +257,22 @@ def _guessed(text: str, own: PromptFrame) -> str | None:
     rest = text[len(first) :]
     if not text.startswith(first) or _NAMED_THING.search(rest) or in_general(first):
         return None
-    opened = _opened(first, own)
+    opened = _opened(first, frame)
     if opened != first and _GUESSED.search(first) is None:
         return None
     return opened if _THING.fullmatch(opened) and not _NOBODY.search(opened) else None
 
 
-def _candidates(sentence: str, known: Known, own: PromptFrame, *, strict: bool) -> Iterator[str]:
+def _candidates(sentence: str, label_of: Known, frame: PromptFrame, *, strict: bool) -> Iterator[str]:
     """Parts of a sentence that may be the label, longest first; fewer of them where the answer declines."""
-    for opened in _stages(sentence.strip(" \"'"), own):
+    for opened in _stages(sentence.strip(" \"'"), frame):
         yield opened
-        if own.after is not None:
-            yield own.after.sub("", opened)
+        if frame.after is not None:
+            yield frame.after.sub("", opened)
         bracket = _BRACKET.match(opened)
         if bracket:
             yield bracket[1]
-        yield from (_sure_heads(opened, known, own) if strict else _heads(opened))
+        yield from (_sure_heads(opened, label_of, frame) if strict else _heads(opened))
         yield _OCCASION.sub("", opened.rstrip(" .!?"))
         if bracket:
             yield bracket[2]
@@ -283,11 +283,11 @@ def _heads(text: str) -> Iterator[str]:
     yield from _cut(text, _LINK, _LISTED)
 
 
-def _sure_heads(text: str, known: Known, own: PromptFrame) -> Iterator[str]:
+def _sure_heads(text: str, label_of: Known, frame: PromptFrame) -> Iterator[str]:
     """As ``_heads``, but not of "nurses are ...", and of a list only where all of it is labels."""
     yield from _cut(text, _LINK if _ARTICLE.match(text) and not _LISTED.search(text) else _STRICT_LINK)
     items = [item for item in _LISTED.split(text[:_LONGEST_HEAD]) if item]
-    if len(items) > 1 and all(known(_opened(item.strip(_EDGES), own)) for item in items):
+    if len(items) > 1 and all(label_of(_opened(item.strip(_EDGES), frame)) for item in items):
         yield items[0]
 
 
@@ -299,11 +299,11 @@ def _cut(text: str, *patterns: re.Pattern[str]) -> Iterator[str]:
             yield text[:end]
 
 
-def _stages(text: str, own: PromptFrame) -> Iterator[str]:
+def _stages(text: str, frame: PromptFrame) -> Iterator[str]:
     """A text, then what is left as its openings go, one after the other, then without who acts."""
     yield text
     for _ in range(12):
-        shorter = _less(text, own)
+        shorter = _less(text, frame)
         if shorter == text:
             break
         text = shorter
@@ -316,10 +316,10 @@ def _stages(text: str, own: PromptFrame) -> Iterator[str]:
             yield without
 
 
-def _opened(text: str, own: PromptFrame) -> str:
+def _opened(text: str, frame: PromptFrame) -> str:
     """A text without its openings."""
     for _ in range(12):
-        shorter = _less(text, own)
+        shorter = _less(text, frame)
         if shorter == text:
             break
         text = shorter
@@ -327,9 +327,9 @@ def _opened(text: str, own: PromptFrame) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def _less(text: str, own: PromptFrame) -> str:
+def _less(text: str, frame: PromptFrame) -> str:
     """A text without one opening; never without everything."""
-    for pattern in (*_OPENINGS, own.before) if own.before is not None else _OPENINGS:
+    for pattern in (*_OPENINGS, frame.before) if frame.before is not None else _OPENINGS:
         shorter = pattern.sub("", text, count=1).lstrip(" \"'")
         if shorter != text and any(map(str.isalnum, shorter)):
             return shorter

@@ -109,8 +109,8 @@ def asked_labels(
     walker, names = PipelineRun(vocabulary), set(vocabulary.names)
     rows = []
     for text, reply in zip(texts, replies, strict=True):
-        said = walker.walk(reply or "")
-        label = said.prediction if said.prediction in names and not said.several else None
+        answer = walker.walk(reply or "")
+        label = answer.prediction if answer.prediction in names and not answer.several else None
         rows.append(("llm", model, text, label, None, reply, label is not None))
     return pl.DataFrame(rows, schema=MATCHES, orient="row")
 

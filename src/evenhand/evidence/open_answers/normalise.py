@@ -67,7 +67,7 @@ def normalised(
         InputError: A column is missing.
         UnknownName: A match or decision that is no label.
     """
-    chosen = pipeline or Pipeline()
+    pipeline = pipeline or Pipeline()
     lazy = answers.lazy()
     names = lazy.collect_schema().names()
     for name in ("sample", "text"):
@@ -80,19 +80,19 @@ def normalised(
         raw=pl.col("text").cast(pl.String).fill_null(""),
         _refused=refused,
     ).collect()
-    walker = PipelineRun(vocabulary, chosen, decisions, matches or {})
+    walker = PipelineRun(vocabulary, pipeline, decisions, matches or {})
     different = table.select("raw", "_refused").unique(maintain_order=True)
     walked = [walker.walk(raw, refused=is_refused) for raw, is_refused in different.iter_rows()]
     columns = {
-        name: pl.Series([said.columns[index] for said in walked], dtype=pl.String)
+        name: pl.Series([answer.columns[index] for answer in walked], dtype=pl.String)
         for index, name in enumerate(walker.columns)
     }
     mapping = different.with_columns(
         **columns,
-        prediction=pl.Series([said.prediction for said in walked], dtype=pl.String),
-        category=pl.Series([said.category for said in walked], dtype=pl.String),
-        matched=pl.Series([said.matched for said in walked], dtype=pl.String),
-        several=pl.Series([said.several for said in walked], dtype=pl.Boolean),
+        prediction=pl.Series([answer.prediction for answer in walked], dtype=pl.String),
+        category=pl.Series([answer.category for answer in walked], dtype=pl.String),
+        matched=pl.Series([answer.matched for answer in walked], dtype=pl.String),
+        several=pl.Series([answer.several for answer in walked], dtype=pl.Boolean),
     )
     return table.join(mapping, on=["raw", "_refused"], how="left", maintain_order="left").drop("_refused")
 

@@ -131,19 +131,19 @@ class PipelineRun:
 
     def walk(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
         """One answer through all steps."""
-        said = self._walked(raw, refused=refused)
+        answer = self._walked(raw, refused=refused)
         if self.decisions is None:
-            return said
+            return answer
         at = self.columns.index("decision")
-        before = said.columns[at - 1] if at else raw
-        is_open = said.category == "answer" and said.matched in ("none", *MATCHERS)
-        decided = self.decisions.of(raw, before if is_open else said.prediction, is_open=is_open)
+        before = answer.columns[at - 1] if at else raw
+        is_open = answer.category == "answer" and answer.matched in ("none", *MATCHERS)
+        decided = self.decisions.of(raw, before if is_open else answer.prediction, is_open=is_open)
         if decided is None:
-            return replace(said, columns=(*said.columns[:at], before, *said.columns[at:]))
+            return replace(answer, columns=(*answer.columns[:at], before, *answer.columns[at:]))
         label = self._decided(decided)
         category = {REFUSAL: "refusal", EMPTY: "empty"}.get(label, "answer")
-        columns = (*said.columns[:at], *[label] * (len(self.columns) - at))
-        return NormalisedAnswer(columns, label, category, "decision", said.several)
+        columns = (*answer.columns[:at], *[label] * (len(self.columns) - at))
+        return NormalisedAnswer(columns, label, category, "decision", answer.several)
 
     def _decided(self, label: str) -> str:
         """A person's label as predictions spell it."""

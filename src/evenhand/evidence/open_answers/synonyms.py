@@ -39,11 +39,11 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
     Raises:
         InputError: No such file, not UTF-8, too large, or a line that cannot be used.
     """
-    shown = str(file)
-    if shown in SHIPPED:
+    source = str(file)
+    if source in SHIPPED:
         content = (
             files("evenhand.evidence.open_answers")
-            .joinpath(f"synonym_files/{shown}.tsv")
+            .joinpath(f"synonym_files/{source}.tsv")
             .read_text(encoding="utf-8")
         )
     else:
@@ -56,8 +56,8 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
         kind = parts[2] if len(parts) > 2 and parts[2] else "same"
         if len(parts) < 2 or not parts[0] or not parts[1] or kind not in KINDS:
             raise InputError(
-                f"{shown!r} line {number} is {one_line(line)[:60]!r}; write spelling, name and, if you like, "
-                f"kind ({', '.join(KINDS)}) and reason, with tabs between them"
+                f"{source!r} line {number} is {one_line(line)[:60]!r}; write spelling, name and, if you "
+                f"like, kind ({', '.join(KINDS)}) and reason, with tabs between them"
             )
         synonyms.append(Synonym(parts[0], parts[1], kind, parts[3] if len(parts) > 3 else "", number))
     return synonyms

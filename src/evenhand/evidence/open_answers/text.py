@@ -59,8 +59,8 @@ def one_writing(text: str) -> str:
 def _written_once(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = _BREAK.sub(_sentence_end, folded.translate(_MARKS).strip())
-    seen = folded.translate(_UNSEEN)
-    plain = _STAR.sub("", _EMPHASIS.sub("", _TAG.sub(" ", seen)))
+    visible = folded.translate(_UNSEEN)
+    plain = _STAR.sub("", _EMPHASIS.sub("", _TAG.sub(" ", visible)))
     return " ".join(plain.split())
 
 

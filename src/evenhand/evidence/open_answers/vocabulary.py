@@ -76,16 +76,16 @@ class Vocabulary:
         labels = tuple(names)
         if file is None or not str(file):
             return cls(labels)
-        shown = str(file)
-        if shown.partition(":")[0] == WORDNET:
-            lines = wordnet_synonyms(labels, lexicon=shown.partition(":")[2] or LEXICON)
+        source = str(file)
+        if source.partition(":")[0] == WORDNET:
+            lines = wordnet_synonyms(labels, lexicon=source.partition(":")[2] or LEXICON)
         else:
             lines = read_synonyms(file)
         selected = [line for line in lines if gendered or line.kind != "gendered"]
-        if shown in SHIPPED:
+        if source in SHIPPED:
             selected = fitted(selected, labels)
         else:
-            check_lines(selected, labels, shown)
+            check_lines(selected, labels, source)
         gendered_spellings = frozenset(line.spelling for line in selected if line.kind == "gendered")
         return cls(
             labels, {line.spelling: line.name for line in selected}, gendered_spellings, tuple(selected)
@@ -192,11 +192,11 @@ class Vocabulary:
 
     def text(self) -> str:
         """The synonyms as a file that ``read`` takes and a person can edit."""
-        known = {line.spelling: line for line in self.lines}
+        line_by_spelling = {line.spelling: line for line in self.lines}
         rows = [HEADER]
         for spelling, name in sorted(self.synonyms.items()):
             kind = "gendered" if spelling in self.gendered else "same"
-            line = known.get(spelling, Synonym(spelling, name, kind, ""))
+            line = line_by_spelling.get(spelling, Synonym(spelling, name, kind, ""))
             rows.append((spelling, name, line.kind, line.reason))
         return "".join("\t".join(row).rstrip("\t") + "\n" for row in rows)
 

@@ -198,8 +198,8 @@ class Counts:
         Raises:
             InputError: Fractional numbers, or numbers on one side and words on the other.
         """
-        sides = {"truth": truth, "prediction": prediction}
-        plain = {name: plain_numbers(self.axis(name), column) for name, column in sides.items()}
+        columns = {"truth": truth, "prediction": prediction}
+        plain = {name: plain_numbers(self.axis(name), column) for name, column in columns.items()}
         check_same_words(plain["truth"], plain["prediction"], truth, prediction)
         return self.relabelled({name: axis.levels for name, axis in plain.items()})
 
@@ -287,8 +287,8 @@ class Counts:
 
     def table(self) -> pl.DataFrame:
         """Values and ``n``, the columns named as the axes; without clusters, who are no result."""
-        whole = self.unclustered()
-        renamed = whole.to_frame().rename({_stored_name(axis): axis.name for axis in whole.axes})
+        counts = self.unclustered()
+        renamed = counts.to_frame().rename({_stored_name(axis): axis.name for axis in counts.axes})
         return renamed.drop(MOMENTS, strict=False)
 
     def save(self, path: str | Path) -> None:
@@ -331,13 +331,15 @@ def _same_numbers(first: Counts, second: Counts) -> bool:
 
 
 def _union(mine: Axis, other: Counts) -> Axis:
-    theirs = next((axis for axis in other.axes if axis.name == mine.name), None)
-    if theirs is None:
+    other_axis = next((axis for axis in other.axes if axis.name == mine.name), None)
+    if other_axis is None:
         raise InputError(f"the other counts lack {mine.name!r}; count both over the same attributes")
-    kinds = {mine.kind, theirs.kind} - {"missing"}
+    kinds = {mine.kind, other_axis.kind} - {"missing"}
     if len(kinds) > 1:
-        raise InputError(f"{mine.name!r} is {mine.kind} in one and {theirs.kind} in the other; convert one")
-    levels = sorted({*mine.levels, *theirs.levels})
+        raise InputError(
+            f"{mine.name!r} is {mine.kind} in one and {other_axis.kind} in the other; convert one"
+        )
+    levels = sorted({*mine.levels, *other_axis.levels})
     return Axis(mine.name, kinds.pop() if kinds else "missing", tuple(levels))
 
 

@@ -52,14 +52,16 @@ def check_labels(
         warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
     warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
     advised = [*warnings, *_unused(unused)]
-    said = [(warning, {"message": f"{warning.message}. {instead or advice}"}) for warning, advice in advised]
-    return [warning.model_copy(update=text | ({"option": None} if instead else {})) for warning, text in said]
+    edits = [(warning, {"message": f"{warning.message}. {instead or advice}"}) for warning, advice in advised]
+    return [
+        warning.model_copy(update=text | ({"option": None} if instead else {})) for warning, text in edits
+    ]
 
 
 def shown(text: str) -> str:
     """A label in quotes, so that spaces and Unicode forms are seen."""
-    seen = text.isprintable() and unicodedata.normalize("NFKC", text) == text
-    return repr(text) if seen else ascii(text)
+    is_visible = text.isprintable() and unicodedata.normalize("NFKC", text) == text
+    return repr(text) if is_visible else ascii(text)
 
 
 def listed(values: Sequence[ValueCount]) -> str:
@@ -117,10 +119,10 @@ def _usable(counts: Counts, words: Mapping[str, Sequence[str]]) -> float:
     return float(counts.n[usable].sum())
 
 
-def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Advised]:
+def _spelled_alike(rows_by_column: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Advised]:
     """Labels of one space that have one folded form and several spellings."""
     total: _Rows = {}
-    for rows in sides.values():
+    for rows in rows_by_column.values():
         for label, n in rows.items():
             total[label] = total.get(label, 0) + n
     forms: dict[str, list[str]] = {}
@@ -132,7 +134,7 @@ def _spelled_alike(sides: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Adv
     several.sort(key=lambda values: -sum(value_count.count for value_count in values))
     columns = [
         column
-        for column, rows in sides.items()
+        for column, rows in rows_by_column.items()
         if any(value_count.value in rows for g in several for value_count in g)
     ]
     examples = "; ".join(listed(values) for values in several[:_SHOWN])
@@ -165,7 +167,9 @@ def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: s
     few = len(unsaid) + len(untrue) <= _FEW and len(unsaid) < len(truth)
     if not pairs and not (few and _many([*unsaid[:1], *untrue[:1]])):
         return
-    option = " ".join(f"--map {shlex.quote(f'{said.value}={true.value}')}" for true, said in pairs[:_SHOWN])
+    option = " ".join(
+        f"--map {shlex.quote(f'{predicted.value}={true.value}')}" for true, predicted in pairs[:_SHOWN]
+    )
     advice = (
         f"Likely the same: {_paired(pairs)}. To join them, type: {option}"
         if pairs
@@ -199,15 +203,15 @@ def _matches(
 ) -> list[tuple[ValueCount, ValueCount]]:
     """Pairs that resemble each other, the best first, each label once."""
     scored = [
-        (score, true, said)
+        (score, true, predicted)
         for true in unsaid[:_COMPARED]
-        for said in untrue[:_COMPARED]
-        if (score := _resemblance(folded(true.value), folded(said.value))) >= _ALIKE
+        for predicted in untrue[:_COMPARED]
+        if (score := _resemblance(folded(true.value), folded(predicted.value))) >= _ALIKE
     ]
     pairs: list[tuple[ValueCount, ValueCount]] = []
-    for _, true, said in sorted(scored, key=lambda match: (-match[0], match[1].value, match[2].value)):
-        if all(true is not left and said is not right for left, right in pairs):
-            pairs.append((true, said))
+    for _, true, predicted in sorted(scored, key=lambda match: (-match[0], match[1].value, match[2].value)):
+        if all(true is not left and predicted is not right for left, right in pairs):
+            pairs.append((true, predicted))
     return pairs
 
 
@@ -222,7 +226,9 @@ def _resemblance(left: str, right: str) -> float:
 
 
 def _paired(pairs: Sequence[tuple[ValueCount, ValueCount]]) -> str:
-    some = ", ".join(f"{shown(true.value)} and {shown(said.value)}" for true, said in pairs[:_SHOWN])
+    some = ", ".join(
+        f"{shown(true.value)} and {shown(predicted.value)}" for true, predicted in pairs[:_SHOWN]
+    )
     return some + (f" and {len(pairs) - _SHOWN} pairs more" if len(pairs) > _SHOWN else "")
 
 

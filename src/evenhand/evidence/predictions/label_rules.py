@@ -150,12 +150,12 @@ class LabelRules:
         )
 
     def _check_columns(self, columns: Mapping[str, str], axes: Sequence[Axis]) -> None:
-        known = list(dict.fromkeys(columns.get(axis.name, axis.name) for axis in axes))
+        column_names = list(dict.fromkeys(columns.get(axis.name, axis.name) for axis in axes))
         for renaming in self.renamings:
-            if renaming.column is not None and renaming.column not in known:
+            if renaming.column is not None and renaming.column not in column_names:
                 raise ParameterError(
                     f"the map names the column {renaming.column!r}; possible here: "
-                    f"{', '.join(map(repr, known))}"
+                    f"{', '.join(map(repr, column_names))}"
                 )
 
     def _renamed(self, axis: Axis, columns: Mapping[str, str], used: set[Renaming]) -> list[Label | None]:
@@ -191,9 +191,11 @@ class LabelRules:
                     if label is not None:
                         spellings = rows.setdefault(folded(str(label)), {})
                         spellings[str(label)] = spellings.get(str(label), 0) + n
-            shown = {form: _most_frequent(texts) for form, texts in rows.items()}
+            label_by_form = {form: _most_frequent(texts) for form, texts in rows.items()}
             for name in names:
-                new[name] = [None if level is None else shown[folded(str(level))] for level in new[name]]
+                new[name] = [
+                    None if level is None else label_by_form[folded(str(level))] for level in new[name]
+                ]
 
 
 NO_RULES = LabelRules()

@@ -167,8 +167,8 @@ def plain_numbers(axis: Axis, column: str) -> Axis:
 
 def check_same_words(truth: Axis, prediction: Axis, truth_column: str, prediction_column: str) -> None:
     """Refuse numbers on one side and words on the other side of a text table."""
-    sides = (truth, prediction)
-    kinds = [{bool(_NUMBER.fullmatch(str(level))) for level in axis.levels} for axis in sides]
+    axes = (truth, prediction)
+    kinds = [{bool(_NUMBER.fullmatch(str(level))) for level in axis.levels} for axis in axes]
     if kinds in ([{True}, {False}], [{False}, {True}]):
         raise InputError(
             f"truth column {truth_column!r} holds labels such as {_example(truth)}, prediction column "

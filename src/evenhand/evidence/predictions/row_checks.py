@@ -37,8 +37,8 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
     Returns:
         The warnings, and how many rows repeat an id of the column that the user named; None without one.
     """
-    named = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
-    used = {*counts.attributes, *(column for column in named if column is not None)}
+    role_columns = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
+    used = {*counts.attributes, *(column for column in role_columns if column is not None)}
     warnings = [*_unused_weights(predictions, used)]
     if predictions.rank is not None:
         return warnings, None

@@ -42,9 +42,9 @@ def _numbers(values: pl.Series, column: str) -> pl.Series:
     numbers = values.cast(pl.Float64, strict=False)
     wrong = values.filter(~(numbers.is_finite() & (numbers >= 0)).fill_null(False))
     if not wrong.is_empty():
-        shown = "no weight" if wrong[0] is None else one_line(repr(wrong[0]))[:60]
+        example = "no weight" if wrong[0] is None else one_line(repr(wrong[0]))[:60]
         raise InputError(
-            f"weight column {column!r} has rows with {shown}; weights are numbers, 0 or more: mend them, or "
-            "give these rows the weight 0, which leaves them out and counts them"
+            f"weight column {column!r} has rows with {example}; weights are numbers, 0 or more: mend them, "
+            "or give these rows the weight 0, which leaves them out and counts them"
         )
     return numbers

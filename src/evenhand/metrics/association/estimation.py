@@ -73,15 +73,15 @@ class SetComparison(BoundSets):
         """
         check_evidence(name, evidence, mode, inference, seed)
         check_choice("alternative", alternative, ("two_sided", "greater", "less"))
-        sides, pair = pair_of("targets", targets), pair_of("attributes", attributes)
-        rows = [by_name(evidence.targets, evidence.target_rows(each)) for each in sides]
+        target_pair, pair = pair_of("targets", targets), pair_of("attributes", attributes)
+        rows = [by_name(evidence.targets, evidence.target_rows(target)) for target in target_pair]
         columns = attribute_columns(evidence, pair, np.concatenate(rows))
         across = np.concatenate(columns)
-        some = all(each.size for each in (*rows, *columns))
+        some = all(indices.size for indices in (*rows, *columns))
         over, cells, phis = _read_sets(evidence, rows, across, columns[0].size, reading if some else None)
         block, items, words = block_of(evidence, over, across)
         return cls(
-            name, evidence, sides, pair, block, items, words,
+            name, evidence, target_pair, pair, block, items, words,
             (rows[0].size, rows[1].size, columns[0].size, columns[1].size), mode, inference, seed,
             block if cells is None else cells, phis, "greater" if mode == "paper" else alternative,
         )  # fmt: skip
@@ -131,11 +131,11 @@ class SetComparison(BoundSets):
         key = ("permutations", self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
         if key not in self.evidence.memo:
             many, rng = self.phi.size > _SAMPLED, self.stream("partitions")
-            drawn = {"draws": 9, "exact_up_to": 0} if many else {}
-            test = permutation_test(self.x, self.y, rng=rng, **drawn)
+            options = {"draws": 9, "exact_up_to": 0} if many else {}
+            test = permutation_test(self.x, self.y, rng=rng, **options)
             if many:
-                right, left, both = test.normal_right, test.normal_left, test.normal_two_sided
-                test = replace(test, right=right, left=left, two_sided=both, method="normal", partitions=0)
+                right, left, either = test.normal_right, test.normal_left, test.normal_two_sided
+                test = replace(test, right=right, left=left, two_sided=either, method="normal", partitions=0)
             self.evidence.memo[key] = test
         permutations: Permutations = self.evidence.memo[key]
         return permutations
@@ -144,8 +144,8 @@ class SetComparison(BoundSets):
     def p_items(self) -> float | None:
         """The p of the alternative over targets alone, attributes as they are: exact, or from draws."""
         test = self.permutations
-        sides = {"two_sided": test.two_sided, "greater": test.right, "less": test.left}
-        return number(sides[self.alternative])
+        p_values = {"two_sided": test.two_sided, "greater": test.right, "less": test.left}
+        return number(p_values[self.alternative])
 
     def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
         """Null band, p and interval of ``d`` or ``difference`` over targets and attributes.
@@ -224,9 +224,9 @@ class SetComparison(BoundSets):
         notes = []
         pairs = (("targets", self.items, n, self.targets), ("attributes", self.words, na, self.attributes))
         for what, ids, cut, (x, y) in pairs:
-            both = len(set(ids[:cut]) & set(ids[cut:]))
-            if both:
-                notes.append(f"{x!r} and {y!r} share {both} of their {what}; they count in both")
+            n_shared = len(set(ids[:cut]) & set(ids[cut:]))
+            if n_shared:
+                notes.append(f"{x!r} and {y!r} share {n_shared} of their {what}; they count in both")
         twice = set(self.items) & set(self.words) if self.evidence.kind == "cosine" else set()
         if twice:
             notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
@@ -245,12 +245,12 @@ def _read_sets(
     evidence: Similarities, rows: Sequence[Integers], across: Integers, na: int, reading: Reading | None
 ) -> tuple[Integers, Floats | None, Floats]:
     """Rows of both sets, each in the order of its associations; what is averaged (None: the block); these."""
-    blocks = [evidence.values[np.ix_(each, across)] for each in rows]
+    blocks = [evidence.values[np.ix_(indices, across)] for indices in rows]
     cells = blocks if reading is None else [reading(block, na) for block in blocks]
     a, b = np.arange(na), np.arange(na, across.size)
     some = bool(a.size and b.size)  # else there is nothing to take for an association
-    phis = [associations(each, a, b) if some else np.zeros(len(each)) for each in cells]
-    orders = [np.argsort(each, kind="stable") for each in phis]
+    phis = [associations(cell, a, b) if some else np.zeros(len(cell)) for cell in cells]
+    orders = [np.argsort(phi, kind="stable") for phi in phis]
 
     def ordered(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         return np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])

@@ -40,8 +40,8 @@ def differences_without(comparison: SetComparison) -> tuple[Floats, Floats]:
 def _means_without(first: Floats, second: Floats) -> Floats:
     """The difference of two means without each number; NaN where it is the only one of its set."""
     near, far = (
-        (each.sum() - each) / (each.size - 1) if each.size > 1 else np.full(1, np.nan)
-        for each in (first, second)
+        (numbers.sum() - numbers) / (numbers.size - 1) if numbers.size > 1 else np.full(1, np.nan)
+        for numbers in (first, second)
     )
     return np.concatenate([near - second.mean(), first.mean() - far])
 

@@ -183,8 +183,8 @@ def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
     if reading == "per_image_per_set":
         return np.concatenate([_best(block[:, :na], k), _best(block[:, na:], k)], axis=1)
     weights = top_weights(block.mean(axis=0)[None] if reading == "per_group" else block, k)
-    counted = weights if reading == "per_image_joint_share" else weights * block
-    return np.asarray(counted * np.where(np.arange(width) < na, na, width - na) / k)
+    contributions = weights if reading == "per_image_joint_share" else weights * block
+    return np.asarray(contributions * np.where(np.arange(width) < na, na, width - na) / k)
 
 
 def _best(block: Floats, k: int) -> Floats:
@@ -212,11 +212,11 @@ def _group_test(
     rows = max(1, _CELLS // max(total, comparison.block.shape[1]))
     for start in range(0, BAND_DRAWS, rows):
         count = min(rows, BAND_DRAWS - start)
-        chosen = np.zeros((count, total))
+        membership = np.zeros((count, total))
         picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
-        np.put_along_axis(chosen, picked, 1.0, axis=1)
-        means = [weights @ comparison.block for weights in (chosen / n, (1 - chosen) / m)]
-        first, second = ((top_weights(each, k) * each) @ signs / k for each in means)
+        np.put_along_axis(membership, picked, 1.0, axis=1)
+        means = [weights @ comparison.block for weights in (membership / n, (1 - membership) / m)]
+        first, second = ((top_weights(mean, k) * mean) @ signs / k for mean in means)
         differences.append(first - second)
     draws = np.concatenate(differences)
     side = {"two_sided": "both", "greater": "high", "less": "low"}[comparison.alternative]

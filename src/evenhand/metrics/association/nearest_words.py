@@ -178,9 +178,9 @@ class _Words:
         """Mean over the images, shape (W,)."""
         return np.asarray(self.of_each.mean(axis=0))
 
-    def ranked(self, chosen: Mask) -> list[tuple[int, str, str, float]]:
+    def ranked(self, mask: Mask) -> list[tuple[int, str, str, float]]:
         """Rank, word, its set and value of some words, the first first."""
-        bound_set, columns, values = self.bound_set, self.columns[chosen], self.values[chosen]
+        bound_set, columns, values = self.bound_set, self.columns[mask], self.values[mask]
         names = [bound_set.words[column] for column in columns.tolist()]
         rank = _ranks(values)
         order = sorted(range(len(names)), key=lambda index: (rank[index], names[index]))
@@ -194,8 +194,8 @@ class _Words:
             words, pleasant = float(self.columns.size), float(self.pleasant.sum())
             fields["details"] = {"words": words, "pleasant_words": pleasant}
         if self.left_out:
-            both = Dropped(reason="word of both sets", count=self.left_out)
-            fields["dropped"] = [both] if value is not None else []
+            dropped = Dropped(reason="word of both sets", count=self.left_out)
+            fields["dropped"] = [dropped] if value is not None else []
             fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
         params = {"k": k, "reading": self.reading, "scale": scale}
         return self.bound_set.finding(params, value, reason, **fields)

@@ -101,7 +101,7 @@ class SingleSet(BoundSets):
         rows = by_value(evidence.values[np.ix_(rows, across)].sum(axis=1), rows)
         return cls(
             name, evidence, (target,), pair, *block_of(evidence, rows, across),
-            (rows.size, *(each.size for each in columns)), mode, inference, seed,
+            (rows.size, *(indices.size for indices in columns)), mode, inference, seed,
         )  # fmt: skip
 
     @property
@@ -112,8 +112,8 @@ class SingleSet(BoundSets):
     @property
     def in_both(self) -> Mask:
         """Columns whose attribute stands in A and in B."""
-        both = set(self.words[: self.na]) & set(self.words[self.na :])
-        return np.array([word in both for word in self.words], dtype=bool)
+        shared_words = set(self.words[: self.na]) & set(self.words[self.na :])
+        return np.array([word in shared_words for word in self.words], dtype=bool)
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """The random stream for one purpose."""
@@ -151,10 +151,10 @@ def by_value(values: Floats, places: Integers) -> Integers:
 
 def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Integers) -> list[Integers]:
     """Columns of two sets of attributes in the order of their mean over some rows."""
-    columns = [by_name(evidence.attributes, evidence.attribute_columns(each)) for each in pair]
+    columns = [by_name(evidence.attributes, evidence.attribute_columns(name)) for name in pair]
     if not rows.size:
         return columns
-    return [by_value(evidence.values[np.ix_(rows, each)].mean(axis=0), each) for each in columns]
+    return [by_value(evidence.values[np.ix_(rows, indices)].mean(axis=0), indices) for indices in columns]
 
 
 def block_of(
@@ -183,15 +183,15 @@ def partition_null(
         return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
     listed = comb(total, n) <= _LISTED
     if listed:
-        chosen = np.array(list(combinations(range(total), n)), dtype=np.int64)
+        members = np.array(list(combinations(range(total), n)), dtype=np.int64)
     else:
-        chosen = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
-    sums = numbers[chosen].sum(axis=1)
+        members = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
+    sums = numbers[members].sum(axis=1)
     draws = sums / n - (numbers.sum() - sums) / (total - n)
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
     method = f"{'all' if listed else 'random'} partitions of the {what}"
-    drawn = {} if listed else {"replicates": draws.size, "seed": seed}
-    return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **drawn)
+    sampling = {} if listed else {"replicates": draws.size, "seed": seed}
+    return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **sampling)
 
 
 def crossed_fields(

@@ -53,16 +53,16 @@ def association_tables(
 
     Source: Caliskan et al. 2017 (SC-WEAT); ML-EAT, arXiv 2408.01966 (levels).
     """
-    wanted = list(dict.fromkeys(tests))
-    contributions = [_contributions(evidence, test, ddof) for test in wanted]
-    sides = dict.fromkeys((name, a, b) for x, y, a, b in wanted for name in (x, y))
-    single = [_single(evidence, name, (a, b), seed) for name, a, b in sides]
-    levels = dict.fromkeys((name, each) for name, a, b in sides for each in (a, b))
+    distinct_tests = list(dict.fromkeys(tests))
+    contributions = [_contributions(evidence, test, ddof) for test in distinct_tests]
+    target_sets = dict.fromkeys((name, a, b) for x, y, a, b in distinct_tests for name in (x, y))
+    single = [_single(evidence, name, (a, b), seed) for name, a, b in target_sets]
+    levels = dict.fromkeys((name, attribute) for name, a, b in target_sets for attribute in (a, b))
     return {
         "contributions": _stacked(contributions, CONTRIBUTIONS),
         "single_category": _stacked(single, SINGLE_CATEGORY),
         "levels": pl.DataFrame(
-            [_level(evidence, name, each) for name, each in levels], schema=LEVELS, orient="row"
+            [_level(evidence, name, attribute) for name, attribute in levels], schema=LEVELS, orient="row"
         ),
     }
 
@@ -94,7 +94,7 @@ def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int)
     if bound_set.empty:
         return pl.DataFrame(schema=SINGLE_CATEGORY)
     near, far = bound_set.block[:, : bound_set.na], bound_set.block[:, bound_set.na :]
-    whole = bound_set.block.mean(axis=0)
+    means = bound_set.block.mean(axis=0)
     effects = single_category(
         bound_set.block, np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
     )
@@ -102,9 +102,9 @@ def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int)
     tests = permutation_tests(
         near, far, rng=bound_set.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
     )
-    test = permutation_test(whole[: bound_set.na], whole[bound_set.na :], rng=bound_set.stream("words"))
+    test = permutation_test(means[: bound_set.na], means[bound_set.na :], rng=bound_set.stream("words"))
     n = len(bound_set.items)
-    d = effect_size(whole[: bound_set.na], whole[bound_set.na :])
+    d = effect_size(means[: bound_set.na], means[bound_set.na :])
     return _frame(
         {
             "form": evidence.form,
@@ -113,7 +113,7 @@ def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int)
             "b": pair[1],
             "item": [None, *bound_set.items],
             "effect_size": np.array([d, *effects]),
-            "p_value": np.array([test.two_sided, *(each.two_sided for each in tests)]),
+            "p_value": np.array([test.two_sided, *(item_test.two_sided for item_test in tests)]),
             "n": [n] + [1] * n,
         },
         SINGLE_CATEGORY,

@@ -190,9 +190,9 @@ def single_category_association(
         return bound_set.finding({}, None, "empty_set")
     a, b = np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
     phi, by_word = associations(bound_set.block, a, b), bound_set.block.mean(axis=0)
-    sides = by_word[a], by_word[b]
+    word_means = by_word[a], by_word[b]
     details: Details = {
-        "effect_size": number(effect_size(*sides)),
+        "effect_size": number(effect_size(*word_means)),
         "bound": number(effect_bound(a.size, b.size)),
         "sd": number(phi.std(ddof=1)) if phi.size > 1 else None,
         "n_a": float(a.size),
@@ -278,8 +278,8 @@ def association_reduction(
 
 def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
     """Similarities of the items of a comparison, from others of the same items."""
-    known = (comparison.evidence.targets, comparison.evidence.attributes)
-    if not isinstance(after, Similarities) or known != (after.targets, after.attributes):
+    names = (comparison.evidence.targets, comparison.evidence.attributes)
+    if not isinstance(after, Similarities) or names != (after.targets, after.attributes):
         raise ParameterError(
             "association_reduction compares the same items before and after; give two Similarities of equal "
             "targets and attributes"
@@ -330,8 +330,9 @@ def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tup
 def _item_parts(bound_set: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
     return [
         Part(
-            kind="item", key=item, value=number(own), n=len(bound_set.words),
-            details={"association": association}, reason=None if np.isfinite(own) else "equal_associations",
+            kind="item", key=item, value=number(effect), n=len(bound_set.words),
+            details={"association": association},
+            reason=None if np.isfinite(effect) else "equal_associations",
         )
-        for item, own, association in zip(bound_set.items, effects.tolist(), phi.tolist(), strict=False)
+        for item, effect, association in zip(bound_set.items, effects.tolist(), phi.tolist(), strict=False)
     ]  # fmt: skip

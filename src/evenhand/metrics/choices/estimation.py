@@ -157,13 +157,13 @@ class Piece:
         return f"Wilson score, effective size by {many} {self.bound.units(self.rows)}"
 
 
-def _parts(whole: Piece, full: bool) -> list[Part]:
+def _parts(total: Piece, full: bool) -> list[Part]:
     """Each gender; then, under a grouping, each group and each group's genders."""
-    bound = whole.bound
+    bound = total.bound
     full = full and bound.mode == "default"
     codes = range(len(bound.groups)) if bound.by else ()
-    pieces = [replace(whole, rows=bound.piece(whole.rows, code), group=bound.groups[code]) for code in codes]
-    parts = [*_gender_parts(whole, full), *bound.parts(lambda code: _group_fields(pieces[code], full))]
+    pieces = [replace(total, rows=bound.piece(total.rows, code), group=bound.groups[code]) for code in codes]
+    parts = [*_gender_parts(total, full), *bound.parts(lambda code: _group_fields(pieces[code], full))]
     return parts + [part for piece in pieces for part in _gender_parts(piece, full)]
 
 
@@ -223,6 +223,6 @@ def _paper_value(bound: BoundChoices, rows: OutcomeRates, weight: Weight) -> tup
     if weight == GAP:
         return None, ["the paper has no gap over several contexts; select one with where"]
     means = [_twice_rounded(rows.take(context == level), weight) for level in levels]
-    known = [mean for mean in means if mean is not None]
+    values = [mean for mean in means if mean is not None]
     note = f"the mean over {' and '.join(levels)}, whatever their sizes; no interval is made for it"
-    return (_rounded(sum(known) / len(known)) if len(known) == len(means) else None), [note]
+    return (_rounded(sum(values) / len(values)) if len(values) == len(means) else None), [note]

@@ -70,13 +70,13 @@ def resolution_difference(
     check_common(mode, inference, seed)
     outcome, weight = rule_of(metric)
     bound, other = BoundChoices.of(evidence, by, where, mode), BoundChoices.of(reference, (), None, mode)
-    mine, theirs, lost = _matched(bound, other)
+    mine, other_rows, lost = _matched(bound, other)
     rows = bound.rows(outcome).take(mine)
     there = other.rows(outcome)
-    moved = rows.values / rows.unit - there.values[theirs] / there.unit
-    chosen = np.zeros_like(bound.chosen)
-    chosen[np.flatnonzero(bound.chosen)[mine]] = True
-    bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
+    moved = rows.values / rows.unit - there.values[other_rows] / there.unit
+    mask = np.zeros_like(bound.chosen)
+    mask[np.flatnonzero(bound.chosen)[mine]] = True
+    bound = replace(bound, chosen=mask, group=bound.group[mine], dropped=bound.dropped + lost)
     comparison = _Asked(bound, weight, inference, seed, metric)
     fields = comparison.compared(rows, moved)
     params = {**bound.params, "metric": metric}
@@ -94,10 +94,10 @@ def resolution_difference(
 def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, list[Dropped]]:
     """Rows of the first that the second has too, where they stand in the second, and what is lost."""
     mine = bound.choices.table.select("sample", "truth").filter(bound.chosen)
-    theirs = other.choices.table.select("sample", "truth").with_row_index("row")
-    joined = mine.join(theirs, on="sample", how="left", maintain_order="left")
-    both = joined["row"].is_not_null().to_numpy()
-    matched = joined.filter(both)
+    other_table = other.choices.table.select("sample", "truth").with_row_index("row")
+    pairs = mine.join(other_table, on="sample", how="left", maintain_order="left")
+    is_shared = pairs["row"].is_not_null().to_numpy()
+    matched = pairs.filter(is_shared)
     unlike = matched.filter(matched["truth"] != matched["truth_right"])
     if unlike.height:
         sample, truth, _, second = unlike.row(0)
@@ -105,9 +105,9 @@ def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, 
             f"the truth of sample {sample!r} is {truth!r} in one and {second!r} in the other; compare "
             "choices with the same annotations and template"
         )
-    gone = int((~both).sum())
+    gone = int((~is_shared).sum())
     lost = [Dropped(reason="not answered by the reference", count=gone)] if gone else []
-    return both, matched["row"].to_numpy().astype(np.int64), lost
+    return is_shared, matched["row"].to_numpy().astype(np.int64), lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +136,12 @@ class _Asked:
         low, high = difference.band(LEVEL)
         deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
         p_value = joint_p(difference.p_value, 0.0, deviations.limits)
-        drawn = {"replicates": difference.replicates, "seed": self.seed} if difference.replicates else {}
+        sampling = {"replicates": difference.replicates, "seed": self.seed} if difference.replicates else {}
         method = f"models exchanged by {self._unit(rows)}"
         return {
             "value": value,
             "interval": self.interval(rows, moved, LEVEL, p_value),
-            "null": Null(mean=difference.mean, low=low, high=high, level=LEVEL, method=method, **drawn),
+            "null": Null(mean=difference.mean, low=low, high=high, level=LEVEL, method=method, **sampling),
             "p_value": p_value,
         }
 

@@ -42,11 +42,11 @@ class OutcomeRates:
     stratum: Integers  # codes within which genders are exchanged
     cluster: Integers | None  # codes; None where each row is its own unit
 
-    def take(self, chosen: Mask) -> OutcomeRates:
+    def take(self, mask: Mask) -> OutcomeRates:
         """Fewer samples."""
-        cluster = None if self.cluster is None else self.cluster[chosen]
+        cluster = None if self.cluster is None else self.cluster[mask]
         return OutcomeRates(
-            self.values[chosen], self.turned[chosen], self.unit, self.second[chosen], self.stratum[chosen],
+            self.values[mask], self.turned[mask], self.unit, self.second[mask], self.stratum[mask],
             cluster,
         )  # fmt: skip
 
@@ -59,8 +59,8 @@ class OutcomeRates:
     @cached_property
     def shares(self) -> tuple[float | None, float | None]:
         """The outcome's share among each gender; None where there is no sample."""
-        sides = zip((~self.second, self.second), self.sizes, strict=True)
-        first, second = (float(self.values[m].sum() / self.unit / n) if n else None for m, n in sides)
+        genders = zip((~self.second, self.second), self.sizes, strict=True)
+        first, second = (float(self.values[m].sum() / self.unit / n) if n else None for m, n in genders)
         return first, second
 
     def value(self, weight: Weight) -> float | None:
@@ -124,9 +124,9 @@ class OutcomeRates:
         _, block = np.unique(np.stack([self.stratum, mixed]), axis=1, return_inverse=True)
         rows = rows.within(block.ravel())
         value = float(self.value(weight) or 0.0)
-        drawn = exchange(rows, rng, DRAWS, stratum=self.stratum)
-        apart = drawn.observed.rates[0, 0] - drawn.observed.rates[0, 1]
-        return Exchanged(drawn, slope, value - slope * float(apart))
+        exchanged_rates = exchange(rows, rng, DRAWS, stratum=self.stratum)
+        apart = exchanged_rates.observed.rates[0, 0] - exchanged_rates.observed.rates[0, 1]
+        return Exchanged(exchanged_rates, slope, value - slope * float(apart))
 
     def _moved(self, weight: Weight) -> tuple[Floats, float]:
         """Values in [0, 1] whose difference between genders moves as the wanted one does, and how far."""
@@ -193,9 +193,9 @@ class BoundChoices(named.NamedGroups):
         if evidence.unannotated:
             counts["not annotated"] = evidence.unannotated
         columns = named.texts(evidence.table, names)
-        chosen = named.left_out(inside[usable], named.missing(columns), counts)
-        grouped = named.coded(columns, chosen)
-        return cls(evidence, names, where or {}, mode, chosen, *grouped, named.dropped_of(counts))
+        mask = named.left_out(inside[usable], named.missing(columns), counts)
+        grouped = named.coded(columns, mask)
+        return cls(evidence, names, where or {}, mode, mask, *grouped, named.dropped_of(counts))
 
     def units(self, rows: OutcomeRates) -> str:
         """What is drawn as a whole in these rows, in words."""
@@ -216,24 +216,24 @@ class BoundChoices(named.NamedGroups):
         def make() -> OutcomeRates:
             values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
-            own, other = (values[self.chosen, OUTCOMES.index(name)] for name in (outcome, turned))
+            outcome_values, other = (values[self.chosen, OUTCOMES.index(name)] for name in (outcome, turned))
             second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
             stratum = _codes(choices, choices.strata)[self.chosen]
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
-            return OutcomeRates(own, other, unit, second, stratum, cluster)
+            return OutcomeRates(outcome_values, other, unit, second, stratum, cluster)
 
         return named.kept(self.memo, outcome, make)
 
     @property
     def params(self) -> dict[str, Any]:
         """What tells a finding from others of its name and grouping."""
-        chosen = [
+        conditions = [
             f"{name}={value if isinstance(value, str) else '|'.join(value)}"
             for name, value in sorted(self.where.items())
         ]
         return {
             "candidates": "/".join(self.choices.candidates),
-            **({"where": ",".join(chosen)} if chosen else {}),
+            **({"where": ",".join(conditions)} if conditions else {}),
             **self.choices.facts,
             **({"mode": self.mode} if self.mode == "paper" else {}),
         }

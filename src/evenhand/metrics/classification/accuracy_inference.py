@@ -44,7 +44,7 @@ def mean_inference(margins: Margins, value: float) -> MarginInference:
     """Of the mean of groups: MOVER over all of them."""
     rates = _groups(margins)
     weight = np.full(rates.value.size, 1 / rates.value.size)
-    draws, exchanged = _draws(margins, lambda drawn: drawn.mean(axis=1))
+    draws, exchanged = _draws(margins, lambda accuracies: accuracies.mean(axis=1))
     return MarginInference(
         partial(mean_limits, rates, weight), "MOVER of Wilson limits", p_value=_below(value, draws),
         draws=draws, exchanged=exchanged, side="low",
@@ -54,7 +54,7 @@ def mean_inference(margins: Margins, value: float) -> MarginInference:
 def worst_inference(margins: Margins, value: float) -> MarginInference:
     """Of the worst group: the smallest of the groups' limits."""
     rates = _groups(margins)
-    draws, exchanged = _draws(margins, lambda drawn: drawn.min(axis=1))
+    draws, exchanged = _draws(margins, lambda accuracies: accuracies.min(axis=1))
     return MarginInference(
         partial(worst_limits, rates), _WORST_OF.format("groups"), p_value=_below(value, draws), draws=draws,
         exchanged=exchanged, side="low", deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
@@ -79,9 +79,9 @@ def gap_inference(margins: Margins, value: float) -> MarginInference | str:
     if size.size < 2:
         return ""
     share = size / size.sum()
-    drawn, p, notes = margins.of_hits, None, []
-    if drawn is not None:
-        p = exceeded(float(margins.tally("hit").below_rest()[0]), drawn.below_rest())
+    hits, p, notes = margins.of_hits, None, []
+    if hits is not None:
+        p = exceeded(float(margins.tally("hit").below_rest()[0]), hits.below_rest())
     elif margins.tables is None:
         p = min(1.0, share.size * float(special.ndtr(-float(margins.tally("hit").below_rest()[0]))))
         notes = [_BONFERRONI]
@@ -100,12 +100,12 @@ def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
     """
     if not margins.by_label or len(margins.prepared.grouped.groups) < 2:
         return TOO_MANY if not margins.by_label else ""
-    cells, whole = _cells(margins), margins.overall()
+    cells, total = _cells(margins), margins.overall()
 
     def ends(level: float) -> Pair:
         worst, best = (float(limit) for limit in worst_limits(cells, level))
-        low, high = (float(limit[0, 0]) for limit in whole.limits(normal_quantile(level)))
-        middle = float(whole.value[0, 0])
+        low, high = (float(limit[0, 0]) for limit in total.limits(normal_quantile(level)))
+        middle = float(total.value[0, 0])
         below = np.hypot(middle - low, best - (middle - value))
         above = np.hypot(high - middle, middle - value - worst)
         return max(value - float(below), 0.0), min(value + float(above), 1.0)
@@ -122,12 +122,12 @@ def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
 
 def range_inference(margins: Margins, value: float) -> MarginInference | str:
     """Of the largest minus the smallest accuracy: MOVER of each two groups, at once."""
-    rates, drawn = _groups(margins), margins.of_hits
+    rates, hits = _groups(margins), margins.of_hits
     groups = rates.value.size
     if not 1 < groups <= _MOST_GROUPS:
         return TOO_MANY if groups > 1 else ""
-    p, quantile, notes = largest_test(margins, ("hit",), None if drawn is None else drawn.largest(), groups)
-    draws, exchanged = _draws(margins, lambda drawn: drawn.max(axis=1) - drawn.min(axis=1))
+    p, quantile, notes = largest_test(margins, ("hit",), None if hits is None else hits.largest(), groups)
+    draws, exchanged = _draws(margins, lambda accuracies: accuracies.max(axis=1) - accuracies.min(axis=1))
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
     return MarginInference(
         lambda level: range_limits(rates, level, quantile=quantile(level)),
@@ -137,7 +137,7 @@ def range_inference(margins: Margins, value: float) -> MarginInference | str:
 
 
 def largest_test(
-    margins: Margins, kinds: Sequence[str], drawn: Floats | None, groups: int, families: int = 1
+    margins: Margins, kinds: Sequence[str], draws: Floats | None, groups: int, families: int = 1
 ) -> tuple[float | None, Callable[[float], float | None], list[str]]:
     """P of the largest difference of two groups in standard errors, the quantile of its limits, and notes.
 
@@ -148,13 +148,13 @@ def largest_test(
 
     def quantile(level: float) -> float | None:
         mixed = margins.tables is not None and margins.tables.mixed.any()
-        return None if drawn is None or mixed else float(np.quantile(drawn, level, method="higher"))
+        return None if draws is None or mixed else float(np.quantile(draws, level, method="higher"))
 
-    if drawn is None and margins.tables is not None:
+    if draws is None and margins.tables is not None:
         return None, quantile, []
     t = max(float(margins.tally(kind).largest()[0]) for kind in kinds)
-    if drawn is not None:
-        return exceeded(t, drawn), quantile, []
+    if draws is not None:
+        return exceeded(t, draws), quantile, []
     p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
     return min(1.0, p), quantile, [_ASYMPTOTIC]
 
@@ -184,7 +184,7 @@ def accuracy_parts(prepared: BoundCounts, inference: str) -> list[Part]:
     if inference == "auto":
         rates = _groups(margins)
         low, high = rates.limits(normal_quantile(LEVEL))
-        drawn, exchanged = _draws(margins, lambda groups: groups)
+        draws, exchanged = _draws(margins, lambda groups: groups)
     parts = []
     for z, n in enumerate(grouped.group_sizes.tolist()):
         more: dict[str, object] = {}
@@ -192,7 +192,7 @@ def accuracy_parts(prepared: BoundCounts, inference: str) -> list[Part]:
             alone = not rates.size[z] > 0
             more = {
                 "interval": None if alone else wilson(float(low[z]), float(high[z]), unit=margins.unit),
-                "null": None if drawn is None else null_of(drawn[:, z], exchanged, "both", prepared.seed),
+                "null": None if draws is None else null_of(draws[:, z], exchanged, "both", prepared.seed),
                 "reason": "one_cluster" if alone else None,
             }
         value = number(hits[z] / sizes[z])
@@ -225,8 +225,8 @@ def _worst_cell(margins: Margins) -> dict[str, int]:
 
 def _draws(margins: Margins, value: Callable[[Floats], Floats]) -> tuple[Floats | None, str]:
     """A value of the groups' accuracies in each draw, and what was exchanged."""
-    drawn = margins.of_hits
-    return (None, "") if drawn is None else (value(drawn.rates[..., 0]), f"{margins.exchanged} exchanged")
+    hits = margins.of_hits
+    return (None, "") if hits is None else (value(hits.rates[..., 0]), f"{margins.exchanged} exchanged")
 
 
 def _below(value: float, draws: Floats | None) -> float | None:

@@ -52,18 +52,20 @@ class ClassTables:
         grouped = prepared.grouped
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
         if key not in prepared.memo:
-            whole: TableBatch = getattr(prepared, options.form)
+            unfiltered: TableBatch = getattr(prepared, options.form)
             labels = np.zeros(1, dtype=np.int64)
             if options.form != "independence":
                 separate = options.form == "separation"
                 labels = np.sort(grouped.classes) if separate else np.unique(grouped.prediction)
-                whole = whole.select(labels)
-            batch, pooled = whole, None
+                unfiltered = unfiltered.select(labels)
+            batch, pooled = unfiltered, None
             if options.mev > 0:
-                batch = filter_by_expected(whole, options.mev, options.mev_rule, pool=options.rare == "pool")
-                pooled = int(whole.column.max()) + 1 if options.rare == "pool" else None
+                batch = filter_by_expected(
+                    unfiltered, options.mev, options.mev_rule, pool=options.rare == "pool"
+                )
+                pooled = int(unfiltered.column.max()) + 1 if options.rare == "pool" else None
             units = _unit_tables(grouped, options.form, batch, labels, pooled)
-            prepared.memo[key] = cls(prepared, options.form, labels, whole, batch, units)
+            prepared.memo[key] = cls(prepared, options.form, labels, unfiltered, batch, units)
         tables: ClassTables = prepared.memo[key]
         return tables
 
@@ -117,8 +119,8 @@ class ClassTables:
             cut = slice(starts[table], starts[table + 1])
             cells = resampling.ClassCells(table, batch.row[cut], batch.column[cut], batch.n[cut])
             rng = self.prepared.stream("effect bootstrap", self.form, self.key(table))
-            drawn = resampling.bootstrap_cells(rng, cells, replicates)
-            values, columns = resampling.bootstrap_chi2(cells, drawn)
+            resamples = resampling.bootstrap_cells(rng, cells, replicates)
+            values, columns = resampling.bootstrap_chi2(cells, resamples)
             dof = np.minimum(tables.n_rows[table], columns) - 1
             usable = dof > 0
             # a replicate may lose columns: rescale so that the observed divisor of V gives the replicate's V
@@ -173,12 +175,12 @@ def class_effects(prepared: BoundCounts, options: EffectOptions) -> ClassEffects
 
 
 def plain_effects(
-    prepared: BoundCounts, options: EffectOptions, labels: Codes, tables: Association, whole: TableBatch
+    prepared: BoundCounts, options: EffectOptions, labels: Codes, tables: Association, unfiltered: TableBatch
 ) -> ClassEffects:
-    """Effect sizes without inference; ``whole``: the tables before filtering."""
+    """Effect sizes without inference; ``unfiltered``: the tables before filtering."""
     values = np.where(tables.dof > 0, tables.statistic(options.kind), np.nan)
     why = np.select(
-        [~np.isnan(values), whole.total == 0, whole.n_rows < 2, whole.n_columns < 2],
+        [~np.isnan(values), unfiltered.total == 0, unfiltered.n_rows < 2, unfiltered.n_columns < 2],
         ["", "empty", "single_group", "constant"],
         "below_minimum_expected" if options.mev > 0 else "undefined",
     )
@@ -187,7 +189,7 @@ def plain_effects(
     reasons = [reason or None for reason in why.tolist()]
     nothing = np.full((4, values.size), np.nan)
     return ClassEffects(
-        prepared, options, labels, tables, values, reasons, whole.total, None, nothing[:3], nothing[3]
+        prepared, options, labels, tables, values, reasons, unfiltered.total, None, nothing[:3], nothing[3]
     )
 
 
@@ -217,13 +219,13 @@ def _unit_tables(
 def _with_inference(plain: ClassEffects) -> ClassEffects:
     options, shared = plain.options, plain.shared
     null = shared.null.of(plain.tables, options.kind)
-    known = plain.tables.dof > 0
+    is_estimable = plain.tables.dof > 0
     corrected = plain.squares.corrected
     low, high = _interval(plain, null.p)
     limits = np.stack([corrected, np.minimum(low, corrected), np.maximum(high, corrected)])
     mde = minimum_detectable_v(replace(plain.tables, n=shared.phi2.size), alpha=options.alpha)
     return replace(
-        plain, null=null, limits=np.where(known, limits, np.nan), mde=mde * shared.scale(options.kind)
+        plain, null=null, limits=np.where(is_estimable, limits, np.nan), mde=mde * shared.scale(options.kind)
     )
 
 
@@ -235,11 +237,11 @@ def pooled_squares(effects: ClassEffects) -> Squares:
     squared, some = effects.squares, effects.tables.dof > 0
     weight = np.where(some, effects.tables.n * effects.tables.dof, 0.0)
     weight /= weight.sum()
-    known = np.maximum(squared.centre, 1e-300)
+    centres = np.maximum(squared.centre, 1e-300)
     draws = effects.null.draws[:, some] ** 2 @ weight[some] if effects.null is not None else np.zeros(1)
     sums = {name: np.array([weight @ getattr(squared, name)]) for name in ("centre", "floor", "plain")}
     noise = weight**2 @ squared.noise if effects.shared.units is None else draws.var()
-    slope = weight**2 @ (squared.slope * known) / (weight @ known)
+    slope = weight**2 @ (squared.slope * centres) / (weight @ centres)
     return Squares(noise=np.array([noise]), slope=np.array([slope]), top=np.ones(1), **sums)
 
 
@@ -251,8 +253,8 @@ def _interval(effects: ClassEffects, p: Floats) -> tuple[Floats, Floats]:
     if options.interval == "bootstrap":
         draws = effect_bootstrap(effects)[0]
         ends = np.full((2, draws.shape[1]), np.nan)
-        drawn = ~np.isnan(draws).all(axis=0)
-        ends[:, drawn] = np.nanquantile(draws[:, drawn], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        has_draws = ~np.isnan(draws).all(axis=0)
+        ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         return ends[0], ends[1]
     if options.interval == "delta":
         low, high = delta_interval(shared.batch, effects.tables, LEVEL)

@@ -54,10 +54,10 @@ class EffectOptions:
             UnknownName: A keyword that does not exist.
             ParameterError: A value outside what is possible.
         """
-        known = [field.name for field in fields(cls) if field.name != "form"]
+        option_names = [field.name for field in fields(cls) if field.name != "form"]
         for name in keywords:
-            if name not in known:
-                raise UnknownName("option", name, known)
+            if name not in option_names:
+                raise UnknownName("option", name, option_names)
         options = cls(form, **keywords)
         check_common(options.mode, options.inference)
         for name, possible in _CHOICES.items():

@@ -131,12 +131,12 @@ class Margins:
         g, shape = self.prepared.grouped, self.confusion.support.shape
         if g.moments is None:
             raise InputError("rows without weights have no squared weights")
-        whole = sum_by(g.group, g.moments[1], shape[0])[:, None]
+        group_squares = sum_by(g.group, g.moments[1], shape[0])[:, None]
         if kind in ("hit", "predicted"):
-            return whole
+            return group_squares
         of_truth = sum_by(g.group.astype(np.int64) * shape[1] + g.truth, g.moments[1], shape[0] * shape[1])
-        own = of_truth.reshape(shape)
-        return own if kind == "true" else whole - own
+        true_squares = of_truth.reshape(shape)
+        return true_squares if kind == "true" else group_squares - true_squares
 
     def weight_noise(self, kind: str) -> Floats:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
@@ -160,8 +160,8 @@ class Margins:
         every = np.ones(squares.size, dtype=bool)
         noise = Confusion(by(g.truth, every), by(g.truth, g.truth == g.prediction), by(g.prediction, every))
         hits, trials = _sums(noise, kind)
-        rates, whole = self.rates(kind).value.T, _sums(self.confusion, kind)[1]
-        return np.asarray((hits - rates * trials) / np.where(whole > 0, whole, np.nan))
+        rates, all_trials = self.rates(kind).value.T, _sums(self.confusion, kind)[1]
+        return np.asarray((hits - rates * trials) / np.where(all_trials > 0, all_trials, np.nan))
 
     def tally(self, kind: str) -> Tally:
         """Hits and trials as observed, R = 1."""
@@ -208,29 +208,29 @@ class Margins:
         return self._chance(("predicted",), drawn(), f"{self.exchanged} exchanged")
 
     def _chance(
-        self, kinds: Sequence[str], drawn: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
+        self, kinds: Sequence[str], pieces: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
     ) -> ExchangedMargins:
         """Chunks of draws put together: their scalars, and their tallies by kind."""
         largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
         noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
         values = []
-        for scalars, tallies in drawn:
+        for scalars, tallies in pieces:
             values.append(scalars)
             for kind in kinds:
                 largest[kind].append(tallies[kind].largest())
                 noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
-        joined = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
+        joined_scalars = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
         most, joined_noise = (
-            {kind: np.concatenate(chunks) for kind, chunks in each.items()} for each in (largest, noise)
+            {kind: np.concatenate(chunks) for kind, chunks in by_kind.items()} for by_kind in (largest, noise)
         )
-        return ExchangedMargins(joined, most, joined_noise, method)
+        return ExchangedMargins(joined_scalars, most, joined_noise, method)
 
     def _predicted(self) -> Iterator[Tally]:
         groups, labels = self.confusion.support.shape
         rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
         if self.tables is not None:
-            for drawn in self.tables.draws(rng, ("predicted",), replicates, within=False):
-                yield drawn["predicted"]
+            for tallies in self.tables.draws(rng, ("predicted",), replicates, within=False):
+                yield tallies["predicted"]
             return
         size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
         step = max(1, 4_000_000 // (groups * labels))
@@ -241,16 +241,16 @@ class Margins:
     @cached_property
     def within_truth(self) -> ExchangedMargins:
         """All margins, groups exchanged among the rows of each truth: for equalized odds."""
-        drawn = ((summaries(confusion), tallies) for confusion, tallies in self._within())
-        return self._chance(("true", "false"), drawn, f"{self.exchanged} exchanged within the truth")
+        pieces = ((summaries(confusion), tallies) for confusion, tallies in self._within())
+        return self._chance(("true", "false"), pieces, f"{self.exchanged} exchanged within the truth")
 
     def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
         rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
         if self.tables is not None:
             kinds = ("predicted", "true", "false")
-            for drawn in self.tables.draws(rng, kinds, replicates, within=True):
-                margins = drawn["true"].trials, drawn["true"].hits, drawn["predicted"].hits
-                yield Confusion(*margins), drawn
+            for tallies in self.tables.draws(rng, kinds, replicates, within=True):
+                margins = tallies["true"].trials, tallies["true"].hits, tallies["predicted"].hits
+                yield Confusion(*margins), tallies
             return
         for confusion in self._row_chunks(replicates):
             false = _tally(confusion, "false", self._expected)
@@ -280,10 +280,10 @@ class Margins:
             size = max(size, self.tables.unit.size * 4)
         return int(np.clip(_WORK // size, _FEWEST, _USUAL))
 
-    def _some(self, kind: str, drawn: Tally, before: list[Floats]) -> Floats:
+    def _some(self, kind: str, draws: Tally, before: list[Floats]) -> Floats:
         """As many of the draws as are still kept."""
-        most = int(np.clip(_KEPT // drawn.away[0].size, 60, _USUAL)) - sum(len(chunk) for chunk in before)
-        away = drawn.away if self.tables is None else drawn.scaled_to(self.tally(kind))
+        most = int(np.clip(_KEPT // draws.away[0].size, 60, _USUAL)) - sum(len(chunk) for chunk in before)
+        away = draws.away if self.tables is None else draws.scaled_to(self.tally(kind))
         return away[: max(most, 0)]
 
 
@@ -306,11 +306,11 @@ def _tally(confusion: Confusion, kind: str, expected: Floats | None = None) -> T
 
 def _joined(parts: list[Tally]) -> Tally:
     """Draws of several pieces as one, without what the variance was made of."""
-    whole = Tally(
+    merged = Tally(
         np.concatenate([part.hits for part in parts]), np.concatenate([part.trials for part in parts])
     )
-    whole.__dict__["variance"] = np.concatenate([part.variance for part in parts])
-    return whole
+    merged.__dict__["variance"] = np.concatenate([part.variance for part in parts])
+    return merged
 
 
 def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:

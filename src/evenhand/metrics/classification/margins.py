@@ -63,46 +63,46 @@ def margin_finding(
         memo.update(summaries(observed(prepared, mode)))
     value = number(float(memo[key or name]))
     # the differences between modes show on single groups only, so equal values carry one name
-    chosen = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
+    all_params = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
     if value is None:
         reason = "single_group" if len(prepared.grouped.groups) < 2 else "undefined"
-        return build(prepared.grouped, name, chosen, None, parts=list(parts), reason=reason)
+        return build(prepared.grouped, name, all_params, None, parts=list(parts), reason=reason)
     margins = Margins.of(prepared)
-    known = infer(margins, value) if inference == "auto" else ""
-    if isinstance(known, str):
-        notes = [known] if known else []
-        return build(prepared.grouped, name, chosen, value, parts=list(parts), notes=notes)
-    p_value, reference = _weaker(known), known.reference
-    shown = value if known.corrected is None else known.corrected
+    result = infer(margins, value) if inference == "auto" else ""
+    if isinstance(result, str):
+        notes = [result] if result else []
+        return build(prepared.grouped, name, all_params, value, parts=list(parts), notes=notes)
+    p_value, reference = _weaker(result), result.reference
+    centre = value if result.corrected is None else result.corrected
 
     def at(level: float) -> Interval:
-        low, high = (float(end) for end in known.ends(level))
-        ends = min(low, shown), max(high, shown)
+        low, high = (float(end) for end in result.ends(level))
+        ends = min(low, centre), max(high, centre)
         if reference is not None:
             ends = agreeing(ends, p_value, reference, level)
-        return Interval(low=ends[0], high=ends[1], level=level, method=known.method)
+        return Interval(low=ends[0], high=ends[1], level=level, method=result.method)
 
     usual = at(LEVEL)
-    notes = [*known.notes, *few_decide(known.deciding.items(), margins.unit)]
+    notes = [*result.notes, *few_decide(result.deciding.items(), margins.unit)]
     if margins.tables is not None and margins.tables.relabelling.fixed and len(prepared.grouped.groups) > 1:
         notes.insert(0, explain("one_cluster"))
     return build(
-        prepared.grouped, name, chosen, value, parts=list(parts), interval=usual, limits=at,
-        null=null_of(known.draws, known.exchanged, known.side, prepared.seed), p_value=p_value,
-        corrected=known.corrected, chance_at=reference or None, mde=_detectable(known, usual.high - shown),
-        notes=notes, details=dict(known.details),
+        prepared.grouped, name, all_params, value, parts=list(parts), interval=usual, limits=at,
+        null=null_of(result.draws, result.exchanged, result.side, prepared.seed), p_value=p_value,
+        corrected=result.corrected, chance_at=reference or None, mde=_detectable(result, usual.high - centre),
+        notes=notes, details=dict(result.details),
     )  # fmt: skip
 
 
-def _weaker(known: MarginInference) -> float | None:
+def _weaker(inference: MarginInference) -> float | None:
     """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
 
     The interval's is 1 minus the largest level at which it excludes the reference.
     """
-    p, reference = known.p_value, known.reference
-    if p is None or reference is None or p > 1 - LEVEL or known.ends(LEVEL)[0] > reference:
+    p, reference = inference.p_value, inference.reference
+    if p is None or reference is None or p > 1 - LEVEL or inference.ends(LEVEL)[0] > reference:
         return p
-    return joint_p(p, reference, known.ends)
+    return joint_p(p, reference, inference.ends)
 
 
 def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:
@@ -112,11 +112,11 @@ def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null 
     return null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
 
 
-def _detectable(known: MarginInference, arm: float) -> float | None:
+def _detectable(inference: MarginInference, arm: float) -> float | None:
     """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
-    if known.draws is None or known.side != "high" or np.isnan(known.draws).all():
+    if inference.draws is None or inference.side != "high" or np.isnan(inference.draws).all():
         return None
-    return number(float(np.nanquantile(known.draws, LEVEL) + _Z_POWER * (arm / _Z_LEVEL)))
+    return number(float(np.nanquantile(inference.draws, LEVEL) + _Z_POWER * (arm / _Z_LEVEL)))
 
 
 def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:

@@ -123,8 +123,10 @@ def _pair(compared: Floats, mistakes: Floats, accuracy: Floats, least: int) -> t
 def _rows(prepared: BoundCounts, contrast: _Contrast, order: int, top: int) -> list[tuple[object, ...]]:
     table, groups, labels = contrast.cells.dense()
     picked = [int(np.flatnonzero(groups == group)[0]) for group in contrast.pair]
-    shown = sorted({int(column) for row in picked for column in np.argsort(-table[row], kind="stable")[:top]})
-    shown.sort(key=lambda column: -table[picked, column].sum())
+    columns = sorted(
+        {int(column) for row in picked for column in np.argsort(-table[row], kind="stable")[:top]}
+    )
+    columns.sort(key=lambda column: -table[picked, column].sum())
     hit = labels == contrast.cells.label
     rows: list[tuple[object, ...]] = []
     for row, group in zip(picked, contrast.pair, strict=True):
@@ -143,6 +145,6 @@ def _rows(prepared: BoundCounts, contrast: _Contrast, order: int, top: int) -> l
                 float(table[row, hit].sum() / total),
                 contrast.effect,
             )
-            for column in shown
+            for column in columns
         )
     return rows

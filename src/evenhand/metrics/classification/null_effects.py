@@ -83,11 +83,11 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     p = np.where(usable, special.gammaincc(shape, tables.chi2 / scale), np.nan)
     square = usable & (tables.n_rows == 2) & (tables.n_columns == 2) & _enumerable(batch)
     resampled = np.flatnonzero(usable & ~square & _needs_resampling(batch, tables))[:_MOST_RESAMPLED]
-    known = (mean > 0) & (variance > 0)
-    drawn = usable & ~square & known
-    drawn[resampled] = False
+    has_moments = (mean > 0) & (variance > 0)
+    uses_gamma = usable & ~square & has_moments
+    uses_gamma[resampled] = False
     chi2 = np.full((REPLICATES, p.size), np.nan)
-    for table in np.flatnonzero(drawn).tolist():
+    for table in np.flatnonzero(uses_gamma).tolist():
         chi2[:, table] = streams(table).gamma(shape[table], scale[table], REPLICATES)
     band = np.stack([np.zeros(p.size), special.gammaincinv(shape, LEVEL) * scale])
     method = ["gamma with exact permutation moments"] * p.size
@@ -104,7 +104,10 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
         method[table] = "permutation with fixed margins"
     # a value that is an end of its band must not fall outside by rounding
     equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
-    moments = np.where(known, mean, chi2.mean(axis=0)), np.where(known, variance, chi2.var(axis=0))
+    moments = (
+        np.where(has_moments, mean, chi2.mean(axis=0)),
+        np.where(has_moments, variance, chi2.var(axis=0)),
+    )
     total = _p_of_sum(chi2, tables, moments, sparse=bool(square.any() or resampled.size))
     return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
 
@@ -146,12 +149,12 @@ def _p_of_sum(
     mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
     shape, scale = gamma_null(mean, variance)
     gamma = float(special.gammaincc(shape, observed / scale)[0])
-    drawn = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
-    if not np.isfinite(gamma) or (sparse and drawn >= _RARE):
-        return drawn
+    p_value = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
+    if not np.isfinite(gamma) or (sparse and p_value >= _RARE):
+        return p_value
     if not sparse:
         return gamma
-    return min(drawn, gamma) if tail else drawn
+    return min(p_value, gamma) if tail else p_value
 
 
 def _dense_table(batch: TableBatch, table: int) -> Floats:
@@ -188,19 +191,19 @@ def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.
 
 
 def _resample(
-    batch: TableBatch, tables: Association, chosen: Codes, streams: Streams, p: Floats, chi2: Floats
+    batch: TableBatch, tables: Association, indices: Codes, streams: Streams, p: Floats, chi2: Floats
 ) -> None:
     """Permute the chosen tables, writing p and draws in place; small p are sharpened."""
     promising = []
-    for table in chosen.tolist():
+    for table in indices.tolist():
         rng, dense = streams(table), _dense_table(batch, table)
         margins = dense.sum(axis=1), dense.sum(axis=0)
         chi2[:, table] = chi2_of(draw_tables(rng, *margins, REPLICATES), *margins)
-        drawn = exceeded(tables.chi2[table], chi2[:, table])
-        if drawn < _RARE:
+        p_value = exceeded(tables.chi2[table], chi2[:, table])
+        if p_value < _RARE:
             promising.append((table, rng, margins))
         else:
-            p[table] = drawn
+            p[table] = p_value
     budget = _SECOND_STAGE // max(1, len(promising))
     for table, rng, margins in promising:
         p[table] = _sharpened(rng, margins, chi2[:, table], _reached(tables.chi2[table]), budget, p[table])
@@ -213,10 +216,10 @@ def _sharpened(
 
     Where none ever exceeded, resampling only says p <= 1/(B+1), and the gamma tail decides below that.
     """
-    drawn, exceeding = draws.size, int((draws >= observed).sum())
-    while exceeding < _ENOUGH and drawn < budget:
-        size = min(_CHUNK, budget - drawn)
+    n_draws, exceeding = draws.size, int((draws >= observed).sum())
+    while exceeding < _ENOUGH and n_draws < budget:
+        size = min(_CHUNK, budget - n_draws)
         exceeding += int((chi2_of(draw_tables(rng, *margins, size), *margins) >= observed).sum())
-        drawn += size
-    resampled = (1 + exceeding) / (1 + drawn)
+        n_draws += size
+    resampled = (1 + exceeding) / (1 + n_draws)
     return min(resampled, gamma_p) if exceeding == 0 and np.isfinite(gamma_p) else resampled

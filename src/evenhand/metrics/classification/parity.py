@@ -213,8 +213,8 @@ def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
     chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
     labels, groups = rates[0].value.shape
     families = labels * len(rates)
-    drawn = None if chance is None else np.max([chance.largest[kind] for kind in question.kinds], axis=0)
-    p, quantile, notes = largest_test(margins, question.kinds, drawn, groups, families)
+    largest = None if chance is None else np.max([chance.largest[kind] for kind in question.kinds], axis=0)
+    p, quantile, notes = largest_test(margins, question.kinds, largest, groups, families)
 
     def ends(level: float) -> Pair:
         limits = [_label_limits(rate, level, quantile(level), families) for rate in rates]
@@ -223,8 +223,8 @@ def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
         if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
             ranges = [_ranges(rate) for rate in rates]
             arms = [np.nan_to_num(high - value) for (_, high), value in zip(limits, ranges, strict=True)]
-            both = ~np.isnan(ranges[0]) & ~np.isnan(ranges[1])
-            highs = np.where(both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
+            has_both = ~np.isnan(ranges[0]) & ~np.isnan(ranges[1])
+            highs = np.where(has_both, question.of_labels(ranges) + np.hypot(*arms) / 2, highs)
         return float(np.nanmax(lows)), float(np.nanmax(highs))
 
     return MarginInference(

@@ -146,18 +146,18 @@ def _ranked(
     prepared = BoundCounts.of(evidence, by, seed)
     labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
-    chosen = np.sort(prepared.grouped.classes).astype(np.int64)
-    batch = labels.tables(labels.group).select(chosen)
-    effects = plain_effects(prepared, options, chosen, association(batch), batch)
+    codes = np.sort(prepared.grouped.classes).astype(np.int64)
+    batch = labels.tables(labels.group).select(codes)
+    effects = plain_effects(prepared, options, codes, association(batch), batch)
     if inference != "none":
-        effects = replace(effects, null=_null(labels, chosen, effects.values, prepared))
+        effects = replace(effects, null=_null(labels, codes, effects.values, prepared))
 
     def bootstrap(_: object) -> tuple[Floats, str]:
         rng = prepared.stream(name, "bootstrap")
         draws: list[Floats] = []
         while len(draws) < _replicates(labels):
             weights = rng.poisson(1.0, labels.truth.size).astype(np.float64)
-            draws.append(_values(labels, chosen, labels.group, weights))
+            draws.append(_values(labels, codes, labels.group, weights))
         return np.stack(draws), "bootstrap of whole images"
 
     return skewness_finding(effects, name, bootstrap, params=params, dropped=dropped)
@@ -167,12 +167,12 @@ def _replicates(labels: ImageLabels) -> int:
     return int(np.clip(_BUDGET // max(labels.image.size, 1), _FEWEST, 999))
 
 
-def _values(labels: ImageLabels, chosen: Integers, group: Integers, weight: Floats | None = None) -> Floats:
+def _values(labels: ImageLabels, codes: Integers, group: Integers, weight: Floats | None = None) -> Floats:
     tables = association(labels.tables(group, weight))
-    return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[chosen]
+    return np.where(tables.dof > 0, tables.statistic("cramers_v"), np.nan)[codes]
 
 
-def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: BoundCounts) -> NullEffects:
+def _null(labels: ImageLabels, codes: Integers, values: Floats, prepared: BoundCounts) -> NullEffects:
     """Permute the groups of whole images within each class."""
     rng = prepared.stream("ranked", "null")
     order = np.argsort(labels.truth, kind="stable")
@@ -181,7 +181,7 @@ def _null(labels: ImageLabels, chosen: Integers, values: Floats, prepared: Bound
         shuffled = np.lexsort((rng.random(order.size), labels.truth))
         group = np.empty_like(labels.group)
         group[order] = labels.group[shuffled]
-        draws.append(_values(labels, chosen, group))
+        draws.append(_values(labels, codes, group))
     null = np.stack(draws)
     usable = ~np.isnan(values)
     p = np.where(usable, each_exceeded(values, null), np.nan)

@@ -38,10 +38,10 @@ def audit_grouping(
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
     calls = _calls(common, {"by": by, "seed": seed, **effects})
     if metrics is not None:
-        own = {metric.card.name for metric, _ in calls}
+        built_in_names = {metric.card.name for metric, _ in calls}
         names = {metric.card.name for metric in metrics}
         calls = [call for call in calls if call[0].card.name in names]
-        calls += [(metric, {"by": by}) for metric in metrics if metric.card.name not in own]
+        calls += [(metric, {"by": by}) for metric in metrics if metric.card.name not in built_in_names]
     return [metric(bound, **values) for metric, values in calls], bound
 
 

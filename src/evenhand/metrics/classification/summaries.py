@@ -133,8 +133,8 @@ def _summary_test(effects: ClassEffects, summary: str, value: float) -> dict[str
         return {"null": None, "p_value": None}
     usable = np.flatnonzero(~np.isnan(effects.values))
     # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
-    drawn = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
-    fields = _against_null(effects.prepared, SUMMARIES[summary](drawn), value)
+    effect_draws = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
+    fields = _against_null(effects.prepared, SUMMARIES[summary](effect_draws), value)
     classes_p = effects.null.p[usable]
     if usable.size == 1 and effects.tables.dof[usable[0]] > 0:
         fields["p_value"] = float(classes_p[0])
@@ -258,8 +258,8 @@ def _part_inference(effects: ClassEffects, table: int) -> dict[str, Any]:
         interval = Interval(low=low, high=high, level=LEVEL, method=_INTERVALS[effects.options.interval])
     ends = {"mean": null.mean[table], "low": null.low[table], "high": null.high[table]}
     if np.isfinite(list(ends.values())).all():
-        drawn = null.method[table].startswith("permutation")
-        draws = {"replicates": REPLICATES, "seed": effects.prepared.seed} if drawn else {}
+        is_permuted = null.method[table].startswith("permutation")
+        draws = {"replicates": REPLICATES, "seed": effects.prepared.seed} if is_permuted else {}
         band = Null(**ends, level=LEVEL, method=null.method[table], **draws)
     return {
         "corrected": corrected, "interval": interval, "null": band, "p_value": p,
@@ -295,21 +295,23 @@ def _contrasts(effects: ClassEffects, value: float | None) -> list[Contrast]:
     if options.statistic != "cramers_v":
         return []
     other = replace(options, mode="default" if options.mode == "paper" else "paper", inference="none")
-    theirs, _ = _skewness_of(class_effects(effects.prepared, other).values, other.mode)
-    if theirs == value or (theirs is not None and value is not None and abs(theirs - value) < 1e-12):
+    other_value, _ = _skewness_of(class_effects(effects.prepared, other).values, other.mode)
+    if other_value == value or (
+        other_value is not None and value is not None and abs(other_value - value) < 1e-12
+    ):
         return []
     square = int((~np.isnan(effects.tables.yates_scale)).sum())
     used = int((~np.isnan(effects.values)).sum())
     have = "classes has a 2x2 table" if square == 1 else "classes have 2x2 tables"
     if used == 2:
         why = "two classes can be used, and the paper's listing gives 0 for any two values: it says nothing."
-        return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+        return [Contrast(label=f"{other.mode} mode", value=other_value, reason=why)]
     why = (
         f"{square} of {used} {have} (two groups, two predicted labels). There the paper's "
         "listing applies Yates' continuity correction, which shrinks V, most of all in small classes; the "
         "default does not, so that tables of different shape are measured alike."
     )
-    return [Contrast(label=f"{other.mode} mode", value=theirs, reason=why)]
+    return [Contrast(label=f"{other.mode} mode", value=other_value, reason=why)]
 
 
 def _unresampled(fields: dict[str, Any]) -> list[str]:

@@ -50,7 +50,7 @@ class AnsweredBoth:
 
 
 def answer_difference(
-    both: AnsweredBoth,
+    answers: AnsweredBoth,
     *,
     names: Sequence[str] = ("first", "second"),
     family: int = 1,
@@ -72,47 +72,49 @@ def answer_difference(
 
     Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
     """
-    of, values = both.of, both.whole.observed()[:, 0]
+    of, values = answers.of, answers.whole.observed()[:, 0]
     value, fields = difference_of(values, names)
-    notes = list(both.notes)
+    notes = list(answers.notes)
     if value is not None:
-        method = f"limits of both models by {both.unit}, on the same ones (MOVER, Zou and Donner)"
-        fields = inferred(both.whole.limits(0, _stream(both, seed)), value, value, method, alpha / family)
-        if both.whole.count < FEWEST:
+        method = f"limits of both models by {answers.unit}, on the same ones (MOVER, Zou and Donner)"
+        fields = inferred(
+            answers.whole.limits(0, _stream(answers, seed)), value, value, method, alpha / family
+        )
+        if answers.whole.count < FEWEST:
             notes.append("there is a single unit, so that no test can tell the models apart")
         elif fields.get("interval") is None:
             notes.append(ALIKE)
     if not tested:
         fields |= {"p_value": None, "mde": None}
     details = {
-        "compared": SAME_SAMPLES, **both_values(values), "units": float(both.whole.count), "unit": both.unit,
-        "metric_direction": of.card.direction,
+        "compared": SAME_SAMPLES, **both_values(values), "units": float(answers.whole.count),
+        "unit": answers.unit, "metric_direction": of.card.direction,
     }  # fmt: skip
     params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
     return as_finding(
         f"{of.name}_difference", of.by, params, card=of.card.difference(), lists="|", benchmark=of.benchmark,
-        model=names[0], reference=names[1], value=value, n=float(both.n), groups=list(both.groups),
-        dropped=list(both.dropped), notes=notes, parts=_parts(both, seed), details=details, **fields,
+        model=names[0], reference=names[1], value=value, n=float(answers.n), groups=list(answers.groups),
+        dropped=list(answers.dropped), notes=notes, parts=_parts(answers, seed), details=details, **fields,
     )  # fmt: skip
 
 
-def _stream(both: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
-    of = both.of
+def _stream(answers: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
+    of = answers.of
     texts = sorted(f"{key}={value}" for key, value in of.params.items())
     return stream(seed, "answers", of.name, "+".join(of.by), texts, *purpose)
 
 
-def _parts(both: AnsweredBoth, seed: int) -> list[Part]:
+def _parts(answers: AnsweredBoth, seed: int) -> list[Part]:
     """The difference in each part."""
-    if both.inner is None or not both.parts:
+    if answers.inner is None or not answers.parts:
         return []
-    values, differences = both.inner.observed(), []
-    method = f"limits of both models by {both.inner_unit}, on the same ones (MOVER, Zou and Donner)"
-    for at, part in enumerate(both.parts):
+    values, differences = answers.inner.observed(), []
+    method = f"limits of both models by {answers.inner_unit}, on the same ones (MOVER, Zou and Donner)"
+    for at, part in enumerate(answers.parts):
         value = number(float(values[0, at] - values[1, at]))
         fields: dict[str, Any] = {"reason": "empty"}
         if value is not None:
-            limits = both.inner.limits(at, _stream(both, seed, "parts", str(at)))
+            limits = answers.inner.limits(at, _stream(answers, seed, "parts", str(at)))
             fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
             fields.pop("limits", None)
         details = both_values(values[:, at])

@@ -54,13 +54,13 @@ class Changes:
     _answers: list[pl.DataFrame] = field(default_factory=list)
 
     def kept(
-        self, findings: Sequence[Finding], both: Both, grouping: Sequence[str], names: tuple[str, str]
+        self, findings: Sequence[Finding], evidence: Both, grouping: Sequence[str], names: tuple[str, str]
     ) -> list[Finding]:
         """The findings of a pair with the parts that findings.json has room for; all go into the tables.
 
         Args:
             findings: What ``model_differences`` gave.
-            both: The evidence that it was given.
+            evidence: The evidence that it was given.
             grouping: The attributes.
             names: The two models.
         """
@@ -68,8 +68,8 @@ class Changes:
         for finding in findings:
             if finding.parts:
                 self._changes.append(_change_rows(finding, pair))
-        if isinstance(both, Counts):
-            aligned = ComparedCounts.of(both, list(grouping), names).aligned
+        if isinstance(evidence, Counts):
+            aligned = ComparedCounts.of(evidence, list(grouping), names).aligned
             self._flips.append(_flip_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST)))
             self._answers.append(
                 _answer_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST))
@@ -79,8 +79,8 @@ class Changes:
     def tables(self) -> dict[str, pl.DataFrame]:
         """``changes``, ``flips`` and ``answer_changes``; those that have a row."""
         chunks = {"changes": self._changes, "flips": self._flips, "answer_changes": self._answers}
-        joined = {name: pl.concat(frames) for name, frames in chunks.items() if frames}
-        return {name: table for name, table in joined.items() if table.height}
+        merged = {name: pl.concat(frames) for name, frames in chunks.items() if frames}
+        return {name: table for name, table in merged.items() if table.height}
 
 
 def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
@@ -105,10 +105,10 @@ def _bounded(finding: Finding, most: int) -> Finding:
     if len(finding.parts) <= most:
         return finding
     ahead = sorted(finding.parts, key=lambda part: (part.kind != "group", *_sureness(part)))[:most]
-    chosen = {id(part) for part in ahead}
+    ids = {id(part) for part in ahead}
     left = float(len(finding.parts) - most)
     update = {
-        "parts": [part for part in finding.parts if id(part) in chosen],
+        "parts": [part for part in finding.parts if id(part) in ids],
         "details": {**finding.details, "parts_left_out": left},
     }
     return finding.model_copy(update=update)
@@ -131,17 +131,19 @@ def _text(key: str | list[str]) -> str:
 def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
     groups = [_text(key_of(key)) for key in aligned.groups]
-    whole = flips_of(aligned, aligned.group, len(groups))
+    by_group = flips_of(aligned, aligned.group, len(groups))
     cells, cell = np.unique(aligned.truth * len(groups) + aligned.group, return_inverse=True)
-    each = flips_of(aligned, cell, cells.size)
-    adjusted = adjust(each.p, "holm")
-    some = np.flatnonzero(each.gained + each.lost)
+    by_cell = flips_of(aligned, cell, cells.size)
+    adjusted = adjust(by_cell.p, "holm")
+    some = np.flatnonzero(by_cell.gained + by_cell.lost)
     # sorted by the last first: p, then how many flip, then label and group
-    order = some[np.lexsort((cells[some], -(each.gained + each.lost)[some], each.p[some]))][:most]
+    order = some[np.lexsort((cells[some], -(by_cell.gained + by_cell.lost)[some], by_cell.p[some]))][:most]
     labels = [str(aligned.labels[code]) for code in (cells[order] // len(groups)).tolist()]
-    rows = _written(pair, groups, [None] * len(groups), whole, adjust(whole.p, "holm"), range(len(groups)))
+    rows = _written(
+        pair, groups, [None] * len(groups), by_group, adjust(by_group.p, "holm"), range(len(groups))
+    )
     in_groups = [groups[code] for code in (cells[order] % len(groups)).tolist()]
-    rows += _written(pair, in_groups, labels, each, adjusted, order.tolist())
+    rows += _written(pair, in_groups, labels, by_cell, adjusted, order.tolist())
     return pl.DataFrame(rows, schema=FLIPS, orient="row")
 
 
@@ -177,13 +179,13 @@ def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataF
     )
     changed = codes.filter(pl.col("first") != pl.col("second"))
     order = changed.sort("n", "group", "truth", "first", "second", descending=[True] + [False] * 4)
-    each = max(most // len(groups), _LEAST_OF_GROUP)
+    per_group = max(most // len(groups), _LEAST_OF_GROUP)
     rows = (
         order.group_by("group", maintain_order=True)
-        .head(each)
+        .head(per_group)
         .sort("n", descending=True, maintain_order=True)
     )
-    said = [pl.lit(text).alias(name) for name, text in zip(_PAIR, pair, strict=True)]
-    named = [labels.gather(rows[name]).alias(name) for name in ("truth", "first", "second")]
+    pair_columns = [pl.lit(text).alias(name) for name, text in zip(_PAIR, pair, strict=True)]
+    label_columns = [labels.gather(rows[name]).alias(name) for name in ("truth", "first", "second")]
     group = pl.Series("group", groups, dtype=pl.String).gather(rows["group"])
-    return rows.select(*said, group, *named, pl.col("n").cast(pl.Float64))
+    return rows.select(*pair_columns, group, *label_columns, pl.col("n").cast(pl.Float64))

@@ -160,8 +160,8 @@ class ComparedCounts:
 
     def factor(self, metric: str, model: int) -> float:
         """An effect size in the common mix over that in a model's own mix."""
-        own = float(self.own[metric][model, 0]) if self.standardised else 0.0
-        return float(self.observed[metric][model, 0]) / own if own > 0 else 1.0
+        own_effect = float(self.own[metric][model, 0]) if self.standardised else 0.0
+        return float(self.observed[metric][model, 0]) / own_effect if own_effect > 0 else 1.0
 
 
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:

@@ -99,8 +99,8 @@ def model_differences(
     for metric in metrics:
         if metric not in SUMMARIES:
             raise UnknownName("metric to compare", metric, SUMMARIES)
-    both = (evidence,) if isinstance(evidence, Counts) else evidence
-    clusters = ", ".join(dict.fromkeys(counts.cluster for counts in both if counts.cluster is not None))
+    all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
+    clusters = ", ".join(dict.fromkeys(counts.cluster for counts in all_counts if counts.cluster is not None))
     work = _Differences(ComparedCounts.of(evidence, by, names, seed), clusters)
     return [work.finding(metric, alpha / family) for metric in metrics]
 
@@ -132,10 +132,10 @@ class _Differences:
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
         details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
         if compared.standardised:  # what was done about other mixes of classes and groups
-            own = both_values(compared.own[metric][:, 0])
+            own_values = both_values(compared.own[metric][:, 0])
             details |= {
-                "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own["first"],
-                "second_own_mix": own["second"], "second_rows": float(aligned.sizes[1].sum()),
+                "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own_values["first"],
+                "second_own_mix": own_values["second"], "second_rows": float(aligned.sizes[1].sum()),
             }  # fmt: skip
         return as_finding(
             f"{metric}_difference", aligned.by, {"model": first, "reference": second},
@@ -277,30 +277,30 @@ def effect_size_changes(pair: ComparedCounts, correlation: Floats) -> list[Part]
 
     Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
     """
-    values, own, reasons = _classes_of(pair)
+    values, own_effects, reasons = _classes_of(pair)
     # by how much effect sizes are larger in the common mix than in the model's own
     factors = [
-        np.divide(shown, effects, out=np.ones(effects.size), where=effects > 0)
-        for shown, (effects, _) in zip(values, own, strict=True)
+        np.divide(common, effects, out=np.ones(effects.size), where=effects > 0)
+        for common, (effects, _) in zip(values, own_effects, strict=True)
     ]
 
     def limits(level: Floats | float) -> Ends:
         ends = []
-        for factor, (effects, squared) in zip(factors, own, strict=True):
+        for factor, (effects, squared) in zip(factors, own_effects, strict=True):
             low, high = class_ends(squared, np.full(effects.size, np.nan), level)
             ends.append((factor * low, factor * squared.corrected, factor * high))
         low, high = mover(ends[0], ends[1], correlation)
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
     value = values[0] - values[1]
-    middle = factors[0] * own[0][1].corrected - factors[1] * own[1][1].corrected
+    middle = factors[0] * own_effects[0][1].corrected - factors[1] * own_effects[1][1].corrected
     p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
     a = pair.aligned
     rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
     rows = rows[[compared.cells.label for compared in pair.classes]]
     more = [
-        {"details": both_values(both)} | ({"reason": reason} if reason else {"corrected": float(shown)})
-        for both, reason, shown in zip(values.T, reasons, middle, strict=True)
+        {"details": both_values(column)} | ({"reason": reason} if reason else {"corrected": float(centre)})
+        for column, reason, centre in zip(values.T, reasons, middle, strict=True)
     ]
     return _parts("class", pair.labels, rows, value, middle, limits(LEVEL), p, method=OF_EFFECTS, more=more)
 
@@ -309,18 +309,20 @@ def _classes_of(
     pair: ComparedCounts,
 ) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
     """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
-    shown = [compared.observed() for compared in pair.classes]
+    observed_tables = [compared.observed() for compared in pair.classes]
     reasons: list[str | None] = [None] * len(pair.labels)
-    values, own = [], []
+    values, own_effects = [], []
     for model in (0, 1):
-        each = zip(pair.classes, shown, strict=True)
-        values.append(np.array([compared.cells.effect(tables[model], model)[0] for compared, tables in each]))
+        class_tables = zip(pair.classes, observed_tables, strict=True)
+        values.append(
+            np.array([compared.cells.effect(tables[model], model)[0] for compared, tables in class_tables])
+        )
         prepared, effects, squared = effects_of(pair, model)
         codes = {prepared.grouped.label_key(int(code)): index for index, code in enumerate(effects.labels)}
-        chosen = np.array([codes[label] for label in pair.labels])
-        own.append((effects.values[chosen], squared.each(partial(np.take, indices=chosen))))
-        reasons = [said or effects.reasons[index] for said, index in zip(reasons, chosen, strict=True)]
-    return np.stack(values), own, reasons
+        positions = np.array([codes[label] for label in pair.labels])
+        own_effects.append((effects.values[positions], squared.each(partial(np.take, indices=positions))))
+        reasons = [reason or effects.reasons[index] for reason, index in zip(reasons, positions, strict=True)]
+    return np.stack(values), own_effects, reasons
 
 
 def _accuracies(pair: ComparedCounts, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
@@ -356,8 +358,8 @@ def _parts(
                 "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
                 "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
             }  # fmt: skip
-        shown = number(value[i])
+        part_value = number(value[i])
         parts.append(
-            Part(kind=kind, key=key, value=shown, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
+            Part(kind=kind, key=key, value=part_value, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
         )
     return parts

@@ -86,9 +86,9 @@ def ranking(
     rows = []
     by = "+".join(compared.compared.aligned.by)
     for metric, every in runs.items():
-        own = [_of_group(compared, metric, group, every) for group in groups]
-        ranks = _ranks([notes.value for notes in own], metric)
-        for group, notes, rank in zip(groups, own, ranks, strict=True):
+        group_notes = [_of_group(compared, metric, group, every) for group in groups]
+        ranks = _ranks([notes.value for notes in group_notes], metric)
+        for group, notes, rank in zip(groups, group_notes, ranks, strict=True):
             rows.append(
                 (by, group.name, metric, notes.value, notes.low, notes.high, notes.reason, notes.n, rank)
             )
@@ -99,15 +99,15 @@ def _of_group(
     compared: OverSeeds, metric: str, group: SeedGroup, runs: Sequence[RankingNotes]
 ) -> RankingNotes:
     """A run as it is; several seeds by their mean."""
-    own = [runs[run] for run in group.places]
+    run_notes = [runs[run] for run in group.places]
     if not group.several:
-        return own[0]
-    lacking = [seed for seed, notes in zip(group.seeds, own, strict=True) if notes.value is None]
+        return run_notes[0]
+    lacking = [seed for seed, notes in zip(group.seeds, run_notes, strict=True) if notes.value is None]
     if lacking:
-        return RankingNotes(None, None, None, f"no value for seed {', '.join(lacking)}", own[0].n)
+        return RankingNotes(None, None, None, f"no value for seed {', '.join(lacking)}", run_notes[0].n)
     estimate = compared.mean(metric, group)
     low, high = (estimate.low, estimate.high) if estimate.error > 0 else (None, None)
-    return RankingNotes(estimate.value, low, high, None, own[0].n)
+    return RankingNotes(estimate.value, low, high, None, run_notes[0].n)
 
 
 def _told(compared: ComparedCounts, metric: str, model: int, finding: Finding) -> RankingNotes:
@@ -181,18 +181,18 @@ def _drawn(compared: ComparedCounts, metric: str, groups: Sequence[SeedGroup]) -
     draws = compared.resampled[metric]
     means = []
     for group in groups:
-        own = draws[list(group.places)]
+        group_draws = draws[list(group.places)]
         if group.several:
             rng = stream(compared.seed, "seeds", "+".join(compared.aligned.by), metric, group.name)
-            chosen = rng.integers(0, len(own), own.shape)
-            own = np.take_along_axis(own, chosen, axis=0)
-        means.append(own.mean(axis=0))
+            indices = rng.integers(0, len(group_draws), group_draws.shape)
+            group_draws = np.take_along_axis(group_draws, indices, axis=0)
+        means.append(group_draws.mean(axis=0))
     return np.stack(means)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if len(numbers) == len(values) else None
 
 
 def _sign(metric: str) -> float:
@@ -202,5 +202,5 @@ def _sign(metric: str) -> float:
 def _ranks(values: Sequence[float | None], metric: str) -> list[int | None]:
     """Rank of each value, 1 for the best; equal values share the best rank, missing ones have none."""
     sign = _sign(metric)
-    known = [sign * value for value in values if value is not None]
-    return [None if v is None else 1 + sum(other > sign * v for other in known) for v in values]
+    scores = [sign * value for value in values if value is not None]
+    return [None if v is None else 1 + sum(other > sign * v for other in scores) for v in values]

@@ -61,7 +61,7 @@ class OverSeeds:
     @classmethod
     def of(cls, compared: ComparedCounts, dropped: Sequence[Dropped] = ()) -> OverSeeds:
         """All summaries of compared runs."""
-        values = {metric: drawn[:, 0] for metric, drawn in compared.observed.items()}
+        values = {metric: summary[:, 0] for metric, summary in compared.observed.items()}
         return cls(compared, values, compared.resampled, dropped)
 
     def spread(self, metric: str, group: SeedGroup, ends: Sequence[Ends] = ()) -> Finding:
@@ -122,8 +122,8 @@ class OverSeeds:
         shared = self._shared(metric, weights, [first, second], by_seed=by_seed)
         estimate, how = estimated(first, second, here, there, shared or 0.0, by_seed=by_seed)
         estimate = _within(estimate, metric, -1.0)
-        counted = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
-        fields = uncertain(estimate, f"{how}, {counted}", alpha)
+        sources = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
+        fields = uncertain(estimate, f"{how}, {sources}", alpha)
         if metric == "skewsize":  # no direction of it is better, so that nothing is tested
             fields |= {"p_value": None, "mde": None}
         return self._finding(
@@ -147,8 +147,8 @@ class OverSeeds:
             and second.seeds_known
             and set(first.seeds) == set(second.seeds)
         )
-        own = first.own_samples and second.own_samples
-        return alike and (own or self.compared.joined)
+        has_own_samples = first.own_samples and second.own_samples
+        return alike and (has_own_samples or self.compared.joined)
 
     def _shared(
         self, metric: str, weights: Floats, groups: Sequence[SeedGroup], *, by_seed: bool = False
@@ -176,10 +176,10 @@ class OverSeeds:
     def _parts(self, metric: str, group: SeedGroup, ends: Sequence[Ends]) -> list[Part]:
         rows, names = self.compared.aligned.sizes.sum(axis=1), self.compared.names
         values = self.values[metric]
-        own = ends or [(None, None)] * len(group.places)
+        intervals = ends or [(None, None)] * len(group.places)
         return [
             seed_part(seed, names[run], number(float(values[run])), ends, float(rows[run]))
-            for run, seed, ends in zip(group.places, group.seeds, own, strict=True)
+            for run, seed, ends in zip(group.places, group.seeds, intervals, strict=True)
         ]
 
     def _finding(

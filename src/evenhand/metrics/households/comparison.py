@@ -65,8 +65,8 @@ def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
         means = bound.means[code], there.means[code]
         return _ratio(question, bound.cells, there.cells, code, means, f"group {code}")
 
-    whole = bound.whole.means()[0], there.whole.means()[0]
-    ratio = _ratio(question, bound.whole, there.whole, 0, whole, "whole")
+    overall_rates = bound.whole.means()[0], there.whole.means()[0]
+    ratio = _ratio(question, bound.whole, there.whole, 0, overall_rates, "whole")
     return question.finding(parts=bound.parts(fields), **ratio)
 
 
@@ -102,18 +102,18 @@ def _ratio(
     return fields
 
 
-def _exchanged_models(both: float, paired: Paired, seed: int) -> Null | None:
+def _exchanged_models(total: float, paired: Paired, seed: int) -> Null | None:
     """Improvements where models are exchanged: what one loses the other has, so none is below -1.
 
-    None where the reference may be left with nothing of what ``both`` have.
+    None where the reference may be left with nothing of what both have in ``total``.
     """
     low, high = paired.band(LEVEL)
-    ends = [2 * moved / (both - moved) if moved < both else np.inf for moved in (low, 0.0, high)]
+    ends = [2 * moved / (total - moved) if moved < total else np.inf for moved in (low, 0.0, high)]
     if not np.isfinite(ends[2]):
         return None
-    drawn = {} if paired.replicates is None else {"replicates": paired.replicates, "seed": seed}
+    sampling = {} if paired.replicates is None else {"replicates": paired.replicates, "seed": seed}
     low, high = min(max(ends[0], -1.0), ends[1]), max(ends[2], ends[1])
-    return Null(mean=ends[1], low=low, high=high, level=LEVEL, method=_FLIPPED, **drawn)
+    return Null(mean=ends[1], low=low, high=high, level=LEVEL, method=_FLIPPED, **sampling)
 
 
 def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:

@@ -111,8 +111,8 @@ class HitQuestion(GroupQuestion):
         """The rate of each group, and how it stands to the rest of the households."""
         bound = self.bound
         tested = self.comparison if bound.by and self.infers and len(bound.groups) > 1 else None
-        drawn = None if tested is None else tested.exchange
-        p_values = None if drawn is None else drawn.p_each()
+        exchanged = None if tested is None else tested.exchange
+        p_values = None if exchanged is None else exchanged.p_each()
 
         def fields(code: int) -> dict[str, Any]:
             mean = bound.means[code]
@@ -133,8 +133,10 @@ class HitQuestion(GroupQuestion):
 
     def small(self, codes: Sequence[int]) -> list[str]:
         """A note where groups that decide a value have few households."""
-        named = ((self.bound.text(code), self.bound.means[code].clusters) for code in dict.fromkeys(codes))
-        return few_decide(named, "households")
+        group_sizes = (
+            (self.bound.text(code), self.bound.means[code].clusters) for code in dict.fromkeys(codes)
+        )
+        return few_decide(group_sizes, "households")
 
 
 def rate_finding(question: HitQuestion) -> Finding:
@@ -260,10 +262,10 @@ def worst_finding(question: HitQuestion) -> Finding:
     fields |= {"details": {"worst": bound.text(worst)}, "notes": question.small([worst])}
     if not question.infers:
         return question.finding(value, **fields)
-    drawn = question.comparison.exchange
-    if drawn is not None:
+    exchanged = question.comparison.exchange
+    if exchanged is not None:
         fields["null"] = question.band(question.comparison.nulls.min(axis=1), "low")
-        fields["p_value"] = drawn.p_below_rest()
+        fields["p_value"] = exchanged.p_below_rest()
 
     def make(level: float) -> Interval:
         low, high = worst_limits(question.grouped, level)

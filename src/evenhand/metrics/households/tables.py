@@ -300,8 +300,8 @@ class HouseholdUnits:
     @cached_property
     def nulls(self) -> Floats:
         """Rates that groups of these concepts have by chance, shape (R, G)."""
-        drawn = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
-        return np.asarray(np.clip(self.expected + drawn - self.rows.mean, 0, 1))
+        draws = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
+        return np.asarray(np.clip(self.expected + draws - self.rows.mean, 0, 1))
 
 
 def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:

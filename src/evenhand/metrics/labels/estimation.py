@@ -188,17 +188,19 @@ def rate_finding(association: BoundAssociation) -> Finding:
         value, fields["details"] = percent / 100, {"percent": percent}
     if not association.infers:
         return association.finding(value, **fields)
-    whole = group_rates(association.hit, np.zeros_like(association.bound.group), 1, association.bound.cluster)
-    return association.rate(value, whole, **fields)
+    overall = group_rates(
+        association.hit, np.zeros_like(association.bound.group), 1, association.bound.cluster
+    )
+    return association.rate(value, overall, **fields)
 
 
 def gap_finding(association: BoundAssociation) -> Finding:
     """Largest minus smallest rate of the known groups."""
-    known = np.flatnonzero(association.bound.known)
-    reason = association.reason or ("single_group" if known.size < 2 else None)
+    codes = np.flatnonzero(association.bound.known)
+    reason = association.reason or ("single_group" if codes.size < 2 else None)
     if reason is not None:
         return association.finding(None, reason=reason)
-    rates = association.rates[known]
+    rates = association.rates[codes]
     value = float(rates.max() - rates.min())
     fields: dict[str, Any] = {"details": association.extremes(rates, "rate")}
     fields["notes"] = association.not_compared() + association.few(rates)
@@ -206,7 +208,7 @@ def gap_finding(association: BoundAssociation) -> Finding:
         return association.finding(value, **fields)
     if association.compared.fixed:
         return association.finding(value, reason=ONE_CLUSTER, **fields)
-    compared, exchanged = association.grouped.take(known), association.exchanged
+    compared, exchanged = association.grouped.take(codes), association.exchanged
 
     def limits(level: float) -> tuple[float, float]:
         low, high = range_limits(compared, level, quantile=exchanged.quantile_largest(level))
@@ -214,7 +216,7 @@ def gap_finding(association: BoundAssociation) -> Finding:
 
     draws = np.ptp(exchanged.rates, axis=1)
     test = GapTest(exchanged.p_largest(), draws, limits, _GAP)
-    return association.gap(value, test, mde=_detectable(draws, known.size), **fields)
+    return association.gap(value, test, mde=_detectable(draws, codes.size), **fields)
 
 
 def _detectable(draws: Floats, groups: int) -> float | None:

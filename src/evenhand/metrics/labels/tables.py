@@ -72,7 +72,7 @@ def _curve(bound: BoundMatches, name: str, cuts: Floats, covered: Integers) -> p
     if bound.matches.labels_of(name):
         rates = reached_rates(bound.scores(name), bound.group, count, bound.cluster, cuts)
         ends = (rates.value, *rates.limits(normal_quantile(LEVEL)))
-        rate, low, high = (each.T.ravel() for each in ends)
+        rate, low, high = (column.T.ravel() for column in ends)
     n = np.repeat(bound.sizes, width)
     columns = {
         "association": [name] * (count * width), "group": _texts(bound, width),
@@ -224,10 +224,10 @@ def _mean(values: Floats, group: Integers, groups: int) -> Floats:
     return _shares(np.bincount(group, values, groups), np.bincount(group, minlength=groups))
 
 
-def _shares(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+def _shares(part: npt.ArrayLike, total: npt.ArrayLike) -> Floats:
     """One over the other, NaN where there is nothing."""
-    whole = np.asarray(whole, dtype=np.float64)
-    return np.asarray(part / np.where(whole > 0, whole, np.nan))
+    total = np.asarray(total, dtype=np.float64)
+    return np.asarray(part / np.where(total > 0, total, np.nan))
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +266,8 @@ class BoundMatches(NamedGroups):
             reasons |= named.missing({name: column})
             if unknown == "exclude":
                 reasons |= named.unknown_in({name: column})
-        chosen = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
-        return cls(evidence, names, chosen, *named.coded(columns, chosen), named.dropped_of(counts))
+        mask = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
+        return cls(evidence, names, mask, *named.coded(columns, mask), named.dropped_of(counts))
 
     @cached_property
     def cluster(self) -> Integers | None:

@@ -305,11 +305,11 @@ def precision_finding(neighbours: BoundNeighbours) -> Finding:
 
 def gap_finding(neighbours: BoundNeighbours) -> Finding:
     """Largest minus smallest precision of the known groups."""
-    known = np.flatnonzero(neighbours.bound.known)
-    reason = neighbours.reason or ("single_group" if known.size < 2 else None)
+    codes = np.flatnonzero(neighbours.bound.known)
+    reason = neighbours.reason or ("single_group" if codes.size < 2 else None)
     if reason is not None:
         return neighbours.finding(None, reason=reason)
-    precision, chance = neighbours.precision[known], neighbours.observed.chance[known]
+    precision, chance = neighbours.precision[codes], neighbours.observed.chance[codes]
     value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
     notes = [_UNEVEN.format(by_chance)] if by_chance > _LARGE else []
     fields: dict[str, Any] = {
@@ -322,21 +322,21 @@ def gap_finding(neighbours: BoundNeighbours) -> Finding:
     }
     if not neighbours.infers:
         return neighbours.finding(value, **fields)
-    if neighbours.units_of[known].max() < 2:
+    if neighbours.units_of[codes].max() < 2:
         return neighbours.finding(value, reason=ONE_CLUSTER, **fields)
-    return neighbours.gap(value, _test(neighbours, known), **fields)
+    return neighbours.gap(value, _test(neighbours, codes), **fields)
 
 
-def _test(neighbours: BoundNeighbours, known: Integers) -> GapTest:
-    exchange, compared = neighbours.relabelled, neighbours.rows.rates.take(known)
-    chance, either = exchange.chance_at(known), exchange.p_gap(known, two_sided=True)
+def _test(neighbours: BoundNeighbours, codes: Integers) -> GapTest:
+    exchange, compared = neighbours.relabelled, neighbours.rows.rates.take(codes)
+    chance, either = exchange.chance_at(codes), exchange.p_gap(codes, two_sided=True)
 
     def limits(level: float) -> tuple[float, float]:
-        low, high = range_limits(compared, level, quantile=exchange.quantile(known, level))
+        low, high = range_limits(compared, level, quantile=exchange.quantile(codes, level))
         return agreeing((float(low), float(high)), either, chance, level)
 
-    draws = np.ptp(exchange.rates[:, known], axis=1)
-    return GapTest(exchange.p_gap(known), draws, limits, _GAP, chance if chance > _ROUNDING else None)
+    draws = np.ptp(exchange.rates[:, codes], axis=1)
+    return GapTest(exchange.p_gap(codes), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 
 
 def _details(value: float, chance: float) -> Details:

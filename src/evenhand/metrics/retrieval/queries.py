@@ -70,26 +70,30 @@ class BoundQueries(NamedGroups):
     ) -> BoundQueries:
         for name in match:
             _check_meaning(name, evidence.queries[name], evidence.database[name])
-        wanted, theirs = named.texts(evidence.queries, match), named.texts(evidence.database, match)
+        query_texts, database_texts = (
+            named.texts(evidence.queries, match),
+            named.texts(evidence.database, match),
+        )
         grouped, counts = named.texts(evidence.queries, by), dict(evidence.dropped)
-        reasons = named.missing({**wanted, **grouped})
+        reasons = named.missing({**query_texts, **grouped})
         if unknown == "exclude":
             reasons |= named.unknown_in(grouped)
-        chosen = asking = named.left_out(np.ones(evidence.queries.height, dtype=bool), reasons, counts)
+        is_included = asking = named.left_out(np.ones(evidence.queries.height, dtype=bool), reasons, counts)
         if not paper:
-            held = set(_keys(theirs))
-            absent = pl.Series([key not in held for key in _keys(wanted)], dtype=pl.Boolean)
+            database_keys = set(_keys(database_texts))
+            absent = pl.Series([key not in database_keys for key in _keys(query_texts)], dtype=pl.Boolean)
             not_there = {f"{'+'.join(match)} not in the database": absent}
-            chosen = named.left_out(asking, named.unknown_in(wanted) | not_there, counts)
-        elsewhere, places = named.coded(grouped, asking & ~chosen)
-        apart = {each: n for each, n in zip(elsewhere, np.bincount(places).tolist(), strict=False) if n}
-        values, query_labels = named.coded(wanted, chosen)
+            is_included = named.left_out(asking, named.unknown_in(query_texts) | not_there, counts)
+        elsewhere, places = named.coded(grouped, asking & ~is_included)
+        apart = {group: n for group, n in zip(elsewhere, np.bincount(places).tolist(), strict=False) if n}
+        values, query_labels = named.coded(query_texts, is_included)
         code = {value: number for number, value in enumerate(values)}
-        labels = np.array([code.get(key, -1) for key in _keys(theirs)], dtype=np.int64)
+        labels = np.array([code.get(key, -1) for key in _keys(database_texts)], dtype=np.int64)
         dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
         return cls(
-            evidence, match, by, np.flatnonzero(chosen), query_labels, labels, *named.coded(grouped, chosen),
-            apart, named.dropped_of(dropped), _database_notes(theirs),
+            evidence, match, by, np.flatnonzero(is_included), query_labels, labels,
+            *named.coded(grouped, is_included),
+            apart, named.dropped_of(dropped), _database_notes(database_texts),
         )  # fmt: skip
 
     def without(self, gone: Mask, reason: str) -> BoundQueries:
@@ -102,20 +106,20 @@ class BoundQueries(NamedGroups):
         return replace(
             self, rows=self.rows[remaining], query_labels=self.query_labels[remaining], group=group, memo={},
             groups=[self.groups[code] for code in occurs.tolist()] if self.by else self.groups,
-            dropped=sorted(more, key=lambda each: each.reason),
+            dropped=sorted(more, key=lambda loss: loss.reason),
         )  # fmt: skip
 
     @cached_property
     def known(self) -> Mask:
         """Groups that gaps compare: known ones, of which the database has what some queries ask for."""
-        held = np.isin(self.query_labels, self.labels)
-        return np.asarray(super().known & (np.bincount(self.group, held, len(self.groups)) > 0))
+        in_database = np.isin(self.query_labels, self.labels)
+        return np.asarray(super().known & (np.bincount(self.group, in_database, len(self.groups)) > 0))
 
     @cached_property
     def units(self) -> tuple[Integers, Integers]:
         """Unit of each query in it, and of each database sample: clusters of the sides that have them."""
-        sides = {"query": self.neighbours.queries[self.rows.tolist()], "database": self.neighbours.database}
-        codes = named.units_of(sides, self.neighbours.cluster)
+        tables = {"query": self.neighbours.queries[self.rows.tolist()], "database": self.neighbours.database}
+        codes = named.units_of(tables, self.neighbours.cluster)
         return codes[: self.n], codes[self.n :]
 
     @cached_property
@@ -168,8 +172,8 @@ def _levels(column: pl.Series) -> set[str]:
 
 
 def _some(levels: set[str]) -> str:
-    shown = sorted(levels)[:6]
-    return ", ".join(map(repr, shown)) + (" ..." if len(levels) > len(shown) else "")
+    examples = sorted(levels)[:6]
+    return ", ".join(map(repr, examples)) + (" ..." if len(levels) > len(examples) else "")
 
 
 def _edges(text: str) -> tuple[float, float]:

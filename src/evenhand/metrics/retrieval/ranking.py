@@ -86,8 +86,8 @@ def bias_at_k(
     """
     bound = BoundRankings.make("bias_at_k", evidence, by, "pool", mode, inference, seed)
     check_k(k)
-    plus, minus, named = two_groups(bound, groups)
-    return difference_finding(bound, k, plus, minus, named)
+    plus, minus, names = two_groups(bound, groups)
+    return difference_finding(bound, k, plus, minus, names)
 
 
 @metric(

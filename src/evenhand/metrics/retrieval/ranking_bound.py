@@ -161,8 +161,8 @@ def top_figures(bound: BoundRankings, k: int, values_of: Values, look: Look | No
     for piece, ranked in bound.ranked():
         outcomes = tops(ranked, k, bound.stream("ties", k, piece.start))
         enough = ranked.sizes >= k
-        each = values_of(outcomes.counts, ranked.pools[outcomes.owner], k)
-        values = outcomes.mean(np.where(enough[outcomes.owner], each, np.nan))
+        outcome_values = values_of(outcomes.counts, ranked.pools[outcomes.owner], k)
+        values = outcomes.mean(np.where(enough[outcomes.owner], outcome_values, np.nan))
         parts.append((values, ranked.pools, ranked.open_at(k) & enough))
         for name, column in (look(outcomes, ranked.pools) if look else {}).items():
             details.setdefault(name, []).extend(column)

@@ -107,8 +107,8 @@ def _few(bound: BoundRankings, figures: Figures) -> list[str]:
     """A note on groups of few units that decide the value."""
     pools = bound.pools
     sizes = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
-    named = ((bound.group_names[code], sizes[code]) for code in figures.deciding)
-    return few_decide(named, pools.cluster or "samples")
+    group_sizes = ((bound.group_names[code], sizes[code]) for code in figures.deciding)
+    return few_decide(group_sizes, pools.cluster or "samples")
 
 
 def absent_note(absent: Sequence[object], k: int, *, paper: bool) -> list[str]:
@@ -140,10 +140,10 @@ def _infer(bound: BoundRankings, figures: Figures, statistic: Statistic) -> Figu
     single = pools.cluster is None
     chances = _of_pools(bound, figures.pools, usable, statistic) if single else {}
     if single and not pools.shared:
-        each = [chances[query] for query in usable.tolist()]
-        means = Means.of(values, drawn_values(each, bound.stream("draws")), shared=False)
-        whole, what = null_of_mean(each), "each pool, convolved over queries"
-        return _inferred(bound, statistic, means, whole, chances, _null_of(whole, bound.seed, what))
+        pool_nulls = [chances[query] for query in usable.tolist()]
+        means = Means.of(values, drawn_values(pool_nulls, bound.stream("draws")), shared=False)
+        mean_null, what = null_of_mean(pool_nulls), "each pool, convolved over queries"
+        return _inferred(bound, statistic, means, mean_null, chances, _null_of(mean_null, bound.seed, what))
     ranked = RankedPools.rank(
         pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if bound.paper else "expected"
     )
@@ -151,29 +151,31 @@ def _infer(bound: BoundRankings, figures: Figures, statistic: Statistic) -> Figu
     exchange = RankingExchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
     if exchange.fixed:
         return FigureInference(notes=(explain("one_cluster"),))
-    drawn, changed = _drawn(bound, exchange, statistic)
-    means = Means.of(values, drawn, shared=pools.shared, pools=changed)
-    whole = _of_draws(means.draws)
+    query_draws, changed = _drawn(bound, exchange, statistic)
+    means = Means.of(values, query_draws, shared=pools.shared, pools=changed)
+    mean_null = _of_draws(means.draws)
     if not single:
-        chances = {query: _of_draws(drawn[:, at]) for at, query in enumerate(usable.tolist())}
+        chances = {query: _of_draws(query_draws[:, at]) for at, query in enumerate(usable.tolist())}
     unit = pools.cluster or "sample"
     method = f"groups exchanged between units ({unit}) of the pools, once for all queries"
-    null = _null_of(whole, bound.seed, "").model_copy(update={"method": method})
-    return _inferred(bound, statistic, means, whole, chances, null)
+    null = _null_of(mean_null, bound.seed, "").model_copy(update={"method": method})
+    return _inferred(bound, statistic, means, mean_null, chances, null)
 
 
 def _inferred(
     bound: BoundRankings,
     statistic: Statistic,
     means: Means,
-    whole: NullDistribution,
+    mean_null: NullDistribution,
     chances: Mapping[int, NullDistribution],
     null: Null,
 ) -> FigureInference:
     fields: dict[str, Any] = {"null": null, "chance_at": null.mean}
     if means.queries < 2:
-        fields["p_value"] = whole.p_value(means.value, statistic.side)
-        return FigureInference(whole, chances, fields, ("no interval: one query says nothing about others",))
+        fields["p_value"] = mean_null.p_value(means.value, statistic.side)
+        return FigureInference(
+            mean_null, chances, fields, ("no interval: one query says nothing about others",)
+        )
     p_value = means.p_value(statistic.side)
 
     def limits(level: float) -> Interval | None:
@@ -186,7 +188,7 @@ def _inferred(
         )
 
     fields |= {"p_value": p_value, "interval": limits(LEVEL), "limits": limits}
-    return FigureInference(whole, chances, fields)
+    return FigureInference(mean_null, chances, fields)
 
 
 def _drawn(
@@ -217,15 +219,15 @@ def _of_pools(
     bound: BoundRankings, pools: Integers, usable: Integers, statistic: Statistic
 ) -> dict[int, NullDistribution]:
     """What chance gives for each usable query; equal pools share one distribution."""
-    known: dict[tuple[int, ...], NullDistribution] = {}
+    null_by_pool: dict[tuple[int, ...], NullDistribution] = {}
     for pool in map(tuple, np.unique(pools[usable], axis=0).tolist()):
-        known[pool] = statistic.null_of(np.array(pool), bound.stream("null", pool))
-    return {query: known[tuple(pools[query].tolist())] for query in usable.tolist()}
+        null_by_pool[pool] = statistic.null_of(np.array(pool), bound.stream("null", pool))
+    return {query: null_by_pool[tuple(pools[query].tolist())] for query in usable.tolist()}
 
 
 def _null_of(chance: NullDistribution, seed: int, what: str) -> Null:
     """The band of a distribution of random rankings of what is named."""
     low, high = chance.band(LEVEL)
-    drawn = {"replicates": chance.drawn, "seed": seed} if chance.drawn else {}
+    sampling = {"replicates": chance.drawn, "seed": seed} if chance.drawn else {}
     method = f"random rankings of {what}" if chance.drawn else f"all rankings of {what}"
-    return Null(mean=chance.mean, low=low, high=high, level=LEVEL, method=method, **drawn)
+    return Null(mean=chance.mean, low=low, high=high, level=LEVEL, method=method, **sampling)

@@ -31,18 +31,18 @@ WIDE = (-np.inf, np.inf)
 _EXTREME = {"high": "group_of_max", "low": "group_of_min"}
 
 
-def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, named: list[str]) -> Finding:
+def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, names: list[str]) -> Finding:
     """Bias of every query, and what chance makes of it."""
     neither = 0.0 if bound.paper else np.nan
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
         values = rankings.difference(_column(counts, plus), _column(counts, minus), neither=neither)
-        both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
-        return values if bound.paper else np.where(both, values, np.nan)
+        has_both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
+        return values if bound.paper else np.where(has_both, values, np.nan)
 
     def look(tops: Tops, pools: Integers) -> Details:
-        sides = zip(named, (plus, minus), strict=False)
-        return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in sides}
+        pairs = zip(names, (plus, minus), strict=False)
+        return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in pairs}
 
     def spread(pools: Integers) -> Floats:  # of a place that is +1 or -1
         apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
@@ -52,7 +52,7 @@ def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, name
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
     explain(figures, lacking & np.isnan(figures.values), "single_group")
     statistic = top_finding(bound, k, values_of, "both", (-1, 1), spread)
-    return retrieval_finding(bound, figures, {"k": k, "groups": named}, statistic)
+    return retrieval_finding(bound, figures, {"k": k, "groups": names}, statistic)
 
 
 def extreme_skew(
@@ -112,8 +112,8 @@ def _extreme_groups(bound: BoundRankings, tops: Tops, pools: Integers, k: int, s
 
 def _most_often(bound: BoundRankings, figures: Figures, side: str) -> tuple[int, ...]:
     """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
-    named = figures.details[_EXTREME[side]]
-    often = [sum(name in str(text).split(", ") for text in named) for name in bound.group_names]
+    texts = figures.details[_EXTREME[side]]
+    often = [sum(name in str(text).split(", ") for text in texts) for name in bound.group_names]
     return (int(np.argmax(often)),) if max(often) else ()
 
 

@@ -50,10 +50,10 @@ def effect_sizes(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
     n, m, tests = len(first), len(second), first.shape[1]
     if not (n and m) or n + m <= ddof:
         return np.full(tests, np.nan)
-    both = np.concatenate([first, second])
+    pooled = np.concatenate([first, second])
     with np.errstate(divide="ignore", invalid="ignore"):
-        d = (first.mean(axis=0) - second.mean(axis=0)) / both.std(axis=0, ddof=ddof)
-        return np.where(has_spread(both, axis=0), d, np.nan)
+        d = (first.mean(axis=0) - second.mean(axis=0)) / pooled.std(axis=0, ddof=ddof)
+        return np.where(has_spread(pooled, axis=0), d, np.nan)
 
 
 def effect_bound(n: int, m: int, ddof: int = 1) -> float:
@@ -126,23 +126,27 @@ def leave_one_out(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
     """
     first, second = _numbers(x), _numbers(y)
     n, m = first.size, second.size
-    both = np.concatenate([first, second])
-    if not (n and m and np.isfinite(both).all()):
+    pooled = np.concatenate([first, second])
+    if not (n and m and np.isfinite(pooled).all()):
         return np.full(n + m, np.nan)
-    both = both - both.mean()
+    pooled = pooled - pooled.mean()
     total = n + m - 1
     in_first = np.arange(n + m) < n
     left, right = n - in_first, m - ~in_first
     with np.errstate(divide="ignore", invalid="ignore"):
-        x_mean = (both[:n].sum() - both * in_first) / left
-        y_mean = (both[n:].sum() - both * ~in_first) / right
-        squares = both @ both - both**2 - both**2 / total  # about the mean of what is left, -both / total
+        x_mean = (pooled[:n].sum() - pooled * in_first) / left
+        y_mean = (pooled[n:].sum() - pooled * ~in_first) / right
+        squares = (
+            pooled @ pooled - pooled**2 - pooled**2 / total
+        )  # about the mean of what is left, -pooled / total
         d = (x_mean - y_mean) / np.sqrt(np.maximum(squares, 0) / (total - ddof))
-    for item in np.flatnonzero(2 * both**2 > both @ both):  # at most one: what is left would cancel away
+    for item in np.flatnonzero(
+        2 * pooled**2 > pooled @ pooled
+    ):  # at most one: what is left would cancel away
         x_left = np.delete(first, item) if item < n else first
         y_left = np.delete(second, item - n) if item >= n else second
         d[item] = effect_size(x_left, y_left, ddof)
-    return np.where(_others_vary(both) & (left > 0) & (right > 0) & (total > ddof), d, np.nan)
+    return np.where(_others_vary(pooled) & (left > 0) & (right > 0) & (total > ddof), d, np.nan)
 
 
 def _others_vary(numbers: Floats) -> npt.NDArray[np.bool_]:

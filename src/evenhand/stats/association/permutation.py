@@ -79,12 +79,16 @@ class _Observed:
         far = abs(self.value) - self.slack
         return self.value - self.slack, self.value + self.slack, far, -far
 
-    def p(self, counts: Integers, ways: int, *, drawn: bool = False) -> Shares:
+    def p(self, counts: Integers, ways: int, *, is_sampled: bool = False) -> Shares:
         """Right, left and two-sided p; where S is as expected, every partition is at least as far."""
         right, left, above, below = counts.tolist()
         far = ways if abs(self.value) <= self.slack else above + below
-        own = int(drawn)  # the partition at hand is one more
-        return (own + right) / (own + ways), (own + left) / (own + ways), (own + far) / (own + ways)
+        extra = int(is_sampled)  # the partition at hand is one more
+        return (
+            (extra + right) / (extra + ways),
+            (extra + left) / (extra + ways),
+            (extra + far) / (extra + ways),
+        )
 
 
 def permutation_test(
@@ -117,16 +121,18 @@ def permutation_tests(
     """``permutation_test`` of each row; sampled tests share their partitions, which are drawn once."""
     first, second = (np.asarray(numbers, dtype=np.float64) for numbers in (x, y))
     n, m = first.shape[1], second.shape[1]
-    both = np.concatenate([first, second], axis=1)
-    usable = np.isfinite(both).all(axis=1) & bool(n and m)
-    tests = [_centred(row, n) for row in both[usable]]
+    pooled = np.concatenate([first, second], axis=1)
+    usable = np.isfinite(pooled).all(axis=1) & bool(n and m)
+    tests = [_centred(row, n) for row in pooled[usable]]
     if _enumerable(n, m, exact_up_to):
         shares, ways = [_exact(test) for test in tests], _ways(n + m, n)
-        done = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, shares, strict=True)]
+        results = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, shares, strict=True)]
     else:
         shares = _sampled(tests, rng, draws) if tests else []
-        done = [Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, shares, strict=True)]
-    left = iter(done)
+        results = [
+            Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, shares, strict=True)
+        ]
+    left = iter(results)
     return [next(left) if fits else _UNDEFINED for fits in usable]
 
 
@@ -153,7 +159,7 @@ def sign_flip_test(
     for count in _blocks(draws, values.size):
         signs = rng.integers(0, 2, size=(count, values.size), dtype=np.int8) * 2 - 1
         counts += _beyond(signs.astype(np.float64) @ size, observed.limits)
-    return Permutations(*observed.p(counts, draws, drawn=True), z, "sampled", draws)
+    return Permutations(*observed.p(counts, draws, is_sampled=True), z, "sampled", draws)
 
 
 def _centred(row: Floats, n: int) -> _Observed:
@@ -189,8 +195,8 @@ def _exact(test: _Observed) -> Shares:
     """Right, left and two-sided p over all partitions."""
     numbers, n, total = test.numbers, test.n, test.numbers.size
     if 2 * n > total:  # the same partitions by the second set, whose sum is minus that of the first
-        left, right, both = _exact(_Observed(np.roll(numbers, -n), total - n, -test.value, test.slack))
-        return right, left, both
+        left, right, two_sided = _exact(_Observed(np.roll(numbers, -n), total - n, -test.value, test.slack))
+        return right, left, two_sided
     first_sums, second_sums = _sums_by_size(numbers[: total // 2], n), _sums_by_size(numbers[total // 2 :], n)
     counts = np.zeros(4, dtype=np.int64)
     for size in range(max(0, n - len(second_sums) + 1), min(n, len(first_sums) - 1) + 1):
@@ -243,7 +249,7 @@ def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> li
     for count in _blocks(draws, numbers.shape[1] + len(tests)):
         sums = numbers @ _choices(numbers.shape[1], tests[0].n, count, rng)
         counts += np.stack([_beyond(row, test.limits) for row, test in zip(sums, tests, strict=True)])
-    return [test.p(row, draws, drawn=True) for test, row in zip(tests, counts, strict=True)]
+    return [test.p(row, draws, is_sampled=True) for test, row in zip(tests, counts, strict=True)]
 
 
 def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats:
@@ -252,12 +258,12 @@ def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats
     One item after the other, for all choices at once: it is taken with probability (still wanted) / (items
     left), which makes every choice equally likely (Fan, Muller and Rezucha 1962).
     """
-    taken = np.empty((total, count))
-    wanted = np.full(count, float(n))
+    choices = np.empty((total, count))
+    remaining = np.full(count, float(n))
     for item in range(total):
-        np.less(rng.random(count) * (total - item), wanted, out=taken[item], casting="unsafe")
-        wanted -= taken[item]
-    return taken
+        np.less(rng.random(count) * (total - item), remaining, out=choices[item], casting="unsafe")
+        remaining -= choices[item]
+    return choices
 
 
 def _blocks(draws: int, width: int) -> Iterator[int]:

@@ -116,11 +116,13 @@ def two_way(
     h, slope = _scaled(table, sizes)
     parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes)]
     together = [] if sizes.fixed else _together(table, sizes)
-    own = _crossed(parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together])
-    if not np.isfinite(own):  # a set less one item has no spread, so that h without it is infinite
+    error_variance = _crossed(
+        parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together]
+    )
+    if not np.isfinite(error_variance):  # a set less one item has no spread, so that h without it is infinite
         return None
     chord = plain.error * (h / plain.value if plain.value else slope)
-    error = max(own**0.5, chord)
+    error = max(error_variance**0.5, chord)
     return TwoWayEstimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
 
 
@@ -133,11 +135,11 @@ def single_set(values: npt.ArrayLike, na: int) -> TwoWayEstimate | None:
     n, nb = len(table), table.shape[1] - na
     if min(n, na, nb) < 2:
         return None
-    sides, words = (table[:, :na], table[:, na:]), table.mean(axis=0)
-    phi = sides[0].mean(axis=1) - sides[1].mean(axis=1)
+    blocks, words = (table[:, :na], table[:, na:]), table.mean(axis=0)
+    phi = blocks[0].mean(axis=1) - blocks[1].mean(axis=1)
     targets = [(float(phi.var(ddof=1)) / n, n - 1.0)]
     attributes = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in (words[:na], words[na:])]
-    return _estimate(float(phi.mean()), targets, attributes, [_apart(side) for side in sides])
+    return _estimate(float(phi.mean()), targets, attributes, [_apart(side) for side in blocks])
 
 
 def reduction_interval(
@@ -192,8 +194,8 @@ def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
     if not sizes.fixed:
         columns = np.arange(sizes.na + sizes.nb)
         without = without_each_attribute(table, columns[: sizes.na], columns[sizes.na :])
-        sides = [(part.mean(axis=0), part.var(axis=0, ddof=1)) for part in np.split(without, [sizes.n])]
-        parts += np.split(_h_of(sides[0], sides[1], sizes), [sizes.na])
+        moments = [(part.mean(axis=0), part.var(axis=0, ddof=1)) for part in np.split(without, [sizes.n])]
+        parts += np.split(_h_of(moments[0], moments[1], sizes), [sizes.na])
     return parts
 
 

@@ -64,17 +64,17 @@ class Shares:
     @property
     def share(self) -> Floats:
         """What each class or group counts for, adding up to 1, shape (k,)."""
-        whole = self._summed(self.weight)
-        return np.asarray(whole / whole.sum())
+        total = self._summed(self.weight)
+        return np.asarray(total / total.sum())
 
     def rates(self) -> list[Rates]:
         """Accuracies of each model, shape (k,); NaN without rows.
 
         A weighted share is worth ``(sum w)^2 / sum(w^2 / n)`` rows (Kish).
         """
-        weight, whole = self.weight, self._summed(self.weight)
+        weight, total = self.weight, self._summed(self.weight)
         return [
-            Rates.of_weights(self._summed(weight * right / rows), whole, self._summed(weight**2 / rows))
+            Rates.of_weights(self._summed(weight * right / rows), total, self._summed(weight**2 / rows))
             for right, rows in zip(self.right, self.rows, strict=True)
         ]
 
@@ -116,12 +116,12 @@ def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance:
         off = observed - float((right * mine / rows).sum())
         return float(special.ndtr((off + 0.5) / spread)), float(special.ndtr((0.5 - off) / spread))
     least, chances = 0.0, np.ones(1)
-    for whole, good, drawn in zip(rows, right, mine, strict=True):
-        first, last = max(0.0, good + drawn - whole), min(good, drawn)
+    for total, good, n_drawn in zip(rows, right, mine, strict=True):
+        first, last = max(0.0, good + n_drawn - total), min(good, n_drawn)
         least += first
         if last > first:
             some = np.arange(first, last + 1)
-            ways = log_choose(good, some) + log_choose(whole - good, drawn - some)
-            chances = np.convolve(chances, np.exp(ways - log_choose(whole, drawn)))
+            ways = log_choose(good, some) + log_choose(total - good, n_drawn - some)
+            chances = np.convolve(chances, np.exp(ways - log_choose(total, n_drawn)))
     index = round(observed - least)
     return float(np.cumsum(chances)[index]), float(chances[index:].sum())

@@ -105,8 +105,8 @@ class JointClass:
     def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
         """Samples drawn again within each group, with the answers of all models: (S, replicates) each."""
         cells = ClassCells(self.label, self.group, np.arange(self.n.size), self.n)
-        drawn = np.ascontiguousarray(bootstrap_cells(rng, cells, replicates).T)
-        return [add(drawn) for add in self._adders]
+        resamples = np.ascontiguousarray(bootstrap_cells(rng, cells, replicates).T)
+        return [add(resamples) for add in self._adders]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,15 +151,15 @@ class SeparateClass:
     def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
         """Each model's rows drawn again within each group, apart from the other's: (S, replicates) each."""
         order = np.argsort(self.group, kind="stable")
-        drawn = []
+        tables = []
         for n in self.n:
             table = np.zeros((self.group.size, replicates))
             some = order[n[order] > 0]
             if some.size:
                 cells = ClassCells(self.label, self.group[some], self.prediction[some], n[some])
                 table[some] = bootstrap_cells(rng, cells, replicates).T
-            drawn.append(table)
-        return self._weighted(drawn)
+            tables.append(table)
+        return self._weighted(tables)
 
 
 ComparedClass = JointClass | SeparateClass

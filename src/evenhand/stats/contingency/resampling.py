@@ -71,8 +71,8 @@ def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Codes, 
     size = np.add.reduceat(cells.n, starts).astype(np.int64)
     first = np.repeat(np.cumsum(size) - size, size)
     share = rng.random((replicates, cell_of_row.size), dtype=np.float32)  # times a size it stays below it
-    drawn = (share * np.repeat(size, size).astype(np.float32)).astype(np.int32) + first
-    picked = cell_of_row[drawn] + np.arange(replicates)[:, None] * cells.n.size
+    rows = (share * np.repeat(size, size).astype(np.float32)).astype(np.int32) + first
+    picked = cell_of_row[rows] + np.arange(replicates)[:, None] * cells.n.size
     counts = np.bincount(picked.ravel(), minlength=replicates * cells.n.size)
     return counts.reshape(replicates, cells.n.size).astype(np.float64)
 
@@ -134,19 +134,21 @@ def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats,
     return parts
 
 
-def _hypergeometric(rng: np.random.Generator, good: Codes, bad: Codes, drawn: Codes) -> Codes:
+def _hypergeometric(rng: np.random.Generator, good: Codes, bad: Codes, n_drawn: Codes) -> Codes:
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
     small = good + bad < _HYPERGEOMETRIC
-    part = np.zeros(drawn.shape, dtype=np.int64)
+    part = np.zeros(n_drawn.shape, dtype=np.int64)
     # which of the good are drawn, rather than which of the drawn are good: the same number, and few of them
-    taken = drawn[:, small]
-    part[:, small] = rng.hypergeometric(taken, (good + bad)[small] - taken, good[small])
+    n_taken = n_drawn[:, small]
+    part[:, small] = rng.hypergeometric(n_taken, (good + bad)[small] - n_taken, good[small])
     if not small.all():
-        whole, share = (good + bad)[~small], (good / np.maximum(good + bad, 1))[~small]
-        taken = drawn[:, ~small]
-        error = np.sqrt(taken * share * (1 - share) * (whole - taken) / np.maximum(whole - 1, 1))
-        normal = np.rint(taken * share + error * rng.standard_normal(taken.shape)).astype(np.int64)
-        part[:, ~small] = np.clip(normal, np.maximum(taken - bad[~small], 0), np.minimum(taken, good[~small]))
+        total, share = (good + bad)[~small], (good / np.maximum(good + bad, 1))[~small]
+        n_taken = n_drawn[:, ~small]
+        error = np.sqrt(n_taken * share * (1 - share) * (total - n_taken) / np.maximum(total - 1, 1))
+        normal = np.rint(n_taken * share + error * rng.standard_normal(n_taken.shape)).astype(np.int64)
+        part[:, ~small] = np.clip(
+            normal, np.maximum(n_taken - bad[~small], 0), np.minimum(n_taken, good[~small])
+        )
     return part
 
 

@@ -53,8 +53,8 @@ class Squares:
 
     def expected(self, t: Floats) -> Floats:
         """Mean of the plain value: noise adds ``floor`` at 0, at the estimate what it did there."""
-        known = np.maximum(self.centre, _TINY)
-        part = np.clip(np.where(self.centre > 0, t / known, 0.0), 0, 1)
+        positive_centre = np.maximum(self.centre, _TINY)
+        part = np.clip(np.where(self.centre > 0, t / positive_centre, 0.0), 0, 1)
         return np.asarray(np.maximum(t + self.floor + (self.plain - self.centre - self.floor) * part, _TINY))
 
     def reached(self, t: Floats, value: Floats) -> Floats:
@@ -96,8 +96,8 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
         plain=plain / unit,
         top=dof / unit,
     )
-    known = ~np.isnan(squared.centre)
-    return squared.each(lambda array: np.where(known, array, 0.0))
+    has_value = ~np.isnan(squared.centre)
+    return squared.each(lambda array: np.where(has_value, array, 0.0))
 
 
 def class_ends(squared: Squares, p: Floats, level: float | Floats = 0.95) -> tuple[Floats, Floats]:

@@ -159,11 +159,11 @@ class TableBatch:
             return np.full(table.size, -1, dtype=np.int64)
         depth = 1 + max(int(self.row.max()), int(row.max(initial=0)))
         width = 1 + max(int(self.column.max()), int(column.max(initial=0)))
-        known = (self.table.astype(np.int64) * depth + self.row) * width + self.column
-        wanted = (table.astype(np.int64) * depth + row) * width + column
-        order = np.argsort(known)
-        at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
-        return np.where(known[order[at]] == wanted, order[at], -1)
+        own_keys = (self.table.astype(np.int64) * depth + self.row) * width + self.column
+        keys = (table.astype(np.int64) * depth + row) * width + column
+        order = np.argsort(own_keys)
+        at = np.minimum(np.searchsorted(own_keys, keys, sorter=order), own_keys.size - 1)
+        return np.where(own_keys[order[at]] == keys, order[at], -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,11 +73,11 @@ class Tally:
             if self.moments is None:
                 return np.asarray(noise if self.inflated is None else noise * self.inflated)
             m = self.moments
-            own = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
+            own_variance = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
             noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
             # units without a single hit say nothing of the spread: what counts is how many should have one
             telling = np.minimum(m.units, self.trials * self._pooled * (1 - self._pooled))
-            return np.asarray(np.where(m.units > 1, blended(own, telling, noise), noise))
+            return np.asarray(np.where(m.units > 1, blended(own_variance, telling, noise), noise))
 
     @property
     def wider(self) -> Floats:
@@ -85,8 +85,10 @@ class Tally:
         if self.moments is not None:
             return np.ones(self.hits.shape)  # their variance is that of their own rates
         p = self._pooled
-        own = (self.hits + _PRIOR * p) / (self.trials + _PRIOR)
-        ratio = np.divide(own * (1 - own), p * (1 - p), out=np.ones(own.shape), where=p * (1 - p) > 0)
+        own_rate = (self.hits + _PRIOR * p) / (self.trials + _PRIOR)
+        ratio = np.divide(
+            own_rate * (1 - own_rate), p * (1 - p), out=np.ones(own_rate.shape), where=p * (1 - p) > 0
+        )
         return np.asarray(np.sqrt(ratio))
 
     def scaled_to(self, observed: Tally) -> Floats:
@@ -117,8 +119,8 @@ class Tally:
         """How far the first label's lowest group is below all the others, in standard errors, shape (R,)."""
         hits, variance = self.hits[..., 0], self.variance[..., 0]
         trials = np.broadcast_to(self.trials, self.hits.shape)[..., 0]
-        whole, all_hits = trials.sum(axis=-1, keepdims=True), hits.sum(axis=-1, keepdims=True)
-        others = np.maximum(whole - trials, 1e-300)
+        all_trials, all_hits = trials.sum(axis=-1, keepdims=True), hits.sum(axis=-1, keepdims=True)
+        others = np.maximum(all_trials - trials, 1e-300)
         spread = variance * trials**2
         error = np.sqrt(variance + (spread.sum(axis=-1, keepdims=True) - spread) / others**2)
         apart = (all_hits - hits) / others - hits / trials
@@ -128,16 +130,16 @@ class Tally:
     def _scaled(self) -> Ends:
         """Distances from the middle in standard errors, and these; 0 and infinite without trials."""
         error = np.sqrt(self.variance)
-        known = ~np.isnan(self.away) & (error > 0)
-        z = np.divide(self.away, error, out=np.zeros_like(self.away), where=known)
-        return z, np.where(known, error, np.inf)
+        has_error = ~np.isnan(self.away) & (error > 0)
+        z = np.divide(self.away, error, out=np.zeros_like(self.away), where=has_error)
+        return z, np.where(has_error, error, np.inf)
 
 
 def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Floats:
     """The difference of two rates in its standard error; 0 where either is not known."""
-    known = np.isfinite(error) & np.isfinite(other_error)
-    first, second = np.where(known, error, 1.0), np.where(known, other_error, 1.0)
-    return np.where(known, np.abs(z * first - other_z * second) / np.hypot(first, second), 0.0)
+    is_comparable = np.isfinite(error) & np.isfinite(other_error)
+    first, second = np.where(is_comparable, error, 1.0), np.where(is_comparable, other_error, 1.0)
+    return np.where(is_comparable, np.abs(z * first - other_z * second) / np.hypot(first, second), 0.0)
 
 
 def mean_range(
@@ -154,11 +156,11 @@ def mean_range(
 
     def family(shape: Sequence[Floats]) -> Member:
         parts = list(zip(shape, noise, wider, strict=True))
-        whole = float(combine(*(range_over_groups(deviations, 2) for deviations in shape)))
+        full_range = float(combine(*(range_over_groups(deviations, 2) for deviations in shape)))
 
         def member(s: float) -> tuple[float, Floats]:
-            drawn = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
-            return min(s * whole, 1.0), combine(*drawn)
+            ranges = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
+            return min(s * full_range, 1.0), combine(*ranges)
 
         return member
 
@@ -168,7 +170,7 @@ def mean_range(
 
 def _significant(away: Floats, variance: Floats) -> Floats:
     """Differences of labels, shape (G, L), of which little is left where noise explains them."""
-    known = ~np.isnan(away) & (variance > 0)
-    square = np.where(known, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
-    p = special.chdtrc(np.maximum(known.sum(axis=0) - 1, 1), square)
+    has_value = ~np.isnan(away) & (variance > 0)
+    square = np.where(has_value, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
+    p = special.chdtrc(np.maximum(has_value.sum(axis=0) - 1, 1), square)
     return np.asarray(away * np.where(p <= ALPHA, 1.0, LEAST))

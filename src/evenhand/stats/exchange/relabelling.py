@@ -131,25 +131,25 @@ def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: i
     """Labels in random order within blocks, shape (size, N); blocks are any codes, shape (N,)."""
     order = np.argsort(block, kind="stable")
     edges = np.flatnonzero(np.diff(block[order])) + 1
-    drawn = np.repeat(label[None], size, axis=0)
+    labels = np.repeat(label[None], size, axis=0)
     if edges.size < max(1, label.size // _LARGE):
         for some in np.split(order, edges):
-            drawn[:, some] = rng.permuted(drawn[:, some], axis=1)
-        return drawn
+            labels[:, some] = rng.permuted(labels[:, some], axis=1)
+        return labels
     code = np.repeat(np.arange(edges.size + 1), np.diff(edges, prepend=0, append=label.size))
-    drawn[:, order] = label[order][np.argsort(code + rng.random((size, label.size)), axis=1)]
-    return drawn
+    labels[:, order] = label[order][np.argsort(code + rng.random((size, label.size)), axis=1)]
+    return labels
 
 
-def exceeded(observed: float, drawn: Floats) -> float:
+def exceeded(observed: float, draws: Floats) -> float:
     """``(1 + b) / (1 + B)`` where b of B draws are as large as what was observed."""
-    return float(each_exceeded(np.array([observed]), drawn[:, None])[0])
+    return float(each_exceeded(np.array([observed]), draws[:, None])[0])
 
 
-def each_exceeded(observed: Floats, drawn: Floats) -> Floats:
+def each_exceeded(observed: Floats, draws: Floats) -> Floats:
     """The same of several numbers at once, shape (K,), from draws of shape (B, K)."""
     slack = np.where(np.isfinite(observed), _ROUNDING * np.maximum(1.0, np.abs(observed)), 0.0)
-    return np.asarray((1 + (drawn >= observed - slack).sum(axis=0)) / (1 + len(drawn)))
+    return np.asarray((1 + (draws >= observed - slack).sum(axis=0)) / (1 + len(draws)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,16 +182,16 @@ class Levels:
 
     def drawn(self, rng: np.random.Generator, size: int) -> Integers:
         """How many of each value each label gets, shape (size, labels, blocks, L): hypergeometric in turn."""
-        drawn = np.zeros((size, len(self.sizes), *self.counts.shape), dtype=np.int64)
+        counts = np.zeros((size, len(self.sizes), *self.counts.shape), dtype=np.int64)
         left = np.repeat(self.counts[None], size, axis=0)
         for label, members in enumerate(self.sizes[:-1]):
-            wanted = np.repeat(members[None], size, axis=0)
+            remaining = np.repeat(members[None], size, axis=0)
             rest = left.sum(axis=2)
             for level in range(self.counts.shape[1] - 1):
                 rest = rest - left[..., level]
-                drawn[:, label, :, level] = rng.hypergeometric(left[..., level], rest, wanted)
-                wanted -= drawn[:, label, :, level]
-            drawn[:, label, :, -1] = wanted
-            left -= drawn[:, label]
-        drawn[:, -1] = left
-        return drawn
+                counts[:, label, :, level] = rng.hypergeometric(left[..., level], rest, remaining)
+                remaining -= counts[:, label, :, level]
+            counts[:, label, :, -1] = remaining
+            left -= counts[:, label]
+        counts[:, -1] = left
+        return counts

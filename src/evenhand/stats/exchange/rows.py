@@ -152,8 +152,8 @@ class ExchangedRates:
         if not self.rescaled:
             return self.drawn.rates
         middle = float(self.observed.rates[0] @ self.share)
-        drawn = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
-        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn))
+        drawn_variance = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
+        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn_variance))
         return np.asarray(np.clip(middle + moved, 0, 1))
 
     def p_largest(self) -> float:
@@ -186,12 +186,12 @@ def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Flo
 
     ``contrast`` holds weights of the rates, shape (K, G); the covariance is zero on the diagonal.
     """
-    own = variance @ (contrast**2).T
+    own_variance = variance @ (contrast**2).T
     if covariance is None:
-        return np.asarray(own)
+        return np.asarray(own_variance)
     together = np.einsum("rgh,kg,kh->rk", covariance, contrast, contrast, optimize=True)
     # a covariance may eat up what little variance there is; a tenth of it always stays
-    return np.asarray(np.maximum(own + together, 0.1 * own))
+    return np.asarray(np.maximum(own_variance + together, 0.1 * own_variance))
 
 
 def pairs_of(groups: int) -> Floats:
@@ -232,8 +232,8 @@ def exchange(
     covariance = np.concatenate(pieces) if pieces else None
     rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
-    drawn = ComparedRates(rates, variance, covariance)
-    return ExchangedRates(design.observed(), drawn, share / share.sum(), design.unequal)
+    compared_rates = ComparedRates(rates, variance, covariance)
+    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,9 +297,11 @@ class _Design:
         """Moments of groups with units exchanged, shape (size, groups, 6)."""
         if self._unit_levels is None:
             return self._summed(self.labels.wholes(rng, size))
-        drawn, moments = self._unit_levels.drawn(rng, size), self._unit_levels.moments
-        shape = (*drawn.shape[:2], moments.shape[-1])
-        return np.asarray(drawn.reshape(size * shape[1], -1) @ moments.reshape(-1, shape[2])).reshape(shape)
+        unit_counts, moments = self._unit_levels.drawn(rng, size), self._unit_levels.moments
+        shape = (*unit_counts.shape[:2], moments.shape[-1])
+        return np.asarray(unit_counts.reshape(size * shape[1], -1) @ moments.reshape(-1, shape[2])).reshape(
+            shape
+        )
 
     def _summed(self, groups: Integers) -> Floats:
         """Moments of groups from the groups of whole units, shape (draws, groups, 6)."""
@@ -344,8 +346,10 @@ class _Design:
         key = ((np.arange(size)[:, None] * count + unit) * groups + labels).ravel()
         cells = size * count * groups
         shape = (size, count, groups)
-        inner = (np.bincount(key, np.tile(each, size), cells).astype(np.float64) for each in (sums, weights))
-        first, second = (each.reshape(shape) for each in inner)
+        inner = (
+            np.bincount(key, np.tile(numbers, size), cells).astype(np.float64) for numbers in (sums, weights)
+        )
+        first, second = (numbers.reshape(shape) for numbers in inner)
         return first, second
 
     def _compared(self, totals: Floats, inner: Ends) -> ComparedRates:
@@ -365,8 +369,8 @@ class _Design:
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = s / w
             expected = e / w**2
-            shown = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
-            variance = np.where((n > 1) & (not self.binary), shown, expected)
+            own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
+            variance = np.where((n > 1) & (not self.binary), own_variance, expected)
             if mixed:
                 u = (inner_s - rates[:, None] * inner_w) / w[:, None]
                 covariance = np.einsum("rcg,rch->rgh", u, u)

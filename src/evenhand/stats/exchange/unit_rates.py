@@ -104,24 +104,24 @@ class UnitRates:
         labels = Relabelling(self.group, self.unit, self.truth) if within else self.relabelling
         step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
         for start in range(0, replicates, step):
-            drawn = labels.drawn(rng, min(step, replicates - start))
-            yield {kind: self._tally(kind, drawn) for kind in kinds}
+            codes = labels.drawn(rng, min(step, replicates - start))
+            yield {kind: self._tally(kind, codes) for kind in kinds}
 
     @cached_property
     def _atoms(self) -> Integers:
         """What changes places with each row: its unit or, where units lie in several groups, it alone."""
         return np.arange(self.unit.size) if self.mixed.any() else self.unit
 
-    def _tally(self, kind: str, drawn: Integers) -> Tally:
+    def _tally(self, kind: str, codes: Integers) -> Tally:
         """The tally of drawn groups of rows, shape (R, N)."""
         columns = self._columns(kind)
         atoms = int(self._atoms.max()) + 1
-        of_atom = np.zeros((len(drawn), atoms), dtype=np.int64)
-        of_atom[:, self._atoms] = drawn
-        member = np.zeros((atoms, len(drawn) * self.groups))
-        position = np.arange(len(drawn))[:, None] * self.groups + of_atom
+        of_atom = np.zeros((len(codes), atoms), dtype=np.int64)
+        of_atom[:, self._atoms] = codes
+        member = np.zeros((atoms, len(codes) * self.groups))
+        position = np.arange(len(codes))[:, None] * self.groups + of_atom
         member[np.arange(atoms), position] = 1
-        shape = (len(drawn), self.groups)
+        shape = (len(codes), self.groups)
         hits, trials, *rest = [column.summed(member, shape) for column in columns]
         expected = None
         if kind == "false":
@@ -161,7 +161,7 @@ class UnitRates:
         places = [key * self.labels + label for label in (self.truth, self.prediction)]
         cells, where = np.unique(np.concatenate(places), return_inverse=True)
         of_truth, of_label = where[: key.size], where[key.size :]
-        support, correct = (sum_by(of_truth, each, cells.size) for each in (self.weight, right))
+        support, correct = (sum_by(of_truth, numbers, cells.size) for numbers in (self.weight, right))
         predicted = sum_by(of_label, self.weight, cells.size)
 
         def column(values: Floats, common: Floats | None = None) -> _Column:
@@ -170,13 +170,13 @@ class UnitRates:
         if kind == "true":
             s, t = correct, support
             there = (t > 0).astype(np.float64)
-            return tuple(column(each) for each in (s, t, s**2, s * t, t**2, there))
+            return tuple(column(numbers) for numbers in (s, t, s**2, s * t, t**2, there))
         # trials are all rows of the atom; of wrong answers, those of other truths
-        whole = w[cells // self.labels]
+        total = w[cells // self.labels]
         s, less = (predicted, 0 * support) if kind == "predicted" else (predicted - correct, -support)
-        t = whole + less
+        t = total + less
         return (
-            column(s), column(less, w), column(s**2), column(s * t), column(t**2 - whole**2, w**2),
+            column(s), column(less, w), column(s**2), column(s * t), column(t**2 - total**2, w**2),
             column(-(t <= 0).astype(np.float64), constant),
         )  # fmt: skip
 

@@ -117,8 +117,8 @@ class UnitTables:
         if self.exchanged:
             return self._exchanged(rng, replicates)
         codes, unit = np.unique(self.unit, return_inverse=True)
-        each = self.n if self.spread is None else np.sqrt(self.spread)
-        adds = sparse.csr_array((each, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
+        values = self.n if self.spread is None else np.sqrt(self.spread)
+        adds = sparse.csr_array((values, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
         step, chi2 = max(1, _HELD // max(self.batch.n.size + codes.size, 1)), []
         for start in range(0, replicates, step):
             shape = (codes.size, min(step, replicates - start))
@@ -129,7 +129,7 @@ class UnitTables:
 
     def _exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Groups of whole units exchanged; each draw on the scale of the observed groups."""
-        drawn = self._labels.wholes(rng, replicates)
+        codes = self._labels.wholes(rng, replicates)
         table, column = self.batch.table[self.cell], self.batch.column_of_cell[self.cell]
         pairs, pair = np.unique(column, return_inverse=True)
         owner = np.zeros(pairs.size, dtype=np.int64)
@@ -140,14 +140,14 @@ class UnitTables:
         apart = sum_by(self.unit * pairs.size + pair, self.n, units * pairs.size).reshape(units, -1)
         apart = (apart - sizes[:, owner] * share) / np.sqrt(share)  # z without the group, over sqrt(C_j/n)
         total = np.eye(tables)[owner]
-        own = apart**2 @ total
+        squares = apart**2 @ total
         chi2, mean = np.zeros((2, replicates, tables))
         for group in np.unique(self._labels.label_of):
-            member = (drawn == group).astype(np.float64)
+            member = (codes == group).astype(np.float64)
             rows = member @ sizes
             rows = np.where(rows > 0, rows, np.inf)
             chi2 += (member @ apart) ** 2 @ total / rows
-            mean += (1 / rows - 1 / self._total) * (member @ own)
+            mean += (1 / rows - 1 / self._total) * (member @ squares)
         return chi2 * np.divide(self.expected, mean, out=np.zeros(mean.shape), where=mean > 0)
 
     def _chi2_of(self, moved: Floats) -> Floats:
@@ -227,13 +227,13 @@ class UnitTables:
         codes, unit = np.unique(self.unit[some], return_inverse=True)
         rows, row = np.unique(self.batch.row[self.cell[some]], return_inverse=True)
         columns, column = np.unique(self.batch.column[self.cell[some]], return_inverse=True)
-        whole = np.zeros((rows.size, columns.size))
-        np.add.at(whole, (row, column), self.n[some])
-        step = max(1, _HELD // max(whole.size, 1))
+        counts = np.zeros((rows.size, columns.size))
+        np.add.at(counts, (row, column), self.n[some])
+        step = max(1, _HELD // max(counts.size, 1))
         phi2 = []
         for start in range(0, codes.size, step):
             here = (unit >= start) & (unit < start + step)
-            left = np.repeat(whole[None], min(step, codes.size - start), axis=0)
+            left = np.repeat(counts[None], min(step, codes.size - start), axis=0)
             np.subtract.at(left, (unit[here] - start, row[here], column[here]), self.n[some][here])
             margins = left.sum(axis=2, keepdims=True) * left.sum(axis=1, keepdims=True)
             ratio = np.divide(left**2, margins, out=np.zeros(left.shape), where=margins > 0)

@@ -34,8 +34,11 @@ class Paired:
         """Two-sided p of the difference; ``(1 + b) / (1 + B)`` where signs were drawn."""
         if not self.sums.size:
             return float(2 * special.ndtr(-abs(self.value) / self.sd))
-        far, drawn = int((np.abs(self.sums) >= abs(self.value) - 1e-9).sum()), self.replicates is not None
-        return (far + drawn) / (self.sums.size + drawn)
+        far, is_sampled = (
+            int((np.abs(self.sums) >= abs(self.value) - 1e-9).sum()),
+            self.replicates is not None,
+        )
+        return (far + is_sampled) / (self.sums.size + is_sampled)
 
     def band(self, level: float = 0.95) -> Pair:
         """The central values; ends are chosen by mid-p, so that about ``level`` lies between them."""
@@ -60,11 +63,11 @@ def paired_difference(
     that are not 0.
     """
     deviations = Deviations(difference, second, weight, cluster)
-    each = deviations.each * difference
-    contributions = np.bincount(deviations.units, weights=each).astype(np.float64)
+    terms = deviations.each * difference
+    contributions = np.bincount(deviations.units, weights=terms).astype(np.float64)
     some = contributions[np.abs(contributions) > 1e-15]
     sums, replicates = _flipped(some, rng)
-    return Paired(float(each.sum()), sums, float(np.sqrt(some @ some)), replicates)
+    return Paired(float(terms.sum()), sums, float(np.sqrt(some @ some)), replicates)
 
 
 @dataclass(frozen=True, eq=False)

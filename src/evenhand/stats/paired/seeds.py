@@ -40,8 +40,8 @@ class SeedEstimate:
 
     def quantile(self, share: float) -> float:
         """Where a share above one half of what chance gives lies, in standard errors."""
-        held = (self.seed_error / self.error) ** 2 if self.error > 0 else 0.0
-        return _quantile(share, held, self.df)
+        seed_share = (self.seed_error / self.error) ** 2 if self.error > 0 else 0.0
+        return _quantile(share, seed_share, self.df)
 
 
 def spread(values: Floats, level: float = 0.95) -> SeedSpread:
@@ -106,18 +106,18 @@ def shared_variance(draws: Floats, weights: Floats, clusters: Sequence[Sequence[
         return None
     centred = draws[:, usable] - draws[:, usable].mean(axis=1, keepdims=True)
     together = float(np.var(weights @ centred, ddof=1))
-    own = [
+    variances = [
         float(np.var(centred[list(cluster)], axis=0, ddof=1).mean())
         for cluster in clusters
         if len(cluster) > 1
     ]
-    typical = float(np.mean(own)) if own else 0.0
-    each = iter(own)
-    held = sum(
-        (next(each) if len(cluster) > 1 else typical) * float((weights[list(cluster)] ** 2).sum())
+    typical = float(np.mean(variances)) if variances else 0.0
+    remaining = iter(variances)
+    held_variance = sum(
+        (next(remaining) if len(cluster) > 1 else typical) * float((weights[list(cluster)] ** 2).sum())
         for cluster in clusters
     )
-    return max(0.0, together - held)
+    return max(0.0, together - held_variance)
 
 
 def _part(values: Floats) -> Pair:
@@ -139,31 +139,31 @@ def _estimate(value: float, parts: Sequence[Pair], shared: float, level: float) 
     return replace(estimate, low=value - reach, high=value + reach, p_value=min(p, 1.0))
 
 
-def _beyond(at: float, held: float, df: float) -> float:
-    r"""The chance of more than ``at`` of ``sqrt(held) t + sqrt(1 - held) z``, t with df, z normal.
+def _beyond(at: float, seed_share: float, df: float) -> float:
+    r"""The chance of more than ``at`` of ``sqrt(s) t + sqrt(1 - s) z``, t with df, z normal.
 
-    Given the chi-square under the t it is normal with variance ``held df / chi2 + 1 - held``; the mean over
-    the chi-square is by Gauss and Legendre, closest where it is small.
+    s is ``seed_share``. Given the chi-square under the t it is normal with variance ``s df / chi2 + 1 - s``;
+    the mean over the chi-square is by Gauss and Legendre, closest where it is small.
     """
-    if held <= 0 or np.isinf(df):
+    if seed_share <= 0 or np.isinf(df):
         return float(special.ndtr(-at))
-    if held >= 1:
+    if seed_share >= 1:
         return float(special.stdtr(df, -at))
     places, weights = _nodes(_NODES)
     root = (places + 1) / 2
     chi2 = 2 * special.gammaincinv(df / 2, root**4)
     with np.errstate(divide="ignore"):
-        variance = held * df / chi2 + 1 - held
+        variance = seed_share * df / chi2 + 1 - seed_share
     return float((special.ndtr(-at / np.sqrt(variance)) * 2 * root**3 * weights).sum())
 
 
-def _quantile(share: float, held: float, df: float) -> float:
+def _quantile(share: float, seed_share: float, df: float) -> float:
     """Where ``_beyond`` is ``1 - share``, for a share above one half."""
     from scipy import optimize
 
-    if held >= 1 and np.isfinite(df):
+    if seed_share >= 1 and np.isfinite(df):
         return float(special.stdtrit(df, share))
     high = 2.0
-    while _beyond(high, held, df) > 1 - share:
+    while _beyond(high, seed_share, df) > 1 - share:
         high *= 2
-    return float(optimize.brentq(lambda at: _beyond(at, held, df) - (1 - share), 0, high, xtol=1e-12))
+    return float(optimize.brentq(lambda at: _beyond(at, seed_share, df) - (1 - share), 0, high, xtol=1e-12))

@@ -39,11 +39,11 @@ class Summary:
 
         Rates have shape (..., C), NaN where a column has no sample: then what needs it is NaN.
         """
-        chosen = rates[..., list(self.columns)]
+        selected_rates = rates[..., list(self.columns)]
         if self.how == "weights":
-            return np.asarray(chosen @ np.array(self.weights))
-        least = chosen.min(axis=-1)
-        return np.asarray(chosen.max(axis=-1) - least if self.how == "range" else least)
+            return np.asarray(selected_rates @ np.array(self.weights))
+        least = selected_rates.min(axis=-1)
+        return np.asarray(selected_rates.max(axis=-1) - least if self.how == "range" else least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,8 @@ class PairedSums:
         if summary.how != "weights":
             return self._of_extremes(at, columns, rng)
         signs = np.array([*summary.weights, *(-weight for weight in summary.weights)])
-        both = np.stack([self.first, self.second])
-        if not ((both >= -_SLACK) & (both <= self.size + _SLACK)).all():
+        pair = np.stack([self.first, self.second])
+        if not ((pair >= -_SLACK) & (pair <= self.size + _SLACK)).all():
             return self._of_numbers(columns, signs)
         rates = self._rates(columns)
 
@@ -129,8 +129,8 @@ class PairedSums:
         for sums in (first, second):
             for column in columns:
                 there = np.flatnonzero(size[:, column] > 0)
-                added, counted, many = (array[there, column] for array in (sums, size, samples))
-                means.append(ClusterMean.of(added, counted, many, there, self.count))
+                added, sizes, many = (array[there, column] for array in (sums, size, samples))
+                means.append(ClusterMean.of(added, sizes, many, there, self.count))
         return means
 
     def _rates(self, columns: Integers) -> Rates:
@@ -182,13 +182,15 @@ class PairedSums:
         draws = np.empty((2, replicates, len(self.summaries)))
         strata = [np.flatnonzero(self.stratum == code) for code in np.unique(self.stratum)]
         for part in _parts(replicates, max(self.size.shape)):
-            drawn = np.empty((part.stop - part.start, self.units.size), dtype=np.int64)
+            unit_counts = np.empty((part.stop - part.start, self.units.size), dtype=np.int64)
             for rows in strata:
                 units = self.units[rows]
-                drawn[:, rows] = rng.multinomial(units.sum(), units / units.sum(), part.stop - part.start)
-            size = drawn @ self.size
+                unit_counts[:, rows] = rng.multinomial(
+                    units.sum(), units / units.sum(), part.stop - part.start
+                )
+            size = unit_counts @ self.size
             for model, sums in enumerate((self.first, self.second)):
-                draws[model, part] = self._summed(drawn @ sums, size)
+                draws[model, part] = self._summed(unit_counts @ sums, size)
         return draws
 
 

@@ -114,15 +114,15 @@ class Means:
         """
         if pools is not None:
             draws = draws - pools.drawn_like + pools.like
-        known = ~np.isnan(draws)
-        count = known.sum(axis=1)
+        has_value = ~np.isnan(draws)
+        count = has_value.sum(axis=1)
         means = np.nanmean(draws, axis=1)
-        within = np.where(known, (draws - means[:, None]) ** 2, 0).sum(axis=1) / np.maximum(count - 1, 1)
-        own = float(values.var(ddof=1)) if values.size > 1 else 0.0
+        within = np.where(has_value, (draws - means[:, None]) ** 2, 0).sum(axis=1) / np.maximum(count - 1, 1)
+        own_variance = float(values.var(ddof=1)) if values.size > 1 else 0.0
         common = max(float(means.var()) - float((within / count).mean()), 0) if shared else 0.0
         scale, scales = (1.0, np.ones(means.size)) if pools is None else pools.scales
         expected = float(within.mean())
-        error = np.sqrt(_of_mean(np.array(own), np.array(values.size), expected) + common * scale)
+        error = np.sqrt(_of_mean(np.array(own_variance), np.array(values.size), expected) + common * scale)
         errors = np.sqrt(_of_mean(within, count, expected) + common * scales)
         value, chance = float(values.mean()), float(means.mean())
         return cls(value, means, float(error), errors, chance, values.size, common)
@@ -136,11 +136,11 @@ class Means:
 
     def p_value(self, side: str) -> float:
         """Of the two-sided test, ``both``, or twice the tail on the unfair side, ``high`` or ``low``."""
-        t, drawn = self._t
+        t, t_draws = self._t
         if side == "both":
-            return exceeded(abs(t), np.abs(drawn))
+            return exceeded(abs(t), np.abs(t_draws))
         sign = 1 if side == "high" else -1
-        return min(1.0, 2 * exceeded(sign * t, sign * drawn))
+        return min(1.0, 2 * exceeded(sign * t, sign * t_draws))
 
     def limits(self, side: str, level: float) -> tuple[float, float] | None:
         """Means that the test does not reject; None where all draws are alike.
@@ -148,15 +148,15 @@ class Means:
         Away from the fair side a one-sided figure reaches at least as far as a normal one: its tail there is
         short only because the figure has a bound.
         """
-        drawn = self._t[1]
-        if not drawn.size or self.error <= _ROUNDING:
+        t_draws = self._t[1]
+        if not t_draws.size or self.error <= _ROUNDING:
             return None
         if side == "both":
-            reach = float(np.quantile(np.abs(drawn), level, method="higher")) * self.error
+            reach = float(np.quantile(np.abs(t_draws), level, method="higher")) * self.error
             return self.value - reach, self.value + reach
         sign = 1 if side == "high" else -1
-        unfair = float(np.quantile(sign * drawn, (1 + level) / 2, method="higher"))
-        short = -float(np.quantile(sign * drawn, (1 - level) / 2, method="lower"))
+        unfair = float(np.quantile(sign * t_draws, (1 + level) / 2, method="higher"))
+        short = -float(np.quantile(sign * t_draws, (1 - level) / 2, method="lower"))
         near, far = self._where(sign, -unfair), self._where(sign, max(normal_quantile(level), short))
         return (near, far) if side == "high" else (far, near)
 
@@ -171,8 +171,8 @@ class Means:
         away = sign * (self.value - self.chance)
         plain = away + quantile * self.error
         if plain > 0:
-            drawn = sign * self.draws[~np.isnan(self.draws)]
-            growth = min(max(float(skewness(drawn)), 0.0), np.sqrt(8)) * np.sqrt(self.common)
+            signed_draws = sign * self.draws[~np.isnan(self.draws)]
+            growth = min(max(float(skewness(signed_draws)), 0.0), np.sqrt(8)) * np.sqrt(self.common)
             half = away + quantile**2 * growth / 2
             reach = np.sqrt(max(half**2 - away**2 + (quantile * self.error) ** 2, 0.0))
             plain = half + np.copysign(reach, quantile)
@@ -191,9 +191,9 @@ class UnevenPools:
     @property
     def scales(self) -> tuple[float, Floats]:
         """By how much the variance differs from that of the draws on average: as observed, and in each."""
-        each = self.drawn_spread.mean(axis=1)
-        middle = float(each.mean())
-        return float(self.spread.mean()) / middle, each / middle
+        spreads = self.drawn_spread.mean(axis=1)
+        middle = float(spreads.mean())
+        return float(self.spread.mean()) / middle, spreads / middle
 
 
 def _of_mean(within: Floats, count: npt.NDArray[np.number], expected: float) -> Floats:

@@ -97,8 +97,8 @@ class RankedPools:
         """Rankings in which ties leave open who is among the first k: the cut mixed block, shape (R,)."""
         if self.untied:
             return np.zeros(len(self.codes), dtype=bool)
-        _, block, taken = self.cuts(k)
-        return np.asarray((taken < block.sum(axis=1)) & ((block > 0).sum(axis=1) > 1))
+        _, block, n_taken = self.cuts(k)
+        return np.asarray((n_taken < block.sum(axis=1)) & ((block > 0).sum(axis=1) > 1))
 
     @cached_property
     def open_places(self) -> Mask:
@@ -138,18 +138,18 @@ def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
     if ranked.untied:
         counts = ranked.counts[:, min(k, ranked.codes.shape[1])] * (ranked.sizes >= k)[:, None]
         return Tops(rows, counts, np.ones(rows.size), rows.size)
-    before, block, taken = ranked.cuts(k)
+    before, block, n_taken = ranked.cuts(k)
     left_open = ranked.open_at(k)
-    whole = np.where((taken == block.sum(axis=1))[:, None], block, np.sign(block) * taken[:, None])
+    block_counts = np.where((n_taken == block.sum(axis=1))[:, None], block, np.sign(block) * n_taken[:, None])
     if not left_open.any():
-        return Tops(rows, before + whole, np.ones(rows.size), rows.size)
-    states, which = unique_rows(np.concatenate([block[left_open], taken[left_open, None]], axis=1))
+        return Tops(rows, before + block_counts, np.ones(rows.size), rows.size)
+    states, which = unique_rows(np.concatenate([block[left_open], n_taken[left_open, None]], axis=1))
     outcomes = [top_outcomes(tuple(state[:-1]), state[-1], rng) for state in states.tolist()]
     pieces = [outcomes[state] for state in which.tolist()]
     lengths = np.ones(rows.size, dtype=np.int64)
     lengths[left_open] = [len(weight) for _, weight in pieces]
     owner = np.repeat(rows, lengths)
-    counts, weight = (before + whole)[owner], np.ones(owner.size)
+    counts, weight = (before + block_counts)[owner], np.ones(owner.size)
     spread = left_open[owner]
     counts[spread] = before[owner[spread]] + np.concatenate([piece[0] for piece in pieces])
     weight[spread] = np.concatenate([piece[1] for piece in pieces])
@@ -252,21 +252,21 @@ def _expected(ranked: RankedPools, rows: Integers, places: Integers) -> tuple[Fl
     start, stop = ranked.starts[rows, places], ranked.stops[rows, places]
     before = ranked.counts[rows, start]
     block = ranked.counts[rows, stop] - before
-    size, taken = stop - start, places + 1 - start
-    expected = before + block * (taken / size)[:, None]
-    whole = (np.repeat(each, ranked.n_groups) for each in (size, taken))
-    states, which = unique_rows(np.stack([before.ravel(), block.ravel(), *whole], axis=1))
+    size, n_taken = stop - start, places + 1 - start
+    expected = before + block * (n_taken / size)[:, None]
+    columns = (np.repeat(numbers, ranked.n_groups) for numbers in (size, n_taken))
+    states, which = unique_rows(np.stack([before.ravel(), block.ravel(), *columns], axis=1))
     table, step = x_log_x(ranked.codes.shape[1]), max(1, _CELLS // (int(states[:, 1].max()) + 1))
     pieces = [_expected_x_log_x(states[at : at + step], table) for at in range(0, len(states), step)]
     return expected, np.concatenate(pieces)[which].reshape(before.shape).sum(axis=1)
 
 
 def _expected_x_log_x(states: Integers, table: Floats) -> Floats:
-    """Expected ``n ln n`` of each (before, block, size, taken), shape (S,)."""
-    before, block, size, taken = (column[:, None] for column in states.T)
+    """Expected ``n ln n`` of each (before, block, size, n_taken), shape (S,)."""
+    before, block, size, n_taken = (column[:, None] for column in states.T)
     x = np.arange(int(states[:, 1].max()) + 1)
-    possible = (x <= block) & (x <= taken) & (taken - x <= size - block)
-    x = np.where(possible, x, np.maximum(0, taken - size + block))
-    log_weight = log_choose(block, x) + log_choose(size - block, taken - x)
+    possible = (x <= block) & (x <= n_taken) & (n_taken - x <= size - block)
+    x = np.where(possible, x, np.maximum(0, n_taken - size + block))
+    log_weight = log_choose(block, x) + log_choose(size - block, n_taken - x)
     weight = np.where(possible, np.exp(log_weight - log_weight.max(axis=1, keepdims=True)), 0)
     return np.asarray((table[before + x] * weight).sum(axis=1) / weight.sum(axis=1))

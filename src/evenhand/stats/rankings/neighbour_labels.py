@@ -37,8 +37,8 @@ class RelabelledPrecision:
     @cached_property
     def expected(self) -> Floats:
         """Precision that labels which say nothing lead to expect, shape (G,)."""
-        own = self.value.mean(axis=0) if self.shared else np.zeros(self.value.shape[1])
-        return np.asarray(np.clip(self.observed.chance + own, 0, 1))
+        excess = self.value.mean(axis=0) if self.shared else np.zeros(self.value.shape[1])
+        return np.asarray(np.clip(self.observed.chance + excess, 0, 1))
 
     @property
     def expected_total(self) -> float:
@@ -64,34 +64,34 @@ class RelabelledPrecision:
         """Two-sided p of the precision of each group, shape (G,)."""
         return each_exceeded(np.abs(self.observed.value - self.expected), np.abs(self.rates - self.expected))
 
-    def chance_at(self, known: Integers) -> float:
+    def chance_at(self, codes: Integers) -> float:
         """The gap of some groups that chance leads to expect."""
-        return float(np.ptp(self.expected[known]))
+        return float(np.ptp(self.expected[codes]))
 
-    def p_gap(self, known: Integers, *, two_sided: bool = False) -> float:
+    def p_gap(self, codes: Integers, *, two_sided: bool = False) -> float:
         """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
 
         Two-sided, a gap below that by chance counts too.
         """
-        apart, error = self._apart(self.observed.value[known][None], self.observed.covariance[None], known)
-        beyond = _in_errors(apart - self.chance_at(known), error)
+        apart, error = self._apart(self.observed.value[codes][None], self.observed.covariance[None], codes)
+        beyond = _in_errors(apart - self.chance_at(codes), error)
         most = abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
-        return exceeded(most, self._largest(known))
+        return exceeded(most, self._largest(codes))
 
-    def quantile(self, known: Integers, level: float) -> float:
+    def quantile(self, codes: Integers, level: float) -> float:
         """The quantile of the largest difference of two groups from its expectation, in standard errors."""
-        return float(np.quantile(self._largest(known), level, method="higher"))
+        return float(np.quantile(self._largest(codes), level, method="higher"))
 
-    def _largest(self, known: Integers) -> Floats:
+    def _largest(self, codes: Integers) -> Floats:
         """How far the difference of two groups is from its expectation at most, in errors, in each draw."""
-        free = (self.observed.chance + self.value - self.expected)[:, known]
-        return np.asarray(_in_errors(*self._apart(free, self.covariance, known)).max(axis=1))
+        free = (self.observed.chance + self.value - self.expected)[:, codes]
+        return np.asarray(_in_errors(*self._apart(free, self.covariance, codes)).max(axis=1))
 
-    def _apart(self, value: Floats, covariance: Floats, known: Integers) -> tuple[Floats, Floats]:
-        contrast = pairs_of(known.size)
-        inside = covariance[:, known][:, :, known]
+    def _apart(self, value: Floats, covariance: Floats, codes: Integers) -> tuple[Floats, Floats]:
+        contrast = pairs_of(codes.size)
+        inside = covariance[:, codes][:, :, codes]
         variance = np.diagonal(inside, axis1=1, axis2=2)
-        shared = inside * (1 - np.eye(known.size))
+        shared = inside * (1 - np.eye(codes.size))
         return np.abs(value @ contrast.T), np.sqrt(contrast_variance(variance, shared, contrast))
 
 
@@ -133,20 +133,20 @@ class _Moved:
         n, marks = rows.unit.size, rows.marks
         unit = np.unique(np.concatenate([rows.unit, rows.item_unit]), return_inverse=True)[1].astype(np.int64)
         asking = np.arange(unit.size) < n
-        each = np.full((unit.size, 3), -2)  # -2: not on this side
-        each[:n, 0], each[:n, 1], each[n:, 2] = marks.query_labels, marks.group, marks.labels
+        row_marks = np.full((unit.size, 3), -2)  # -2: not on this side
+        row_marks[:n, 0], row_marks[:n, 1], row_marks[n:, 2] = marks.query_labels, marks.group, marks.labels
         of_unit = np.full((int(unit.max(initial=-1)) + 1, 3), -2)
         for column, some in enumerate((asking, asking, ~asking)):
-            of_unit[unit[some], column] = each[some, column]
-        own = of_unit[unit]
-        apart = (np.where(each == -2, own, each) != own).any(axis=1)
-        apart |= (own[:, 0] != own[:, 2]) & (own[:, [0, 2]] > -2).all(axis=1)
+            of_unit[unit[some], column] = row_marks[some, column]
+        unit_marks = of_unit[unit]
+        apart = (np.where(row_marks == -2, unit_marks, row_marks) != unit_marks).any(axis=1)
+        apart |= (unit_marks[:, 0] != unit_marks[:, 2]) & (unit_marks[:, [0, 2]] > -2).all(axis=1)
         mixed = np.zeros(len(of_unit), dtype=bool)
         mixed[unit[apart]] = True
-        each = np.where(mixed[unit][:, None], each, own)
-        sides = (own[:, 0] > -2) + 2 * (own[:, 2] > -2)
-        distinct, label = np.unique(each, axis=0, return_inverse=True)
-        stratum = np.where(mixed[unit], asking, sides)
+        row_marks = np.where(mixed[unit][:, None], row_marks, unit_marks)
+        side_code = (unit_marks[:, 0] > -2) + 2 * (unit_marks[:, 2] > -2)
+        distinct, label = np.unique(row_marks, axis=0, return_inverse=True)
+        stratum = np.where(mixed[unit], asking, side_code)
         labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
         return cls(labels, distinct, n, max(1, _HELD // rows.numbers))
 

@@ -53,9 +53,9 @@ class FirstItems:
         none = np.zeros(shape[0], dtype=bool)
         return cls(np.broadcast_to((np.arange(shape[1]) < k).astype(np.float64), shape), none, none)
 
-    def take(self, chosen: Mask) -> FirstItems:
+    def take(self, mask: Mask) -> FirstItems:
         """Those of some rows."""
-        return FirstItems(self.weight[chosen], self.tied[chosen], self.unknown[chosen])
+        return FirstItems(self.weight[mask], self.tied[mask], self.unknown[mask])
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +144,14 @@ class NeighbourRows:
         units = self.pairs.by_unit(marks.group, self.groups)
         share = np.stack([units / n[:, None], np.zeros(units.shape)])
         covariance = self.pairs.covariance(self._away(same, value, marks, n), marks, self.groups, share)
-        known = (marks.labels >= 0).astype(np.float64)
-        held = _summed(marks.labels + 1, known, self.values + 1)[:, 1:] / marks.labels.shape[1]
-        chance = np.take_along_axis(held, marks.query_labels, axis=1) * self.fits
+        has_label = (marks.labels >= 0).astype(np.float64)
+        label_shares = _summed(marks.labels + 1, has_label, self.values + 1)[:, 1:] / marks.labels.shape[1]
+        chance = np.take_along_axis(label_shares, marks.query_labels, axis=1) * self.fits
         expected = precision.var(axis=1)[:, None] * (units**2).sum(axis=1) / n**2
         count = np.count_nonzero(units, axis=1)
-        own = np.diagonal(covariance, axis1=1, axis2=2)
-        each = np.arange(self.groups)
-        covariance[:, each, each] = np.where(count > 1, blended(own, count, expected), expected)
+        own_variance = np.diagonal(covariance, axis1=1, axis2=2)
+        code = np.arange(self.groups)
+        covariance[:, code, code] = np.where(count > 1, blended(own_variance, count, expected), expected)
         group_chance = _summed(marks.group, chance, self.groups) / n
         return Precisions(value, group_chance, covariance, precision.mean(axis=1), chance.mean(axis=1))
 
@@ -198,14 +198,14 @@ class _Pairs:
     def of(cls, rows: NeighbourRows) -> _Pairs:
         occurring, items = np.unique(rows.items, return_inverse=True)
         items = items.reshape(rows.items.shape)
-        both = np.concatenate([rows.unit, rows.item_unit[occurring]])
-        units, code = np.unique(both, return_inverse=True)
+        all_units = np.concatenate([rows.unit, rows.item_unit[occurring]])
+        units, code = np.unique(all_units, return_inverse=True)
         asker, owner = code[: rows.unit.size], code[rows.unit.size :]
         pair_codes, cell = np.unique(asker[:, None] * units.size + owner[items], return_inverse=True)
-        own = np.flatnonzero(pair_codes // units.size == pair_codes % units.size)
+        within_unit = np.flatnonzero(pair_codes // units.size == pair_codes % units.size)
         return cls(
             items, occurring, owner, asker, units.size, cell.reshape(items.shape), pair_codes.size,
-            (own, pair_codes[own] // units.size),
+            (within_unit, pair_codes[within_unit] // units.size),
         )  # fmt: skip
 
     @property
@@ -228,10 +228,10 @@ class _Pairs:
         item = self._binned(self.items * groups + by, away, size, groups)
         label = marks.labels[:, self.occurring] + 1
         labels = int(marks.labels.max(initial=-1)) + 2
-        held = _summed(marks.labels + 1, np.ones(marks.labels.shape), labels)
+        label_counts = _summed(marks.labels + 1, np.ones(marks.labels.shape), labels)
         code = np.arange(groups)
         middle = self._binned(label[..., None] * groups + code, item, labels, groups)
-        middle /= np.maximum(held, 1)[..., None]
+        middle /= np.maximum(label_counts, 1)[..., None]
         item -= np.take_along_axis(middle, label[..., None], axis=1)
         owned = self._binned(
             np.broadcast_to(self.owner[:, None] * groups + code, item.shape), item, self.units, groups

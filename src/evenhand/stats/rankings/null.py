@@ -42,19 +42,19 @@ class NullDistribution:
     variance: float  # its variance
 
     @classmethod
-    def of(cls, values: Floats, weight: Floats, drawn: int = 0) -> NullDistribution:
+    def of(cls, values: Floats, weight: Floats, n_draws: int = 0) -> NullDistribution:
         """From values in any order; undefined (NaN) ones are left out and the rest rescaled to 1."""
         is_defined = ~np.isnan(values)
         values, weight = values[is_defined], weight[is_defined]
         if not values.size:
-            return cls(values, weight, 0.0, drawn, np.nan, np.nan)
+            return cls(values, weight, 0.0, n_draws, np.nan, np.nan)
         order = np.argsort(values, kind="stable")
         values, weight = values[order], weight[order] / weight.sum()
         first = np.flatnonzero(np.r_[True, np.diff(values) > _SAME])
         values, weight = values[first], np.add.reduceat(weight, first)
         mean = float(values @ weight)
         mean = 0.0 if abs(mean) < _TINY else mean  # of a symmetric distribution, but for rounding
-        return cls(values, weight, _SAME, drawn, mean, float(((values - mean) ** 2) @ weight))
+        return cls(values, weight, _SAME, n_draws, mean, float(((values - mean) ** 2) @ weight))
 
     @property
     def sd(self) -> float:
@@ -100,8 +100,8 @@ def null_of_top(
     """
     block = tuple(int(size) for size in pool)
     counts, weight = top_outcomes(block, k, rng)
-    drawn = 0 if outcomes_are_listed(block, k) else DRAWS
-    return NullDistribution.of(values_of(counts), weight, drawn)
+    n_draws = 0 if outcomes_are_listed(block, k) else DRAWS
+    return NullDistribution.of(values_of(counts), weight, n_draws)
 
 
 def null_of_ndkl(
@@ -165,12 +165,12 @@ def _drawn_ndkl(sizes: Integers, targets: Floats, depth: int, rng: np.random.Gen
     codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _DRAWN_IN_ALL // codes.size))
     rows = max(1, min(draws, _DRAWN_PLACES // (codes.size * sizes.size)))
-    drawn: list[Floats] = []
-    while sum(map(len, drawn)) < draws:
+    chunks: list[Floats] = []
+    while sum(map(len, chunks)) < draws:
         shuffled = rng.permuted(np.tile(codes, (rows, 1)), axis=1)[:, :depth]
         shares = np.broadcast_to(targets, (rows, sizes.size))
-        drawn.append(rankings.ndkl(_untied(shuffled, sizes.size), shares, depth))
-    return np.concatenate(drawn)[:draws]
+        chunks.append(rankings.ndkl(_untied(shuffled, sizes.size), shares, depth))
+    return np.concatenate(chunks)[:draws]
 
 
 def null_of_mean(chances: Sequence[NullDistribution]) -> NullDistribution:
@@ -183,14 +183,14 @@ def null_of_mean(chances: Sequence[NullDistribution]) -> NullDistribution:
     if len(chances) == 1:
         return chances[0]
     n = len(chances)
-    drawn = min((chance.drawn for chance in chances if chance.drawn), default=0)
+    n_draws = min((chance.drawn for chance in chances if chance.drawn), default=0)
     mean = float(np.mean([chance.mean for chance in chances]))
     variance = float(np.sum([chance.variance for chance in chances])) / n**2
     distinct = {id(chance): chance for chance in chances}
     times = dict(zip(*np.unique([id(chance) for chance in chances], return_counts=True), strict=True))
     span = sum(int(times[key]) * float(np.ptp(chance.values)) for key, chance in distinct.items())
     if span <= _SAME:
-        return NullDistribution(np.array([mean]), np.ones(1), _SAME, drawn, mean, variance)
+        return NullDistribution(np.array([mean]), np.ones(1), _SAME, n_draws, mean, variance)
     wide = min(span, 2 * _REACH * n * float(np.sqrt(variance)))
     step, blurred = _lattice(list(distinct.values()), span, wide)
     length = _GRID if blurred else 1 << (int(np.rint(span / step)) + 1 + n).bit_length()
@@ -207,7 +207,7 @@ def null_of_mean(chances: Sequence[NullDistribution]) -> NullDistribution:
     # n steps that may each fall to either of two places are off by sqrt(n) / 2 places, rarely by 4 times that
     slack = step * (1 + 2 * np.sqrt(n) if blurred else 0.25) / n
     return NullDistribution(
-        values, weight[has_weight] / weight[has_weight].sum(), slack, drawn, mean, variance
+        values, weight[has_weight] / weight[has_weight].sum(), slack, n_draws, mean, variance
     )
 
 
@@ -241,12 +241,12 @@ def drawn_values(
     """
     if count is None:
         count = int(np.clip(_DRAWN_RANKINGS // len(chances), _FEWEST_VALUES, _DRAWS))
-    drawn = np.empty((count, len(chances)))
+    draws = np.empty((count, len(chances)))
     for chance in {id(chance): chance for chance in chances}.values():
         columns = [index for index, other in enumerate(chances) if other is chance]
         edges = np.cumsum(chance.weight)[:-1]
-        drawn[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
-    return drawn
+        draws[:, columns] = chance.values[np.searchsorted(edges, rng.random((count, len(columns))), "right")]
+    return draws
 
 
 @dataclass(frozen=True)
@@ -325,10 +325,10 @@ def drawn_moments(
         values.setdefault("ndkl", []).append(divergences)
     moments = {}
     for name, columns in values.items():
-        each = np.stack(columns, axis=1)
-        both = each.mean(axis=1), each.std(axis=1, ddof=1)
+        figures = np.stack(columns, axis=1)
+        statistics = figures.mean(axis=1), figures.std(axis=1, ddof=1)
         moments[name] = FigureMoments(
-            *(float(of) for statistic in both for of in (statistic.mean(), statistic.std(ddof=1)))
+            *(float(of) for statistic in statistics for of in (statistic.mean(), statistic.std(ddof=1)))
         )
     return moments
 

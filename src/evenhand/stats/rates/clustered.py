@@ -56,8 +56,8 @@ class ClusterMean:
         """How many independent rows would vary as much; 0 below two clusters, which say nothing of others."""
         if self.clusters < FEWEST:
             return 0.0
-        known = (np.array(number) for number in (self.value, self.variance, self.effective, self.rows))
-        return float(effective_size(*known))
+        numbers = (np.array(number) for number in (self.value, self.variance, self.effective, self.rows))
+        return float(effective_size(*numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +90,9 @@ class Jackknife:
             return np.asarray(np.add.reduceat(values, starts, axis=0))
 
         with np.errstate(divide="ignore", invalid="ignore"):
-            whole, count = total(weights), total((weights > 0).astype(np.float64))
-            value = total(sums) / np.where(whole > 0, whole, np.nan)
-            mean, all_, units = (np.repeat(by_group, lengths, axis=0) for by_group in (value, whole, count))
+            weight, count = total(weights), total((weights > 0).astype(np.float64))
+            value = total(sums) / np.where(weight > 0, weight, np.nan)
+            mean, all_, units = (np.repeat(by_group, lengths, axis=0) for by_group in (value, weight, count))
             share = weights / all_
             shift = (sums - mean * weights) / all_ / np.maximum(1 - share, 1e-12)
             shift = np.nan_to_num(shift * np.sqrt(np.maximum(units - 1, 0) / units))
@@ -128,14 +128,14 @@ def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[F
     ``total`` is ``sum w``, ``squares`` are ``sum s^2``, ``sum s w`` and ``sum w^2``; the factor for so many
     units is ``units / (units - 1)``.
     """
-    hits, both, weights = squares
-    away = np.maximum(hits - 2 * value * both + value**2 * weights, 0)
+    hits, products, weights = squares
+    away = np.maximum(hits - 2 * value * products + value**2 * weights, 0)
     return np.asarray(away / total**2 * units / np.maximum(units - 1, 1))
 
 
-def blended(own: Floats, units: npt.NDArray[np.number], expected: Floats) -> Floats:
+def blended(own_variance: Floats, units: npt.NDArray[np.number], expected: Floats) -> Floats:
     """A variance that some units show, with four units of the expected one: few units may agree by chance."""
-    return np.asarray((units * own + _PRIOR * expected) / (units + _PRIOR))
+    return np.asarray((units * own_variance + _PRIOR * expected) / (units + _PRIOR))
 
 
 def difference_error(first: ClusterMean, second: ClusterMean) -> float:

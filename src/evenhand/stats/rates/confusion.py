@@ -64,8 +64,8 @@ def odds_of(true: Floats, false: Floats, how: str) -> Floats:
     return (np.where(np.isnan(true), false, true) + np.where(np.isnan(false), true, false)) / 2
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    return np.asarray(part / np.where(whole > 0, whole, np.nan))
+def _ratio(part: Floats, total: Floats) -> Floats:
+    return np.asarray(part / np.where(total > 0, total, np.nan))
 
 
 def range_over_groups(rates: Floats, fewest: int) -> Floats:

@@ -105,9 +105,9 @@ def range_limits(
     low = difference_limits(strict, quantile)[0]
     high = difference_limits(rates, normal_quantile(level))[1]
     missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
-    known = ~missing.all(axis=(-2, -1))
+    has_value = ~missing.all(axis=(-2, -1))
     ends = (np.where(missing, -np.inf, limit).max(axis=(-2, -1), initial=-np.inf) for limit in (low, high))
-    lowest, highest = (np.where(known, np.clip(end, 0, 1), np.nan) for end in ends)
+    lowest, highest = (np.where(has_value, np.clip(end, 0, 1), np.nan) for end in ends)
     return lowest, highest
 
 
@@ -123,10 +123,10 @@ def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
         return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
     covariance = None if rates.covariance is None else rates.covariance[..., None, :, :]
     value, size, freedom = (numbers[..., None, :] for numbers in (rates.value, rates.size, rates.freedom))
-    each = Rates(value, size, freedom, covariance)
+    both_rates = Rates(value, size, freedom, covariance)
     weight = np.broadcast_to(share[..., None, :], (*rates.value.shape, groups)) - np.eye(groups)
-    low = _weighted_limits(each, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
-    high = _weighted_limits(each, weight, normal_quantile(level))[1].max(axis=-1)
+    low = _weighted_limits(both_rates, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
+    high = _weighted_limits(both_rates, weight, normal_quantile(level))[1].max(axis=-1)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
@@ -137,12 +137,12 @@ def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
     near 1. Of the lower ones only that of the smallest rate itself has to hold. Rates that are NaN are left
     out.
     """
-    known = ~np.isnan(rates.value)
-    count = max(int(known.sum(axis=-1).max(initial=0)), 1)
-    each = -np.expm1(np.log1p(-(1 - level) / 2) / count)
-    low = np.where(known, rates.limits(normal_quantile(level))[0], np.inf).min(axis=-1, initial=np.inf)
-    high = np.where(known, rates.upper(float(-special.ndtri(each))), np.inf).min(axis=-1, initial=np.inf)
-    some = known.any(axis=-1)
+    has_value = ~np.isnan(rates.value)
+    count = max(int(has_value.sum(axis=-1).max(initial=0)), 1)
+    tail = -np.expm1(np.log1p(-(1 - level) / 2) / count)
+    low = np.where(has_value, rates.limits(normal_quantile(level))[0], np.inf).min(axis=-1, initial=np.inf)
+    high = np.where(has_value, rates.upper(float(-special.ndtri(tail))), np.inf).min(axis=-1, initial=np.inf)
+    some = has_value.any(axis=-1)
     return np.where(some, low, np.nan), np.where(some, high, np.nan)
 
 
@@ -177,11 +177,12 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     these, too), so that models that agree on all samples still have a difference of some width. 0 where a
     figure does not vary. Draws have shape (..., R); NaN is left out.
     """
-    known = np.isfinite(first) & np.isfinite(second)
-    count = np.maximum(known.sum(axis=-1), 1)
-    a, b = (np.where(known, draws, 0.0) for draws in (first, second))
+    is_finite = np.isfinite(first) & np.isfinite(second)
+    count = np.maximum(is_finite.sum(axis=-1), 1)
+    a, b = (np.where(is_finite, draws, 0.0) for draws in (first, second))
     a, b = (
-        np.where(known, draws - draws.sum(axis=-1, keepdims=True) / count[..., None], 0.0) for draws in (a, b)
+        np.where(is_finite, draws - draws.sum(axis=-1, keepdims=True) / count[..., None], 0.0)
+        for draws in (a, b)
     )
     spread = (a**2).sum(axis=-1), (b**2).sum(axis=-1)
     scale = np.where(np.minimum(*spread) > _NOTHING, np.sqrt(spread[0] * spread[1]), 0.0)

@@ -53,8 +53,8 @@ class Rates:
         if not (shared > np.diag(np.diagonal(shared))).any():
             return cls(value, size, freedom)
         # deviations of two clusters are always opposite: a correlation needs a third
-        known = (shared > 2) | np.eye(len(shifts), dtype=bool)
-        return cls(value, size, freedom, np.where(known, shifts @ shifts.T, 0.0))
+        is_estimable = (shared > 2) | np.eye(len(shifts), dtype=bool)
+        return cls(value, size, freedom, np.where(is_estimable, shifts @ shifts.T, 0.0))
 
     @classmethod
     def of_weights(cls, sums: npt.ArrayLike, weights: npt.ArrayLike, squares: npt.ArrayLike) -> Rates:
@@ -72,10 +72,10 @@ class Rates:
         covariance = None if self.covariance is None else self.covariance[labels]
         return Rates(self.value[labels], self.size[labels], self.freedom[labels], covariance)
 
-    def take(self, chosen: Codes) -> Rates:
+    def take(self, codes: Codes) -> Rates:
         """The rates of some groups."""
-        covariance = None if self.covariance is None else self.covariance[..., chosen, :][..., chosen]
-        return Rates(self.value[..., chosen], self.size[..., chosen], self.freedom[..., chosen], covariance)
+        covariance = None if self.covariance is None else self.covariance[..., codes, :][..., codes]
+        return Rates(self.value[..., codes], self.size[..., codes], self.freedom[..., codes], covariance)
 
     def limits(self, quantile: npt.ArrayLike) -> Ends:
         """Low and high limits, a normal quantile (1.96 for 95 %) away; the value lies between them.
@@ -83,13 +83,13 @@ class Rates:
         The quantile broadcasts; t takes the one of equal probability.
         """
         q2 = np.minimum(self.quantiles(quantile) ** 2, _MOST)  # as good as infinite: limits of 0 and 1
-        known = ~np.isnan(self.value)
+        has_value = ~np.isnan(self.value)
         size = np.where(self.size > 0, self.size, np.nan)
         centre = (self.value + q2 / (2 * size)) / (1 + q2 / size)
         half = np.sqrt(q2 * (self.value * (1 - self.value) + q2 / (4 * size)) / size) / (1 + q2 / size)
         low = np.clip(np.minimum(centre - half, self.value), 0, 1)
         high = np.clip(np.maximum(centre + half, self.value), 0, 1)
-        open_ = known & ~(self.size > 0)
+        open_ = has_value & ~(self.size > 0)
         return np.where(open_, 0.0, low), np.where(open_, 1.0, high)
 
     def upper(self, quantile: npt.ArrayLike) -> Floats:
@@ -144,8 +144,8 @@ def reached(values: Floats, group: Integers, groups: int, thresholds: Floats) ->
     threshold; NaN is not allowed. Thresholds ascend, shape (M,). Returns shape (groups, M).
     """
     width = thresholds.size + 1
-    passed = np.searchsorted(thresholds, values, side="right")
-    counts = np.bincount(group * width + passed, minlength=groups * width).reshape(groups, width)
+    n_passed = np.searchsorted(thresholds, values, side="right")
+    counts = np.bincount(group * width + n_passed, minlength=groups * width).reshape(groups, width)
     return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:])
 
 

@@ -62,8 +62,8 @@ def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: np.random.G
         sizes[int(cell.second)] += m
         for start in range(0, trials, max(1, _HELD // n)):
             stop = min(trials, start + max(1, _HELD // n))
-            chosen = np.argsort(rng.random((stop - start, n)), axis=1)[:, :m]
-            rates[int(cell.second), start:stop] += cell.values[chosen].sum(axis=1)
+            indices = np.argsort(rng.random((stop - start, n)), axis=1)[:, :m]
+            rates[int(cell.second), start:stop] += cell.values[indices].sum(axis=1)
     with np.errstate(invalid="ignore"):
         rates = rates / sizes[:, None]
     return rates.mean(axis=0), rates[0] - rates[1]
