@@ -65,7 +65,7 @@ def test_files_of_labels(tmp_path):
 
 def test_lists_of_numbers():
     assert numbers("threshold", "0.3, 0,0.3", low=0, high=1) == [0, 0.3]
-    assert numbers("k", "10,1", low=1, high=float("inf"), whole=True) == [1, 10]
+    assert numbers("k", "10,1", low=1, high=float("inf"), integers=True) == [1, 10]
     for text in ("", "a", "2", "nan", "-1", "inf"):
         with pytest.raises(ParameterError, match="numbers from 0 to 1"):
             numbers("threshold", text, low=0, high=1)

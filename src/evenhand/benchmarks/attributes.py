@@ -76,44 +76,48 @@ def shared_attribute(
         UnknownName: An axis that not both have; the message lists those that both have.
         InputError: Both have it and mean different groups, such as ages with other edges.
     """
-    axes = {each.axis for each in queries.values()} & {each.axis for each in database.values()}
-    match_axes = {each.axis for each in (queries.get(match), database.get(match)) if each is not None} or {
-        match
+    axes = {attribute.axis for attribute in queries.values()} & {
+        attribute.axis for attribute in database.values()
     }
+    match_axes = {
+        attribute.axis for attribute in (queries.get(match), database.get(match)) if attribute is not None
+    } or {match}
     axis = next(iter(sorted(match_axes & axes)), None)
     if axis is None or len(match_axes) > 1:
-        both = ", ".join(sorted(axes)) or "none"
-        raise UnknownName("attribute of both queries and database", match, sorted(axes), f"both have: {both}")
-    ours, theirs = _column(queries, axis, match), _column(database, axis, match)
-    _require_same(ours, theirs, query_levels, database_levels)
-    return ours.name, theirs.name
+        shared_axes = ", ".join(sorted(axes)) or "none"
+        raise UnknownName(
+            "attribute of both queries and database", match, sorted(axes), f"both have: {shared_axes}"
+        )
+    query_attribute, database_attribute = _column(queries, axis, match), _column(database, axis, match)
+    _require_same(query_attribute, database_attribute, query_levels, database_levels)
+    return query_attribute.name, database_attribute.name
 
 
 def _column(attributes: Mapping[str, AnnotatedAttribute], axis: str, match: str) -> AnnotatedAttribute:
     if match in attributes:
         return attributes[match]
-    return next(each for each in attributes.values() if each.axis == axis)
+    return next(attribute for attribute in attributes.values() if attribute.axis == axis)
 
 
 def _require_same(
-    ours: AnnotatedAttribute,
-    theirs: AnnotatedAttribute,
+    query_attribute: AnnotatedAttribute,
+    database_attribute: AnnotatedAttribute,
     query_levels: Collection[str],
     database_levels: Collection[str],
 ) -> None:
     """A group that one side alone has is fine (nobody asked, or nobody to find), other edges are not."""
-    left = set(ours.levels or query_levels) - UNKNOWN
-    right = set(theirs.levels or database_levels) - UNKNOWN
-    closed = bool(ours.levels and theirs.levels)
+    left = set(query_attribute.levels or query_levels) - UNKNOWN
+    right = set(database_attribute.levels or database_levels) - UNKNOWN
+    closed = bool(query_attribute.levels and database_attribute.levels)
     fits = left <= right or right <= left if closed else not left or not right or bool(left & right)
     if not fits:
         raise InputError(
-            f"{ours.name!r} of the queries and {theirs.name!r} of the database mean different groups "
-            f"({_listed(left)} against {_listed(right)}), so equal names would not be equal people; bring "
-            "both to the same groups in tables of your own, or give another -p match="
+            f"{query_attribute.name!r} of the queries and {database_attribute.name!r} of the database "
+            f"mean different groups ({_listed(left)} against {_listed(right)}), so equal names would not be "
+            "equal people; bring both to the same groups in tables of your own, or give another -p match="
         )
 
 
 def _listed(levels: set[str]) -> str:
-    shown = sorted(levels)
-    return ", ".join(shown[:9]) + (f" and {len(shown) - 9} more" if len(shown) > 9 else "")
+    names = sorted(levels)
+    return ", ".join(names[:9]) + (f" and {len(names) - 9} more" if len(names) > 9 else "")

@@ -216,8 +216,8 @@ def words_to_keep(benchmark: object) -> dict[str, Any]:
         name: getattr(benchmark, name) for name in BenchmarkWords.model_fields if hasattr(benchmark, name)
     }
     words = checked(declared, f"the benchmark {getattr(benchmark, 'name', '')!r} declares")
-    said = words.model_dump(mode="json", exclude_defaults=True)
-    return {WORDS: said} if said else {}
+    fields = words.model_dump(mode="json", exclude_defaults=True)
+    return {WORDS: fields} if fields else {}
 
 
 @runtime_checkable
@@ -291,8 +291,8 @@ def _takes_two(make: Callable[..., object]) -> bool:
     """Whether a function has a second place, for the setting."""
     places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(make).parameters.values()
-    several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
-    return several or sum(each.kind in places for each in parameters) > 1
+    several = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters)
+    return several or sum(parameter.kind in places for parameter in parameters) > 1
 
 
 def parse_parameters(

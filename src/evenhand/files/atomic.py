@@ -52,8 +52,8 @@ def check_replaceable(target: Path, *, entries: Collection[str], markers: Collec
     present = {entry.name for entry in target.iterdir() if not _left_by_us(entry.name, entries)}
     foreign = sorted(present - set(entries))
     if present and (foreign or not set(markers) <= present):
-        shown = f" such as {foreign[0]!r}" if foreign else ""
-        raise InputError(f"{str(target)!r} holds other files{shown}; give an empty or new folder with -o")
+        example = f" such as {foreign[0]!r}" if foreign else ""
+        raise InputError(f"{str(target)!r} holds other files{example}; give an empty or new folder with -o")
 
 
 def _left_by_us(name: str, entries: Collection[str]) -> bool:

@@ -41,9 +41,9 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
     Raises:
         OSError: A file that cannot be read.
     """
-    wanted = list(paths)
+    all_paths = list(paths)
     hashes: dict[Path, str] = {}
-    for path, result in zip(wanted, sha256_each(wanted), strict=True):
+    for path, result in zip(all_paths, sha256_each(all_paths), strict=True):
         if isinstance(result, OSError):
             raise result
         hashes[path] = result[0]
@@ -62,20 +62,20 @@ def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
     connection = connect(cache, _SCHEMA)
     try:
         with telling(cache):
-            known = _lookup(connection, places)
+            entries = _lookup(connection, places)
         results: list[tuple[str, str] | OSError] = []
         fresh: dict[str, tuple[str, str]] = {}
         for file, stamp in zip(places, stamps, strict=True):
             if isinstance(stamp, OSError):
                 results.append(stamp)
                 continue
-            if known.get(file, ("", ""))[1] != stamp:
+            if entries.get(file, ("", ""))[1] != stamp:
                 try:
-                    known[file] = fresh[file] = (sha256_file(file), stamp)
+                    entries[file] = fresh[file] = (sha256_file(file), stamp)
                 except OSError as problem:
                     results.append(problem)
                     continue
-            results.append(known[file])
+            results.append(entries[file])
         if fresh:
             rows = [(file, stamp, sha256) for file, (sha256, stamp) in fresh.items()]
             with telling(cache), transaction(connection):
@@ -105,10 +105,10 @@ def _stamp(path: str) -> str | OSError:
 
 def _lookup(connection: sqlite3.Connection, places: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Hash and stamp of the files that are remembered."""
-    known: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     for start in range(0, len(places), _AT_ONCE):
         some = places[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(some))
         query = f"select path, sha256, stamp from hashes where path in ({marks})"  # noqa: S608 - only marks
-        known |= {path: (sha256, stamp) for path, sha256, stamp in connection.execute(query, some)}
-    return known
+        entries |= {path: (sha256, stamp) for path, sha256, stamp in connection.execute(query, some)}
+    return entries

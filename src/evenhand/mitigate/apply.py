@@ -53,22 +53,22 @@ def _changed(table: pl.DataFrame, *, maps: Mapping[str, Map], vector: pl.List | 
         vectors = table["vector"].slice(start, _ROWS)
         result, here = vectors.cast(pl.List(vector.inner)), modality.slice(start, _ROWS)
         for name, change in maps.items():
-            chosen = ((here == name) & (result.list.len() > 0)).fill_null(False)
-            if chosen.any():
-                result = _replaced(result, chosen, change)
+            is_selected = ((here == name) & (result.list.len() > 0)).fill_null(False)
+            if is_selected.any():
+                result = _replaced(result, is_selected, change)
         pieces.append(result.cast(vector))
     return table.with_columns(pl.concat(pieces).alias("vector"))
 
 
-def _replaced(vectors: pl.Series, chosen: pl.Series, change: Map) -> pl.Series:
+def _replaced(vectors: pl.Series, is_selected: pl.Series, change: Map) -> pl.Series:
     """The chosen vectors after the change, the others as they are."""
-    whole = bool(chosen.all())
-    mine = vectors if whole else vectors.filter(chosen)
+    all_selected = bool(is_selected.all())
+    mine = vectors if all_selected else vectors.filter(is_selected)
     after = pl.Series(vectors.name, change.transform(_array(mine, change))).cast(vectors.dtype)
-    if whole:
+    if all_selected:
         return after
-    places = pl.concat([(~chosen).arg_true(), chosen.arg_true()])
-    return pl.concat([vectors.filter(~chosen), after]).gather(places.arg_sort())
+    places = pl.concat([(~is_selected).arg_true(), is_selected.arg_true()])
+    return pl.concat([vectors.filter(~is_selected), after]).gather(places.arg_sort())
 
 
 def _array(vectors: pl.Series, change: Map) -> np.ndarray[tuple[int, int], np.dtype[np.floating]]:

@@ -56,9 +56,9 @@ def write_mitigation(path: Path, card: Mapping[str, Any], arrays: Arrays) -> Non
     if beside.exists() and not _is_card(beside):
         raise InputError(f"{str(beside)!r} is something else and would be replaced; give another name")
     text = json.dumps(card, ensure_ascii=False, sort_keys=True, allow_nan=False)
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous_arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     with atomic_path(path) as temporary:
-        save_file(whole, temporary, metadata={_ENTRY: text})
+        save_file(contiguous_arrays, temporary, metadata={_ENTRY: text})
     readable = json.dumps(card, ensure_ascii=False, sort_keys=True, allow_nan=False, indent=2)
     write_bytes(beside, f"{readable}\n".encode())
 

@@ -62,8 +62,8 @@ class Map:
     @property
     def identity(self) -> bool:
         """Whether nothing is changed."""
-        whole = self.keep is None or bool(self.keep.all())
-        return whole and self.matrix is None and not (self.unit_before or self.unit_after)
+        keeps_all = self.keep is None or bool(self.keep.all())
+        return keeps_all and self.matrix is None and not (self.unit_before or self.unit_after)
 
     @property
     def dimensions(self) -> int | None:

@@ -26,8 +26,8 @@ def check_amount(remove: object, dimensions: int | None = None) -> None:
     Raises:
         ParameterError: Anything else.
     """
-    whole = isinstance(remove, int) and not isinstance(remove, bool)
-    fits = remove is None or (whole and remove >= 0)  # type: ignore[operator]
+    is_integer = isinstance(remove, int) and not isinstance(remove, bool)
+    fits = remove is None or (is_integer and remove >= 0)  # type: ignore[operator]
     if not fits:
         raise ParameterError(f"remove={remove!r} is not possible; give 0, 1, 2, ..., or None for the default")
     if isinstance(remove, int) and dimensions is not None and remove >= dimensions:
@@ -88,8 +88,8 @@ def _check_set(side: str, name: str, sets: Mapping[str, Ints], vectors: Floats) 
         raise InputError(
             f"the set of {side} {name!r} has {len(rows)} usable items; give at least {_FEWEST[side]}"
         )
-    chosen = vectors[rows]
-    if not np.isfinite(chosen).all():
+    set_vectors = vectors[rows]
+    if not np.isfinite(set_vectors).all():
         raise InputError(f"the set of {side} {name!r} has vectors with NaN or infinity; leave them out")
-    if not chosen.any(axis=1).all():
+    if not set_vectors.any(axis=1).all():
         raise InputError(f"the set of {side} {name!r} has vectors of length 0; leave them out")

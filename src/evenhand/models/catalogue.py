@@ -70,8 +70,8 @@ def adapters() -> list[Adapter]:
         for capabilities, names in by_family.items()
     ]
     added = set(SCHEMES.names()) - set(SCHEMES.builtin)
-    theirs = [Adapter(f"{name}:...", "added by a package", ()) for name in sorted(added)]
-    return [*hf, *_OTHERS, *theirs]
+    added_adapters = [Adapter(f"{name}:...", "added by a package", ()) for name in sorted(added)]
+    return [*hf, *_OTHERS, *added_adapters]
 
 
 def who_can(capability: str) -> str:

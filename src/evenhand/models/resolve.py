@@ -23,24 +23,24 @@ def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:
     Raises:
         UserError: A URI that names nothing, or a model whose code calls ``sys.exit``.
     """
-    chosen = options or LoadOptions()
+    load_options = options or LoadOptions()
     with exits_are_errors(f"the model {(model if isinstance(model, str) else type(model).__name__)!r}"):
         if isinstance(model, str):
-            return _named(model, chosen)
+            return _named(model, load_options)
         return model if _is_source(model) else ObjectSource(model, type(model).__name__)
 
 
-def _named(model: str, chosen: LoadOptions) -> ModelSource:
+def _named(model: str, load_options: LoadOptions) -> ModelSource:
     """What a model URI stands for."""
     scheme, colon, rest = model.partition(":")
     if model.rpartition(":")[0].endswith(".py"):
-        return open_own_code(model, chosen)
+        return open_own_code(model, load_options)
     if not colon or not rest or "/" in scheme or "\\" in scheme:
         hint = f"; a folder is given as hf:{model}" if Path(model).is_dir() else ""
         raise UserError(f"--model {model!r} is no model URI{hint}; possible: {GRAMMAR}")
     if scheme not in SCHEMES.names():
         raise UnknownName("kind of model", scheme, SCHEMES.names(), f"possible: {GRAMMAR}")
-    source: ModelSource = SCHEMES.get(scheme)(rest, chosen)
+    source: ModelSource = SCHEMES.get(scheme)(rest, load_options)
     return source
 
 

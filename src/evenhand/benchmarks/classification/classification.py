@@ -81,8 +81,8 @@ class Classification(Benchmark[Labels]):
         if setting.limit is not None and setting.limit < len(samples):
             few = samples.annotations.head(setting.limit)
             samples = replace(samples, annotations=few, images=FirstImages(samples.images, setting.limit))
-        counted = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
-        notes = {note: count for note, count in counted.items() if count}
+        note_counts = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
+        notes = {note: count for note, count in note_counts.items() if count}
         requests = questions(way, samples, labels, params)
         return Plan(samples.annotations, requests, by, samples.dropped, notes, state=labels)
 

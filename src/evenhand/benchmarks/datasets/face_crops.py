@@ -93,7 +93,7 @@ def crop_box(face: Box, width: int, height: int) -> tuple[Box, bool]:
     Returns:
         Left, top, right, bottom in the whole frame, and whether the frame cuts it off.
     """
-    left, top, right, bottom = (SHRINK * each for each in face)
+    left, top, right, bottom = (SHRINK * edge for edge in face)
     middle, half = ((left + right) / 2, (top + bottom) / 2), ENLARGE / 2
     wide, high = half * (right - left), half * (bottom - top)
     box = (
@@ -121,22 +121,22 @@ def crop_face(video: Path, target: Path, *, every: int = 1) -> FaceCrop:
         MissingExtra: dlib or av is not installed.
     """
     face_detector()
-    seen: list[tuple[int, Box, int, float]] = []
-    looked = 0
+    detections: list[tuple[int, Box, int, float]] = []
+    n_frames = 0
     try:
         for number, frame in _frames(video):
-            looked = number + 1
+            n_frames = number + 1
             face = _surest(frame) if number % every == 0 else None
-            seen += [(number, *face)] if face else []
+            detections += [(number, *face)] if face else []
         fault = ""
     except _Unfit as problem:
         return FaceCrop(reason=str(problem))
     except Exception as problem:  # decoders of damaged files raise whatever they stumble over
         fault = f"{UNREADABLE}: {one_line(getattr(problem, 'strerror', None) or problem)[:120]}"
-    crop = FaceCrop(frames=looked, with_face=len(seen), whole=not fault)
-    if not seen:
-        return replace(crop, reason=fault or (NO_FACE if looked else NO_PICTURES))
-    number, box, faces, score = seen[(len(seen) - 1) // 2]
+    crop = FaceCrop(frames=n_frames, with_face=len(detections), whole=not fault)
+    if not detections:
+        return replace(crop, reason=fault or (NO_FACE if n_frames else NO_PICTURES))
+    number, box, faces, score = detections[(len(detections) - 1) // 2]
     frames = (frame for at, frame in _frames(video) if at == number)
     pixels = next(_upright(frame, frame.width, frame.height) for frame in frames)
     region, cut = crop_box(box, pixels.shape[1], pixels.shape[0])

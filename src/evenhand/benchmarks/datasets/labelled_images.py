@@ -83,11 +83,11 @@ def read_samples(
     for name in by:
         if name in RESERVED:
             raise InputError(f"an attribute cannot be called {name!r} here; rename the column first")
-    wanted = ColumnSpec(image, truth, tuple(dict.fromkeys(by)), id)
-    rows = _read(Path(data).expanduser(), wanted, [Path(root).expanduser() for root in roots])
+    spec = ColumnSpec(image, truth, tuple(dict.fromkeys(by)), id)
+    rows = _read(Path(data).expanduser(), spec, [Path(root).expanduser() for root in roots])
     if not len(rows.images):
         raise InputError(f"{str(data)!r} holds no images; give {_FORMS}")
-    samples = _samples(rows, wanted)
+    samples = _samples(rows, spec)
     if limit is None or limit >= len(samples):
         return samples
     return replace(
@@ -95,46 +95,46 @@ def read_samples(
     )
 
 
-def _samples(rows: ImageRows, wanted: ColumnSpec) -> LabelledImages:
-    id_values = rows.table[wanted.id] if wanted.id is not None else None
-    ids, repeated = unique_ids(id_values, wanted.id, rows.places)
+def _samples(rows: ImageRows, spec: ColumnSpec) -> LabelledImages:
+    id_values = rows.table[spec.id] if spec.id is not None else None
+    ids, repeated = unique_ids(id_values, spec.id, rows.places)
     columns = {"sample": pl.Series(ids, dtype=pl.String)}
     if rows.truth is None:
         columns["truth"] = pl.Series([None] * len(ids), dtype=pl.String)
     else:
-        shown = wanted.truth or "truth"
-        columns["truth"] = as_text(rows.table[rows.truth], shown, labels=True, is_text=rows.is_text)
-    for name in wanted.by:
+        truth_column = spec.truth or "truth"
+        columns["truth"] = as_text(rows.table[rows.truth], truth_column, labels=True, is_text=rows.is_text)
+    for name in spec.by:
         columns[name] = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
     return LabelledImages(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name)
 
 
-def _read(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
+def _read(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
     if data.is_dir():
-        return _read_folder(data, wanted, roots)
+        return _read_folder(data, spec, roots)
     if data.name.lower().endswith(_TARS):
-        return read_shards(_matching(data), wanted)
+        return read_shards(_matching(data), spec)
     if data.suffix.lower() == ".txt":
-        return read_lists(_matching(data), wanted)
+        return read_lists(_matching(data), spec)
     if data.suffix.lower() == ".arrow" and data.is_file():
-        return read_saved(data, wanted)
-    return read_table(data, wanted, roots)
+        return read_saved(data, spec)
+    return read_table(data, spec, roots)
 
 
-def _read_folder(folder: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
+def _read_folder(folder: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
     """Of a folder, what lies in it says what it is."""
     if (folder / "state.json").is_file() or (folder / "dataset_dict.json").is_file():
-        return read_saved(folder, wanted)
+        return read_saved(folder, spec)
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     shards = [folder / name for name in names if name.lower().endswith(_TARS)]
     if shards:
-        return read_shards(shards, wanted)
-    if wanted.image is None and class_folders(folder):
-        return read_folders(folder, wanted)
-    return read_table(_table_in(folder, names, wanted), wanted, roots)
+        return read_shards(shards, spec)
+    if spec.image is None and class_folders(folder):
+        return read_folders(folder, spec)
+    return read_table(_table_in(folder, names, spec), spec, roots)
 
 
-def _table_in(folder: Path, names: Sequence[str], wanted: ColumnSpec) -> Path:
+def _table_in(folder: Path, names: Sequence[str], spec: ColumnSpec) -> Path:
     """The one table of a folder, or the folder itself where it holds Parquet files."""
     tables = [folder / name for name in names if is_table(name) and not name.lower().endswith(_ARROW)]
     if len(tables) == 1:
@@ -144,7 +144,7 @@ def _table_in(folder: Path, names: Sequence[str], wanted: ColumnSpec) -> Path:
     if tables:
         listing = ", ".join(repr(table.name) for table in tables[:12])
         raise InputError(f"{str(folder)!r} holds several tables; give one of {listing} as the data")
-    hint = "; leave --image out to read a folder for each class" if wanted.image is not None else ""
+    hint = "; leave --image out to read a folder for each class" if spec.image is not None else ""
     raise InputError(f"no table and no class folders with images in {str(folder)!r}{hint}; give {_FORMS}")
 
 

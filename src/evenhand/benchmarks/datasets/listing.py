@@ -40,11 +40,11 @@ class Listing:
 
     def named(self, *starts: str, ending: str) -> list[str]:
         """Tables whose file name starts so and ends so, whatever the case."""
-        wanted = tuple(start.casefold() for start in starts)
+        prefixes = tuple(start.casefold() for start in starts)
         return [
             table
             for table in self.tables
-            if table.rpartition("/")[2].casefold().startswith(wanted) and table.casefold().endswith(ending)
+            if table.rpartition("/")[2].casefold().startswith(prefixes) and table.casefold().endswith(ending)
         ]
 
 
@@ -62,12 +62,12 @@ def list_files(data: Path) -> Listing:
         raise InputError(f"there is no file or folder {str(data)!r}; check the path")
     folder = absolute if absolute.is_dir() else absolute.parent
     by_kind: dict[str, list[str]] = {"tables": [], "images": [], "videos": []}
-    passed: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     for path in _walk(folder):
         try:
             path.encode()
         except UnicodeEncodeError:
-            passed[ODD_NAME] += 1
+            skipped[ODD_NAME] += 1
             continue
         ending = os.path.splitext(path)[1].lower()
         kinds = (("images", SUFFIXES), ("tables", TABLES), ("videos", VIDEOS))
@@ -77,7 +77,7 @@ def list_files(data: Path) -> Listing:
     tables = sorted(by_kind["tables"], key=lambda path: (path.count("/"), path))
     if absolute != folder:
         tables = [absolute.name]
-    return Listing(folder, tables, sorted(by_kind["images"]), sorted(by_kind["videos"]), passed)
+    return Listing(folder, tables, sorted(by_kind["images"]), sorted(by_kind["videos"]), skipped)
 
 
 def _walk(folder: Path) -> Iterator[str]:
@@ -89,7 +89,9 @@ def _walk(folder: Path) -> Iterator[str]:
             below[:] = []
             continue
         seen.add(real)
-        below[:] = sorted(each for each in below if not each.startswith((".", "__MACOSX")))
+        below[:] = sorted(
+            folder_name for folder_name in below if not folder_name.startswith((".", "__MACOSX"))
+        )
         start = os.path.relpath(directory, folder).replace(os.sep, "/")
         for name in names:
             if not name.startswith("."):

@@ -216,21 +216,23 @@ def _hits(ranked: RankedAnswers, mapped: MappedConcepts, setting: Setting, thres
         facts=facts,
     )
     mapping_notes = [f"{reason}: {count}" for reason, count in mapped.notes.items()]
-    own = [note for note in hits.notes if ranked.way != "answer" or "confidence" not in note]
-    return replace(hits, top=_top(setting), notes=(*ranked.notes, *mapping_notes, *own))
+    hit_notes = [note for note in hits.notes if ranked.way != "answer" or "confidence" not in note]
+    return replace(hits, top=_top(setting), notes=(*ranked.notes, *mapping_notes, *hit_notes))
 
 
 def _named(answers: pl.LazyFrame, mapped: MappedConcepts) -> tuple[pl.LazyFrame, int]:
     """Each label that an answer names, else the answer itself; and the most that any names."""
     forms = {plain(label): label for label in mapped.classes}
     texts = answers.select(pl.col("prediction").unique()).collect()["prediction"].to_list()
-    said = {text: sorted(labels_in(text, forms)) or [text] for text in texts}
+    labels_by_text = {text: sorted(labels_in(text, forms)) or [text] for text in texts}
     table = pl.DataFrame(
-        {"prediction": list(said), "named": list(said.values())},
+        {"prediction": list(labels_by_text), "named": list(labels_by_text.values())},
         schema={"prediction": pl.String, "named": pl.List(pl.String)},
     )
-    joined = answers.join(table.lazy(), on="prediction").explode("named")
-    return joined.select("sample", prediction="named"), max(map(len, said.values()), default=1)
+    named_answers = answers.join(table.lazy(), on="prediction").explode("named")
+    return named_answers.select("sample", prediction="named"), max(
+        map(len, labels_by_text.values()), default=1
+    )
 
 
 def _classes(mapped: MappedConcepts) -> pl.DataFrame:
@@ -242,14 +244,14 @@ def _classes(mapped: MappedConcepts) -> pl.DataFrame:
 def _groupings(households: Households, by: str) -> list[tuple[str, ...]]:
     """Groupings as columns; of the default ones those that the table has."""
     table = households.annotations
-    known = [name for name in _GROUPS if name == "concept" or table[name].null_count() < table.height]
+    attributes = [name for name in _GROUPS if name == "concept" or table[name].null_count() < table.height]
     entries = [tuple(name.strip() for name in entry.split("+")) for entry in by.split(",") if entry.strip()]
     if by == DEFAULT_BY:
-        return [entry for entry in entries if set(entry) <= set(known)]
+        return [entry for entry in entries if set(entry) <= set(attributes)]
     for entry in entries:
         for name in entry:
-            if name not in known:
-                raise UnknownName("attribute of these households", name, known)
+            if name not in attributes:
+                raise UnknownName("attribute of these households", name, attributes)
         if len(set(entry)) < len(entry):
             raise ParameterError(f"-p by={by!r} crosses {entry[0]!r} with itself; name each attribute once")
     return list(dict.fromkeys(entries))

@@ -61,16 +61,16 @@ class ReferenceHits:
         Args:
             reference: The other one.
         """
-        absent = [each for each in self.thresholds if each not in reference.thresholds]
-        both = (
+        absent = [threshold for threshold in self.thresholds if threshold not in reference.thresholds]
+        settings = (
             ("mode", self.mode, reference.mode),
             ("top", self.top, reference.top),
             ("concept_map", self.concept_map, reference.concept_map),
         )
         differences = [
-            f"{name} {theirs} (here {ours})"
-            for name, ours, theirs in both
-            if ours != theirs and None not in (ours, theirs)
+            f"{name} {reference_value} (here {local_value})"
+            for name, local_value, reference_value in settings
+            if local_value != reference_value and None not in (local_value, reference_value)
         ]
         return [
             *differences,
@@ -79,7 +79,7 @@ class ReferenceHits:
 
 
 def _listed(thresholds: Sequence[float]) -> str:
-    return ",".join(f"{each:g}" for each in thresholds)
+    return ",".join(f"{threshold:g}" for threshold in thresholds)
 
 
 @dataclass(frozen=True, eq=False)

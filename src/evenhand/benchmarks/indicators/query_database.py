@@ -78,16 +78,16 @@ def read_two_sides(setting: Setting) -> QueryDatabaseSplit:
         )
         notes = _both(queries.notes, database.notes)
     elif params["split"] == BY_CONTENT:
-        whole = read_people(setting.data, params["kind"], **how)
-        queries, database = _halves(whole, float(setting.parameters["share"]), setting.limit)
-        notes = dict(whole.notes)
+        all_people = read_people(setting.data, params["kind"], **how)
+        queries, database = _halves(all_people, float(setting.parameters["share"]), setting.limit)
+        notes = dict(all_people.notes)
         queries = replace(queries, dropped={})  # those of the table are told once
     else:
         queries, database = _splits(setting.data, params["kind"], params["split"], how)
         notes = dict(database.notes)
         queries, database = (first_people(side, setting.limit) for side in (queries, database))
     database, remarks = _other_people(queries, database)
-    ours, theirs = shared_attribute(
+    query_attribute, database_attribute = shared_attribute(
         queries.definitions,
         database.definitions,
         params["match"],
@@ -96,41 +96,41 @@ def read_two_sides(setting: Setting) -> QueryDatabaseSplit:
     )
     return QueryDatabaseSplit(
         replace(queries, annotations=_with_content(queries)),
-        replace(database, annotations=_with_content(_called(database, theirs, ours))),
-        ours,
-        theirs,
+        replace(database, annotations=_with_content(_called(database, database_attribute, query_attribute))),
+        query_attribute,
+        database_attribute,
         notes,
-        (*remarks, *_given_otherwise(queries, ours, database, theirs)),
+        (*remarks, *_given_otherwise(queries, query_attribute, database, database_attribute)),
     )
 
 
 def _levels(people: People, match: str) -> list[str]:
     """Groups of the attribute that a name or an axis means; none where there is no such attribute."""
     columns = [match] if match in people.definitions else []
-    columns += [name for name, each in people.definitions.items() if each.axis == match]
+    columns += [name for name, definition in people.definitions.items() if definition.axis == match]
     return list(people.counts(columns[0])) if columns else []
 
 
-def _called(people: People, name: str, wanted: str) -> People:
+def _called(people: People, name: str, new_name: str) -> People:
     """These people with one attribute under another name, and without another one of that name."""
-    if name == wanted:
+    if name == new_name:
         return people
-    table = people.annotations.drop(wanted, strict=False).rename({name: wanted})
+    table = people.annotations.drop(new_name, strict=False).rename({name: new_name})
     return replace(people, annotations=table)
 
 
-def _halves(whole: People, share: float, limit: int | None) -> tuple[People, People]:
+def _halves(people: People, share: float, limit: int | None) -> tuple[People, People]:
     """Queries and database of one table, split by what its images hold."""
     if not 0 < share < 1:
         raise ParameterError(f"-p share={share:g} is not possible; give a share of queries such as 0.3")
-    chosen = _by_content(whole, share)
-    places = [[i for i, query in enumerate(chosen) if query == wanted] for wanted in (True, False)]
+    query_mask = _by_content(people, share)
+    places = [[i for i, query in enumerate(query_mask) if query == is_query] for is_query in (True, False)]
     if not all(places):
         raise UserError(
-            f"{len(chosen)} pictures split at -p share={share:g} leave nobody on one side; give more "
+            f"{len(query_mask)} pictures split at -p share={share:g} leave nobody on one side; give more "
             "pictures, another share, or -p queries=FOLDER"
         )
-    queries, database = (first_people(_chosen(whole, indices), limit) for indices in places)
+    queries, database = (first_people(_chosen(people, indices), limit) for indices in places)
     return queries, database
 
 
@@ -145,10 +145,10 @@ def _splits(data: Path, kind: str, split: str, how: Mapping[str, Any]) -> tuple[
     if layout == MIAP:  # each of its splits is a table of its own
         database, queries = (read_people(data, layout, split=name, **how) for name in names)
         return replace(queries, notes={}), replace(database, notes=_both(queries.notes, database.notes))
-    whole = read_people(data, kind, **how)
-    if "split" not in whole.definitions:
-        raise InputError(f"{whole.name} has no splits; give -p split=content, or -p queries=FOLDER")
-    database, queries = (whole.where("split", [name]) for name in names)
+    people = read_people(data, kind, **how)
+    if "split" not in people.definitions:
+        raise InputError(f"{people.name} has no splits; give -p split=content, or -p queries=FOLDER")
+    database, queries = (people.where("split", [name]) for name in names)
     return replace(queries, dropped={}), database  # what the table has lost is told once
 
 
@@ -180,14 +180,19 @@ def _other_people(queries: People, database: People) -> tuple[People, tuple[str,
     return replace(_chosen(database, (~same).arg_true().to_list()), dropped=dropped), ()
 
 
-def _given_otherwise(queries: People, ours: str, database: People, theirs: str) -> tuple[str, ...]:
+def _given_otherwise(
+    queries: People, query_attribute: str, database: People, database_attribute: str
+) -> tuple[str, ...]:
     """A remark where one side's groups are the people's own words and the other's what annotators saw."""
-    who = queries.definitions[ours].annotated_by, database.definitions[theirs].annotated_by
+    who = (
+        queries.definitions[query_attribute].annotated_by,
+        database.definitions[database_attribute].annotated_by,
+    )
     if who[0] == who[1] or USER in who:
         return ()
     return (
-        f"{ours} of the queries comes from {who[0]}, {theirs} of the database from {who[1]}; where these "
-        "differ, a right neighbour counts as a wrong one",
+        f"{query_attribute} of the queries comes from {who[0]}, {database_attribute} of the database from "
+        f"{who[1]}; where these differ, a right neighbour counts as a wrong one",
     )
 
 
@@ -197,13 +202,15 @@ def _chosen(people: People, rows: Sequence[int]) -> People:
     return replace(people, annotations=people.annotations[rows], images=ChosenImages(people.images, rows))
 
 
-def _by_content(whole: People, share: float) -> list[bool]:
+def _by_content(people: People, share: float) -> list[bool]:
     """Whether each picture is a query; all of one cluster (a person, a photo) are on one side."""
-    digests = _digests(whole)
-    own = whole.annotations[whole.clusters].to_list() if whole.clusters else [None] * len(digests)
+    digests = _digests(people)
+    clusters = people.annotations[people.clusters].to_list() if people.clusters else [None] * len(digests)
     keys = [
         f"c{cluster}" if cluster is not None else f"s{digest or name}"
-        for cluster, digest, name in zip(own, digests, whole.annotations["sample"].to_list(), strict=True)
+        for cluster, digest, name in zip(
+            clusters, digests, people.annotations["sample"].to_list(), strict=True
+        )
     ]
     first: dict[str, str] = defaultdict(lambda: "g")
     for key, digest in zip(keys, digests, strict=True):

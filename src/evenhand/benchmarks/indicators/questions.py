@@ -127,10 +127,11 @@ def ranked_answers(
         return _few(_classified(evidence["predictions"], setting, answered.facts), n_labels)
     if way == "zero_shot":
         return _few(_nearest(evidence, setting, answered.facts, words, max(n_labels, KEPT)), n_labels)
-    said = evidence["answers"].select("sample", prediction="text")
-    said = said.filter(pl.col("prediction").str.strip_chars() != "")  # who says nothing answers nothing
+    predictions = evidence["answers"].select("sample", prediction="text")
+    # who says nothing answers nothing
+    predictions = predictions.filter(pl.col("prediction").str.strip_chars() != "")
     note = "free answers have no confidence: each that names a word, if only to deny it, counts"
-    return RankedAnswers(way, said, None, None, (note,))
+    return RankedAnswers(way, predictions, None, None, (note,))
 
 
 def _few(ranked: RankedAnswers, n_labels: int) -> RankedAnswers:
@@ -161,11 +162,11 @@ def choices(setting: Setting, words: Sequence[str]) -> Labels:
     """
     file = str(setting.parameters["labels"])
     more = Labels.read(file, pl.Series([], dtype=pl.String)) if file else Labels((), ())
-    known = {word.casefold() for word in words}
+    folded_words = {word.casefold() for word in words}
     new = [
         (name, text)
         for name, text in zip(more.names, more.texts, strict=True)
-        if name.casefold() not in known
+        if name.casefold() not in folded_words
     ]
     labels = Labels((*words, *(name for name, _ in new)), (*words, *(text for _, text in new)))
     labels.check("zero_shot")
@@ -175,17 +176,17 @@ def choices(setting: Setting, words: Sequence[str]) -> Labels:
 def _classified(predictions: pl.LazyFrame, setting: Setting, facts: Mapping[str, Any]) -> RankedAnswers:
     file = str(setting.parameters["labels"])
     file_labels = read_label_names(Path(file)) if file else ()
-    own = tuple(str(label) for label in facts.get("labels", ()))
+    model_labels = tuple(str(label) for label in facts.get("labels", ()))
     ids = tuple(str(id_) for id_ in facts.get("wordnet_ids", ()))
-    if not own and not file_labels:
+    if not model_labels and not file_labels:
         raise UserError(
             "predictions of a table do not say which labels the model has, and so not what it cannot say; "
             "give all of them, one a line, with -p labels=FILE"
         )
     top_labels = predictions.select("sample", "prediction", "rank", "confidence")
-    named = tuple(leading_ids(file_labels)) if file_labels else ()
-    ids = named if any(named) else ids
-    outputs = file_labels or own
+    file_ids = tuple(leading_ids(file_labels)) if file_labels else ()
+    ids = file_ids if any(file_ids) else ids
+    outputs = file_labels or model_labels
     again = len(outputs) - len(set(outputs))
     notes = (f"labels that are called as another one is: {again}",) if again else ()
     return RankedAnswers("classify", top_labels, outputs, ids if any(ids) else None, notes)

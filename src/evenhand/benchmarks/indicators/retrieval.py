@@ -46,66 +46,66 @@ class Retrieval(Benchmark[QueryDatabaseSplit]):
     def plan(self, setting: Setting) -> Plan[QueryDatabaseSplit]:
         """Each picture once, on one side only."""
         _ks(setting)
-        sides = read_two_sides(setting)
+        split = read_two_sides(setting)
         requests = [
             Question(name, "embeds_images", people.annotations["sample"].to_list(), people.images)
-            for name, people in ((QUERIES, sides.queries), (DATABASE, sides.database))
+            for name, people in ((QUERIES, split.queries), (DATABASE, split.database))
         ]
-        by = groupings_of(sides.queries, str(setting.parameters["by"]))
+        by = groupings_of(split.queries, str(setting.parameters["by"]))
         roles = [
             people.annotations.drop(CONTENT).with_columns(pl.lit(role).alias(ROLE))
-            for people, role in ((sides.queries, "query"), (sides.database, "database"))
+            for people, role in ((split.queries, "query"), (split.database, "database"))
         ]
         table = pl.concat(roles, how="diagonal_relaxed")
-        about = sides.queries.about
-        return Plan(table, requests, by, sides.dropped, sides.notes, state=sides, about=about)
+        about = split.queries.about
+        return Plan(table, requests, by, split.dropped, split.notes, state=split, about=about)
 
     def measure(self, answered: Answered[QueryDatabaseSplit]) -> Measured:
         """Precision and its gap for every K and grouping, and the neighbours themselves."""
         plan, setting = answered.plan, answered.setting
-        sides = plan.state
+        split = plan.state
         ks = _ks(setting)
-        columns = ["sample", CONTENT, sides.match]
-        rows = [answered_rows(side.annotations, answered) for side in (sides.queries, sides.database)]
+        columns = ["sample", CONTENT, split.match]
+        rows = [answered_rows(side.annotations, answered) for side in (split.queries, split.database)]
         neighbours = Neighbours.from_embeddings(
             answered.evidence[QUERIES],
             answered.evidence[DATABASE],
-            rows[0].select(list(dict.fromkeys((*columns, "subject", *sides.queries.attributes)))),
-            _held(rows[1], columns, sides),
+            rows[0].select(list(dict.fromkeys((*columns, "subject", *split.queries.attributes)))),
+            _held(rows[1], columns, split),
             k=max(ks),
-            cluster=sides.queries.clusters,
+            cluster=split.queries.clusters,
         )
-        neighbours = replace(neighbours, notes=(*neighbours.notes, *sides.remarks))
+        neighbours = replace(neighbours, notes=(*neighbours.notes, *split.remarks))
         findings = [
             finding
             for k in ks
             for by in (list(plan.by) or [()])
-            for finding in _findings(neighbours, sides, by, k, setting)
+            for finding in _findings(neighbours, split, by, k, setting)
         ]
         tables = {
             "neighbours": neighbours.to_frame(),
-            "database_mix": _mix(neighbours, sides),
+            "database_mix": _mix(neighbours, split),
             "left_out": _left_out(neighbours),
         }
         return Measured(findings, {}, tables)
 
 
-def _held(rows: pl.DataFrame, columns: list[str], sides: QueryDatabaseSplit) -> pl.DataFrame:
+def _held(rows: pl.DataFrame, columns: list[str], split: QueryDatabaseSplit) -> pl.DataFrame:
     """The database with what has to match and whom it shows; equal names in another source are others."""
-    name = sides.queries.clusters
-    known = name == sides.database.clusters and name in rows.columns
-    if name is None or not known:
+    name = split.queries.clusters
+    has_clusters = name == split.database.clusters and name in rows.columns
+    if name is None or not has_clusters:
         return rows.select(columns)
-    same = sides.queries.name == sides.database.name
-    who = pl.col(name) if same else pl.lit(f"{sides.database.name}: ") + pl.col(name).cast(pl.String)
+    same = split.queries.name == split.database.name
+    who = pl.col(name) if same else pl.lit(f"{split.database.name}: ") + pl.col(name).cast(pl.String)
     return rows.select(*columns, who.alias(name))
 
 
 def _findings(
-    neighbours: Neighbours, sides: QueryDatabaseSplit, by: tuple[str, ...], k: int, setting: Setting
+    neighbours: Neighbours, split: QueryDatabaseSplit, by: tuple[str, ...], k: int, setting: Setting
 ) -> list[Finding]:
     shared: dict[str, Any] = {
-        "match": sides.match,
+        "match": split.match,
         "by": by,
         "k": k,
         "unknown": str(setting.parameters["unknown"]),
@@ -115,15 +115,15 @@ def _findings(
     return [precision_at_k(neighbours, **shared), *([precision_gap(neighbours, **shared)] if by else [])]
 
 
-def _mix(neighbours: Neighbours, sides: QueryDatabaseSplit) -> pl.DataFrame:
+def _mix(neighbours: Neighbours, split: QueryDatabaseSplit) -> pl.DataFrame:
     """How many of each group both sides hold: attribute, group, role, n, share."""
     parts = []
     for role, table in (("query", neighbours.queries), ("database", neighbours.database)):
-        counts = table[sides.match].value_counts().sort(sides.match, nulls_last=True)
+        counts = table[split.match].value_counts().sort(split.match, nulls_last=True)
         parts.append(
             counts.select(
-                pl.lit(sides.match).alias("attribute"),
-                pl.col(sides.match).alias("group"),
+                pl.lit(split.match).alias("attribute"),
+                pl.col(split.match).alias("group"),
                 pl.lit(role).alias(ROLE),
                 pl.col("count").cast(pl.Int64).alias("n"),
                 (pl.col("count") / max(table.height, 1)).alias("share"),
@@ -143,7 +143,7 @@ def _left_out(neighbours: Neighbours) -> pl.DataFrame:
 
 
 def _ks(setting: Setting) -> list[int]:
-    values = numbers("k", str(setting.parameters["k"]), low=1, high=_MOST, whole=True)
+    values = numbers("k", str(setting.parameters["k"]), low=1, high=_MOST, integers=True)
     return [int(k) for k in values]
 
 

@@ -88,7 +88,7 @@ def groupings_of(people: People, by: str) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(groupings))
 
 
-def numbers(name: str, text: str, *, low: float, high: float, whole: bool = False) -> list[float]:
+def numbers(name: str, text: str, *, low: float, high: float, integers: bool = False) -> list[float]:
     """The numbers of a list such as ``0,0.1,0.3``, ascending, equal ones once.
 
     Args:
@@ -96,7 +96,7 @@ def numbers(name: str, text: str, *, low: float, high: float, whole: bool = Fals
         text: As given.
         low: Smallest that is possible.
         high: Largest that is possible.
-        whole: Whether only whole numbers are.
+        integers: Whether only whole numbers are.
 
     Raises:
         ParameterError: No number, or one that is not possible.
@@ -105,8 +105,10 @@ def numbers(name: str, text: str, *, low: float, high: float, whole: bool = Fals
         values = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         values = []
-    if not values or not all(low <= value <= high and (not whole or value == int(value)) for value in values):
-        kind = "whole numbers" if whole else "numbers"
+    if not values or not all(
+        low <= value <= high and (not integers or value == int(value)) for value in values
+    ):
+        kind = "whole numbers" if integers else "numbers"
         reach = f"from {low:g}" + ("" if high == float("inf") else f" to {high:g}")
         raise ParameterError(f"-p {name}={text!r} is not possible; give {kind} {reach}, separated by commas")
     return sorted(set(values))
@@ -131,7 +133,7 @@ def _comparable(people: People, name: str) -> bool:
 def _column(people: People, name: str) -> str:
     if name in people.definitions:
         return name
-    same = [column for column, each in people.definitions.items() if each.axis == name]
+    same = [column for column, definition in people.definitions.items() if definition.axis == name]
     if not same:
         raise UnknownName("attribute of these people", name, people.attributes)
     return same[0]

@@ -93,14 +93,14 @@ class Labels:
         if way == "answer":
             self.forms()
             return
-        known: dict[str, str] = {}
+        names_by_text: dict[str, str] = {}
         for name, text in zip(self.names, self.texts, strict=True):
-            if text in known:
+            if text in names_by_text:
                 raise ParameterError(
-                    f"labels {one_line(known[text])!r} and {one_line(name)!r} have the same text "
+                    f"labels {one_line(names_by_text[text])!r} and {one_line(name)!r} have the same text "
                     f"{one_line(text)!r}; give each its own with -p labels=FILE"
                 )
-            known[text] = name
+            names_by_text[text] = name
 
     def forms(self) -> dict[str, str]:
         """The plain forms, of texts and of names, that an answer may say, each to its label.
@@ -153,8 +153,8 @@ def questions(
     ids = samples.annotations["sample"].to_list()
     truth = samples.annotations["truth"]
     if way == "classify":
-        named = truth.drop_nulls()
-        wordnet = bool(len(named)) and all(_WORDNET.fullmatch(name) for name in named.unique())
+        class_names = truth.drop_nulls()
+        wordnet = bool(len(class_names)) and all(_WORDNET.fullmatch(name) for name in class_names.unique())
         names = "wordnet_ids" if wordnet else "labels"
         return [
             Question(
@@ -222,9 +222,15 @@ def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, 
         schema={"text": pl.String, "prediction": pl.String, "reason": pl.String},
         orient="row",
     )
-    joined = answers.join(matches.lazy(), on="text")
-    unusable = joined.filter(pl.col("reason").is_not_null()).group_by("reason").len().sort("reason").collect()
-    usable = joined.filter(pl.col("reason").is_null())
+    matched_answers = answers.join(matches.lazy(), on="text")
+    unusable = (
+        matched_answers.filter(pl.col("reason").is_not_null())
+        .group_by("reason")
+        .len()
+        .sort("reason")
+        .collect()
+    )
+    usable = matched_answers.filter(pl.col("reason").is_null())
     predicted_labels = usable.select(
         "sample", "prediction", rank=pl.lit(1, pl.Int32), confidence=pl.lit(None, pl.Float64)
     )

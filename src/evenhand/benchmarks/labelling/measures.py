@@ -41,8 +41,8 @@ def count_labels(annotations: pl.DataFrame, predictions: pl.LazyFrame, by: By) -
         by: Groupings; their attributes are counted.
     """
     rows = annotations.lazy().join(predictions, on="sample", how="inner")
-    counted = Predictions.from_frame(rows, truth="truth", prediction="prediction")
-    return counted.count(attributes_in(by))
+    labelled_samples = Predictions.from_frame(rows, truth="truth", prediction="prediction")
+    return labelled_samples.count(attributes_in(by))
 
 
 def label_of_each(predictions: pl.LazyFrame) -> pl.DataFrame:
@@ -99,9 +99,13 @@ def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> p
     folded: dict[str, list[str]] = {}
     for name in names:
         folded.setdefault(name.casefold(), []).append(name)
-    said = predictions.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
+    predicted_labels = (
+        predictions.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
+    )
     spelling = {
-        label: folded[label.casefold()][0] for label in said if len(folded.get(label.casefold(), [])) == 1
+        label: folded[label.casefold()][0]
+        for label in predicted_labels
+        if len(folded.get(label.casefold(), [])) == 1
     }
     mapping = {**spelling, **explicit}
     return predictions.with_columns(pl.col("prediction").replace(mapping)) if mapping else predictions
@@ -130,10 +134,14 @@ def check_spelling(counts: Counts, possible: pl.LazyFrame) -> None:
         UserError: No predicted label is a true one, and none could have been.
     """
     truths = {str(level) for level in counts.axis("truth").levels}
-    said = {str(level) for level in counts.axis("prediction").levels}
-    if truths and said and not truths & (said | set(possible.collect()["prediction"])):
+    predicted_labels = {str(level) for level in counts.axis("prediction").levels}
+    if (
+        truths
+        and predicted_labels
+        and not truths & (predicted_labels | set(possible.collect()["prediction"]))
+    ):
         raise UserError(
-            f"no predicted label is a true one: predicted {_some(said)}; true {_some(truths)}; "
+            f"no predicted label is a true one: predicted {_some(predicted_labels)}; true {_some(truths)}; "
             "map them with -p rename=predicted=true,..., or, if they should differ, give -p spelling=any"
         )
 
@@ -151,5 +159,5 @@ def label_warnings(counts: Counts, truth: str, *, shared: bool) -> list[TableWar
 
 
 def _some(names: set[str]) -> str:
-    shown = ", ".join(repr(one_line(name)) for name in sorted(names)[:4])
-    return shown + (", ..." if len(names) > 4 else "")
+    text = ", ".join(repr(one_line(name)) for name in sorted(names)[:4])
+    return text + (", ..." if len(names) > 4 else "")

@@ -133,18 +133,18 @@ def open_labels(answered: Answered[Any], vocabulary: Vocabulary, params: Mapping
     check_given(vocabulary, params)
     models = further_models(str(params["match"]))
     decisions = Decisions.read(str(params["decisions"])) if params["decisions"] else None
-    said, folded = answered.evidence["answers"].collect(), params["gendered"] == "fold"
-    taken: list[str] = list(STEPS)
+    raw_answers, folded = answered.evidence["answers"].collect(), params["gendered"] == "fold"
+    step_names: list[str] = list(STEPS)
     matches: dict[str, dict[str, str]] = {}
     match_tables = [pl.DataFrame(schema=MATCHES)]
-    answers = normalised(said, vocabulary, Pipeline(gendered=folded), decisions=decisions)
+    answers = normalised(raw_answers, vocabulary, Pipeline(gendered=folded), decisions=decisions)
     for matcher, model in models.items():
         match = _MATCH[matcher](answered, open_texts(answers), vocabulary, model, float(params["similarity"]))
         match_tables.append(match)
-        taken.append(matcher)
+        step_names.append(matcher)
         matches[matcher] = accepted(match)
-        steps = Pipeline(tuple(taken), gendered=folded)
-        answers = normalised(said, vocabulary, steps, decisions=decisions, matches=matches)
+        steps = Pipeline(tuple(step_names), gendered=folded)
+        answers = normalised(raw_answers, vocabulary, steps, decisions=decisions, matches=matches)
     review = review_table(answers, vocabulary.names, vocabulary.forms)
     tables = {
         "answers": answers,
@@ -168,8 +168,8 @@ def _by_embedding(
 ) -> pl.DataFrame:
     if not texts:
         return pl.DataFrame(schema=MATCHES)
-    both = list(dict.fromkeys([*vocabulary.names, *texts]))
-    evidence = _ask(answered, model, Question("answer_vectors", "embeds_texts", both, texts=both))
+    all_texts = list(dict.fromkeys([*vocabulary.names, *texts]))
+    evidence = _ask(answered, model, Question("answer_vectors", "embeds_texts", all_texts, texts=all_texts))
     vectors = dict(evidence.select("sample", "vector").iter_rows())
     lost = [name for name in vocabulary.names if name not in vectors]
     if lost:

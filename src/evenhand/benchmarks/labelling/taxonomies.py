@@ -116,12 +116,12 @@ class Taxonomy:
             ParameterError: Hyponyms for a model without WordNet ids, or ``imagenet-1k`` for other labels.
             InputError: A file that cannot be read.
         """
-        known = [id_ for id_ in wordnet_ids or () if id_]
+        known_ids = [id_ for id_ in wordnet_ids or () if id_]
         below = self._below(list(wordnet_ids or ()), hyponyms)
         terms_by_type = {}
         for kind in self.ids:
             words = (*self.words[kind], *(self.synonyms.get(kind, ()) if synonyms else ()))
-            terms = (*self.ids[kind], *(words if self.words_always else ())) if known else words
+            terms = (*self.ids[kind], *(words if self.words_always else ())) if known_ids else words
             terms_by_type[kind] = tuple(dict.fromkeys((*terms, *below.get(kind, ()))))
         return terms_by_type
 
@@ -180,8 +180,8 @@ class Taxonomy:
 def _made(name: str, types: Mapping[str, Mapping[str, str]]) -> Taxonomy:
     return Taxonomy(
         name,
-        {kind: tuple(named.values()) for kind, named in types.items()},
-        {kind: tuple(named) for kind, named in types.items()},
+        {kind: tuple(ids_by_name.values()) for kind, ids_by_name in types.items()},
+        {kind: tuple(ids_by_name) for kind, ids_by_name in types.items()},
         {kind: _SYNONYMS[kind] for kind in types},
         {HARMFUL: (NON_HUMAN, CRIME)},
     )
@@ -209,8 +209,8 @@ TAXONOMIES = {taxonomy.name: taxonomy for taxonomy in (CASUAL_CONVERSATIONS, OPE
 
 NAMES: Mapping[str, str] = {
     id_: name
-    for named in (_HUMAN, _POSSIBLY_HUMAN, _CRIME, _DOG, _CAT, _NON_HUMAN)
-    for name, id_ in named.items()
+    for ids_by_name in (_HUMAN, _POSSIBLY_HUMAN, _CRIME, _DOG, _CAT, _NON_HUMAN)
+    for name, id_ in ids_by_name.items()
 }
 """Names of the WordNet ids of these taxonomies."""
 
@@ -282,14 +282,14 @@ def read_taxonomy(path: Path) -> Taxonomy:
 def _check_unions(path: Path, types: Mapping[str, Sequence[str]], unions: Mapping[str, object]) -> None:
     """Refuse a type of which some terms name types and others do not: a union with a slip in it."""
     for kind, terms in types.items():
-        named = [term for term in terms if term in types and term != kind]
-        if kind in unions or not named:
+        type_terms = [term for term in terms if term in types and term != kind]
+        if kind in unions or not type_terms:
             continue
-        other = next(term for term in terms if term not in named)
+        other = next(term for term in terms if term not in type_terms)
         others = ", ".join(repr(one_line(name)[:60]) for name in types if name != kind)
         raise InputError(
-            f"{str(path)!r}: {one_line(kind)[:60]!r} names the type {one_line(named[0])[:60]!r} and also "
-            f"{one_line(other)[:60]!r}, which is no type; a union names types only ({others}), any "
+            f"{str(path)!r}: {one_line(kind)[:60]!r} names the type {one_line(type_terms[0])[:60]!r} and "
+            f"also {one_line(other)[:60]!r}, which is no type; a union names types only ({others}), any "
             "other type words and ids only"
         )
 

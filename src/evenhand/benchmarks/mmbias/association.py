@@ -149,8 +149,8 @@ def check_scale(text: str) -> float | None:
 
 def _untested(sets: AssociationSets) -> dict[str, int]:
     """How many tests each form has nothing to test with."""
-    counted = sets.test_table().filter(~pl.col("tested"))["form"].value_counts(sort=True)
-    return {f"{form}: pairs without items": int(count) for form, count in counted.iter_rows()}
+    form_counts = sets.test_table().filter(~pl.col("tested"))["form"].value_counts(sort=True)
+    return {f"{form}: pairs without items": int(count) for form, count in form_counts.iter_rows()}
 
 
 ASSOCIATION = MMBiasAssociation()

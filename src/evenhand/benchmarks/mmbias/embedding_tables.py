@@ -34,23 +34,23 @@ def read_embeddings(places: Sequence[Path]) -> dict[str, pl.LazyFrame]:
             columns = lazy.collect_schema().names()
         if set(_COLUMNS) <= set(columns):
             tables.append(lazy.select(pl.col(_COLUMNS)).cast({"sample": pl.String, "modality": pl.String}))
-    named = ", ".join(one_line(path) for path in places)
+    listed_paths = ", ".join(one_line(path) for path in places)
     if not tables:
         raise InputError(
-            f"{named} holds no embeddings; give tables with the columns {', '.join(_COLUMNS)} (sample: an "
-            "image id or a prompt; modality: image or text)"
+            f"{listed_paths} holds no embeddings; give tables with the columns {', '.join(_COLUMNS)} "
+            "(sample: an image id or a prompt; modality: image or text)"
         )
-    whole = pl.concat(tables, how="vertical_relaxed")
-    present = whole.select(pl.col("modality").unique()).collect()["modality"].to_list()
+    all_vectors = pl.concat(tables, how="vertical_relaxed")
+    present = all_vectors.select(pl.col("modality").unique()).collect()["modality"].to_list()
     embeddings = {
-        table: whole.filter(pl.col("modality") == modality)
+        table: all_vectors.filter(pl.col("modality") == modality)
         for modality, table in _TABLES.items()
         if modality in present
     }
     if not embeddings:
         raise InputError(
-            f"{named} has the modalities {', '.join(map(repr, present))}; write 'image' or 'text' in the "
-            "column modality"
+            f"{listed_paths} has the modalities {', '.join(map(repr, present))}; write 'image' or 'text' in "
+            "the column modality"
         )
     for table, lazy in embeddings.items():
         _refuse_repeated(table, lazy)

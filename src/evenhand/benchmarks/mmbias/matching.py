@@ -154,10 +154,12 @@ def parse_readings(text: str) -> tuple[str, ...]:
 
 def _words_of_groups(sets: AssociationSets, similarities: Similarities) -> pl.DataFrame:
     """Every word for every group in the order of its mean probability."""
-    sides = dict.fromkeys((name, (test.a, test.b)) for test in sets.tests(_FORM) for name in (test.x, test.y))
+    contrasts = dict.fromkeys(
+        (name, (test.a, test.b)) for test in sets.tests(_FORM) for name in (test.x, test.y)
+    )
     parts = [
         attribution_table(similarities, [name], attributes, readings=("cosine",))  # the plain mean
-        for name, attributes in sides
+        for name, attributes in contrasts
     ]
     return pl.concat(parts).with_columns(reading=pl.lit("probability"))
 

@@ -61,7 +61,9 @@ class AssociationMeasures:
             if form.name == "cross-modal":
                 findings += self._attributions(similarities, singles)
                 form_tables["attribution"] = self._attribution_table(similarities, singles)
-            form_tables["lost"] = lost_table([similarities, *(own for _, own in tests)])
+            form_tables["lost"] = lost_table(
+                [similarities, *(test_similarities for _, test_similarities in tests)]
+            )
             if self.sets.variants.get(form.name):
                 form_tables["templates"] = templates
             for name, table in form_tables.items():
@@ -82,27 +84,34 @@ class AssociationMeasures:
         """Contributions (of the items that a test compares), single sets and levels."""
         how: dict[str, int] = {"ddof": int(self.setting.parameters["ddof"]), "seed": self.setting.seed}
         tables = association_tables(similarities, [_names(test) for test, _ in tests], **how)
-        for test, own in tests:
-            if own is not similarities:
+        for test, test_similarities in tests:
+            if test_similarities is not similarities:
                 x, y, a, b = _names(test)
-                those = (pl.col("x") == x) & (pl.col("y") == y) & (pl.col("a") == a) & (pl.col("b") == b)
-                again = association_tables(own, [(x, y, a, b)], **how)[_CONTRIBUTIONS]
-                tables[_CONTRIBUTIONS] = pl.concat([tables[_CONTRIBUTIONS].filter(~those), again])
+                is_same_test = (
+                    (pl.col("x") == x) & (pl.col("y") == y) & (pl.col("a") == a) & (pl.col("b") == b)
+                )
+                again = association_tables(test_similarities, [(x, y, a, b)], **how)[_CONTRIBUTIONS]
+                tables[_CONTRIBUTIONS] = pl.concat([tables[_CONTRIBUTIONS].filter(~is_same_test), again])
         return tables
 
     def _pairs(self, tests: Tests, templates: pl.DataFrame) -> Iterator[Finding]:
         """Effect size and mean difference of each test."""
         params, seed = self.setting.parameters, self.setting.seed
         mode, alternative = str(params["mode"]), str(params["alternative"])
-        for test, own in tests:
+        for test, test_similarities in tests:
             sets: dict[str, Any] = {"targets": (test.x, test.y), "attributes": (test.a, test.b)}
             effect = association.association_effect_size(
-                own, **sets, ddof=int(params["ddof"]), alternative=alternative, mode=mode, seed=seed
+                test_similarities,
+                **sets,
+                ddof=int(params["ddof"]),
+                alternative=alternative,
+                mode=mode,
+                seed=seed,
             )
             effect = self._with_prompts(effect, test)
             yield told_of(_with_range(effect, templates, test), test)
             difference = association.association_difference(
-                own, **sets, alternative=alternative, mode=mode, seed=seed
+                test_similarities, **sets, alternative=alternative, mode=mode, seed=seed
             )
             yield told_of(difference, test)
 
@@ -174,9 +183,9 @@ class AssociationMeasures:
         for templates in dict.fromkeys((self.sets.templates, *further)) if further else ():
             similarities = self.sets.similarities(form, evidence, templates)
             texts = (templates.target if form.targets == "text" else None, templates.attribute)
-            for test, own in self._tests(form, similarities):
+            for test, test_similarities in self._tests(form, similarities):
                 finding = association.association_effect_size(
-                    own,
+                    test_similarities,
                     targets=(test.x, test.y),
                     attributes=(test.a, test.b),
                     ddof=int(self.setting.parameters["ddof"]),
@@ -205,8 +214,12 @@ def _singles(tests: Tests) -> list[tuple[str, tuple[str, str]]]:
 
 def _with_range(finding: Finding, templates: pl.DataFrame, test: Test) -> Finding:
     """The finding with the least and the greatest d over all templates."""
-    own = templates.filter(x=test.x, y=test.y, a=test.a, b=test.b)["d"].drop_nulls()
-    if own.is_empty():
+    effects = templates.filter(x=test.x, y=test.y, a=test.a, b=test.b)["d"].drop_nulls()
+    if effects.is_empty():
         return finding
-    extremes = {"template_low": own.min(), "template_high": own.max(), "templates": float(len(own))}
+    extremes = {
+        "template_low": effects.min(),
+        "template_high": effects.max(),
+        "templates": float(len(effects)),
+    }
     return finding.model_copy(update={"details": {**finding.details, **extremes}})

@@ -87,15 +87,15 @@ def choose_forms(choice: str, capabilities: Sequence[str], data: AssociationData
                 f"no form of association can be tested: {explanation}; give another --model or --data"
             )
         return possible
-    chosen = [form for name, form in FORMS.items() if name in names]
-    for form in chosen:
+    forms = [form for name, form in FORMS.items() if name in names]
+    for form in forms:
         reason = _impossible(form, capabilities, data)
         if reason is not None:
             _require_images(form, capabilities, data)
             raise UserError(
                 f"-p form={form.name} cannot be tested: {reason}; type -p form=auto for what is possible"
             )
-    return chosen
+    return forms
 
 
 def _require_images(form: ModalityPair, capabilities: Sequence[str], data: AssociationData) -> None:

@@ -89,8 +89,8 @@ class AssociationSets:
         """Names of the sets that the tests of a form compare, in the order of the data."""
         tests = self.tests(form)
         pairs = [(test.x, test.y) if role == "target" else (test.a, test.b) for test in tests]
-        named = {name for pair in pairs for name in pair}
-        return [name for name in form.items(self.data, role) if name in named]
+        names = {name for pair in pairs for name in pair}
+        return [name for name in form.items(self.data, role) if name in names]
 
     def samples(
         self, form: ModalityPair, role: str, templates: Templates | None = None
@@ -105,9 +105,9 @@ class AssociationSets:
     def questions(self) -> list[Question]:
         """Each image and each different prompt, once, whatever they are used for."""
         requests = []
-        wanted = dict.fromkeys(self._all("image"))
-        if wanted:
-            ids, images = chosen_images(self.data, wanted)
+        image_ids = dict.fromkeys(self._all("image"))
+        if image_ids:
+            ids, images = chosen_images(self.data, image_ids)
             requests.append(Question(IMAGES, "embeds_images", ids, images))
         texts = list(dict.fromkeys(self._all("text")))
         if texts:
@@ -143,9 +143,9 @@ class AssociationSets:
         for form in self.forms:
             for test in self._different:
                 reason = form.lacking(self.data, test)
-                shown = (names.get(test.x, test.x), names.get(test.y, test.y))
+                titles = (names.get(test.x, test.x), names.get(test.y, test.y))
                 rows.append(
-                    (form.name, test.x, test.y, test.a, test.b, *shown, test.name, reason is None, reason)
+                    (form.name, test.x, test.y, test.a, test.b, *titles, test.name, reason is None, reason)
                 )
         columns = ("form", "x", "y", "a", "b", "x_name", "y_name", "name")
         schema = {**dict.fromkeys(columns, pl.String), "tested": pl.Boolean, "reason": pl.String}
@@ -194,8 +194,8 @@ class AssociationSets:
         for pair in self._alike:
             memberships = {where.get(item) for item in pair}
             if None not in memberships and len(memberships) == 2:
-                both = len({membership[0] for membership in memberships if membership}) == 1
-                shared |= {item for item in pair if both or where[item][0] == "target"}
+                is_same_role = len({membership[0] for membership in memberships if membership}) == 1
+                shared |= {item for item in pair if is_same_role or where[item][0] == "target"}
         if not shared:
             return similarities
         return replace(
@@ -234,13 +234,13 @@ def _without(sets: Mapping[str, Places], items: Sequence[str], shared: set[str])
 
 
 def _lost(
-    known: Mapping[str, Mapping[str, str]],
+    earlier_losses: Mapping[str, Mapping[str, str]],
     where: Mapping[str, tuple[str, str]],
     role: str,
     shared: set[str],
 ) -> dict[str, dict[str, str]]:
     """What each set has lost, with the images that another set has too."""
-    losses = {name: dict(items) for name, items in known.items()}
+    losses = {name: dict(items) for name, items in earlier_losses.items()}
     for item in sorted(shared):
         if where[item][0] == role:
             losses.setdefault(where[item][1], {})[item] = SHARED
@@ -275,14 +275,14 @@ def told_of(finding: Finding, test: Test) -> Finding:
     return finding.model_copy(update={"details": {**finding.details, "test": test.name}})
 
 
-def chosen_images(data: AssociationData, wanted: Mapping[str, None]) -> tuple[list[str], ImageSource]:
+def chosen_images(data: AssociationData, image_ids: Mapping[str, None]) -> tuple[list[str], ImageSource]:
     """Some of the images, in the order of the data.
 
     Args:
         data: Has all of them.
-        wanted: Their ids.
+        image_ids: Their ids.
     """
-    indices = [index for index, image in enumerate(data.image_ids) if image in wanted]
+    indices = [index for index, image in enumerate(data.image_ids) if image in image_ids]
     if len(indices) == len(data.image_ids):
         return list(data.image_ids), data.images
     return [data.image_ids[index] for index in indices], ChosenImages(data.images, indices)

@@ -19,7 +19,7 @@ _PHRASES, _URLS = 350, 3_600
 
 
 def _file(path: str, commit: str, sha256: str, size: int) -> RemoteFile:
-    urls = tuple(f"{_REPOSITORY}/{each}/{path.replace(' ', '%20')}" for each in (commit, _NEWEST))
+    urls = tuple(f"{_REPOSITORY}/{revision}/{path.replace(' ', '%20')}" for revision in (commit, _NEWEST))
     return RemoteFile(path.rpartition("/")[2], urls, sha256, size)
 
 

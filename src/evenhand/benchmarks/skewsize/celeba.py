@@ -56,15 +56,15 @@ def read_celeba(
     if truth in columns.values():
         raise ParameterError(f"-p truth={truth} is the attribute too; choose another -p truth= or -p by=")
     file = find_table(folder, ATTRIBUTES, LAYOUT)
-    said, unsaid = words_of(truth)
+    label, negated_label = words_of(truth)
     codes = {name: _codes(name) for name in (truth, *columns.values())}
     rows = read_rows(file, "image_id", codes, hint=_COLUMNS)
-    named = ("image_id", "partition")
-    placed = read_rows(find_table(folder, PARTITION, LAYOUT), named[0], {named[1]: split_codes()}, named)
-    both = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
-    dropped = {**rows.dropped, UNPLACED: len(rows.table) - len(both)}
+    fields = ("image_id", "partition")
+    placed = read_rows(find_table(folder, PARTITION, LAYOUT), fields[0], {fields[1]: split_codes()}, fields)
+    merged = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
+    dropped = {**rows.dropped, UNPLACED: len(rows.table) - len(merged)}
     dropped = {reason: count for reason, count in dropped.items() if count}
-    table = in_split(WildsTable(both, dropped, rows.odd or placed.odd), split, file)
+    table = in_split(WildsTable(merged, dropped, rows.odd or placed.odd), split, file)
     table = table.rename({"image_id": "sample", truth: "truth", **{old: new for new, old in columns.items()}})
     table = in_turn(table, attributes)
     samples = table["sample"].to_list()
@@ -72,9 +72,9 @@ def read_celeba(
         annotations=table.select("sample", "truth", *attributes, "split"),
         images=files_below(_images_folder((file.parent, folder), samples), samples),
         attribute=attributes[0],
-        labels=Labels((said, unsaid), (said, unsaid)),
-        question=_QUESTION.get(truth, f"Would you say of this person: {said}? Answer yes or no."),
-        synonyms={} if truth == MALE else dict.fromkeys(YES, said) | dict.fromkeys(NO, unsaid),
+        labels=Labels((label, negated_label), (label, negated_label)),
+        question=_QUESTION.get(truth, f"Would you say of this person: {label}? Answer yes or no."),
+        synonyms={} if truth == MALE else dict.fromkeys(YES, label) | dict.fromkeys(NO, negated_label),
         two_way=True,
         about={"layout": "celeba", "annotated_by": dict.fromkeys(attributes, ANNOTATORS)},
         dropped=dropped,
@@ -98,13 +98,13 @@ def words_of(name: str) -> tuple[str, str]:
     """
     if name == MALE:
         return "male", "female"
-    said = name.replace("_", " ").lower()
-    return said, f"not {said}"
+    label = name.replace("_", " ").lower()
+    return label, f"not {label}"
 
 
 def _codes(name: str) -> dict[str, str]:
-    said, unsaid = words_of(name)
-    return {"1": said, "-1": unsaid, "0": unsaid}
+    label, negated_label = words_of(name)
+    return {"1": label, "-1": negated_label, "0": negated_label}
 
 
 def _read(setting: Setting) -> LabelledSamples:

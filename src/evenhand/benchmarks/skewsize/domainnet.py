@@ -75,8 +75,8 @@ def lists_folder(folder: Path) -> Path:
 
 def split_lists(folder: Path, splits: tuple[str, ...]) -> list[Path]:
     """The lists that are there, domain by domain."""
-    named = [folder / f"{domain}_{split}.txt" for split in splits for domain in DOMAINS]
-    return [file for file in named if file.is_file()]
+    paths = [folder / f"{domain}_{split}.txt" for split in splits for domain in DOMAINS]
+    return [file for file in paths if file.is_file()]
 
 
 def _read(setting: Setting) -> LabelledSamples:

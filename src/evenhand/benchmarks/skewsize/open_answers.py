@@ -34,9 +34,11 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
     params, seed, by = answered.setting.parameters, answered.setting.seed, answered.plan.by
     vocabulary = vocabulary_of(material, params)
     if material.two_way:
-        said = answered.evidence["answers"].select(pl.col("text").drop_nulls().unique(maintain_order=True))
+        answer_texts = answered.evidence["answers"].select(
+            pl.col("text").drop_nulls().unique(maintain_order=True)
+        )
         reader = TwoWay(vocabulary, polar="yes" in material.synonyms)
-        vocabulary = vocabulary.with_texts(reader.spellings(said.collect()["text"].to_list()))
+        vocabulary = vocabulary.with_texts(reader.spellings(answer_texts.collect()["text"].to_list()))
     opened = open_labels(answered, vocabulary, params)
     annotations = answered.plan.annotations
     counts = count_labels(annotations, opened.predictions, by)
@@ -77,8 +79,10 @@ def vocabulary_of(material: LabelledSamples, params: Mapping[str, Any]) -> Vocab
     file, folded = str(params["synonyms"]) or None, params["gendered"] == "fold"
     vocabulary = Vocabulary.read(material.labels.names, file, gendered=folded).with_texts(material.synonyms)
     if material.two_way:
-        own = {spelling: name for spelling, name in vocabulary.synonyms.items() if name in vocabulary.names}
-        vocabulary = replace(vocabulary, synonyms=own)
+        synonyms = {
+            spelling: name for spelling, name in vocabulary.synonyms.items() if name in vocabulary.names
+        }
+        vocabulary = replace(vocabulary, synonyms=synonyms)
     return vocabulary.with_frames(material.frames)
 
 

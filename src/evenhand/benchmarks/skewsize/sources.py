@@ -52,8 +52,8 @@ def shift_parts(name: str, folder: Path) -> list[SourcePart]:
     """
     del name
     definition = GenerationDefinition.read("backgrounds")
-    wanted = [group.name for group in definition.groups]
-    listed = unwrapped(list_files(folder), {*map(plain_name, wanted), *classes_by_folder(definition)})
+    shift_names = [group.name for group in definition.groups]
+    listed = unwrapped(list_files(folder), {*map(plain_name, shift_names), *classes_by_folder(definition)})
     counts: dict[str, Counter[str]] = {}
     loose = 0
     for path in listed.images:
@@ -62,7 +62,7 @@ def shift_parts(name: str, folder: Path) -> list[SourcePart]:
         loose += not slash
         if slash:
             counts.setdefault(plain_name(shift), Counter())[klass] += 1
-    parts = [_shift(shift_name, counts.pop(plain_name(shift_name), Counter())) for shift_name in wanted]
+    parts = [_shift(shift_name, counts.pop(plain_name(shift_name), Counter())) for shift_name in shift_names]
     parts += [
         shown(f"further folder {shift_name}", sum(images_of.values()))
         for shift_name, images_of in sorted(counts.items())

@@ -38,7 +38,7 @@ def study(
         outside: What becomes of classes and groups that the definition does not have, unless the user says.
         templates: Prompts for zero-shot.
     """
-    own = {
+    own_parameters = {
         "definition": Parameter("", help=f"of your own images: {name} or another name, or FILE.yaml"),
         "outside": Parameter(outside, ("keep", "exclude"), "own images of classes it does not have"),
         "flagged": Parameter("keep", ("keep", "exclude"), "images that the generator or its gate flagged"),
@@ -50,7 +50,7 @@ def study(
         name=f"skewsize/{name}",
         card_file=f"{name}.md",
         reads=partial(read_study, name=name),
-        own=own,
+        own=own_parameters,
         templates=templates,
         synonyms=synonyms,
     )
@@ -89,7 +89,11 @@ def read_study(setting: Setting, *, name: str) -> LabelledSamples:
 def _check_study(folder: Path, name: str) -> None:
     """Refuse a folder that was made for another study."""
     class_axis = GenerationDefinition.read(folder / "definition.yaml").class_axis
-    axes = {GenerationDefinition.read(each).class_axis: each for each in shipped() if "_" not in each}
+    axes = {
+        GenerationDefinition.read(definition_name).class_axis: definition_name
+        for definition_name in shipped()
+        if "_" not in definition_name
+    }
     if axes.get(class_axis, name) != name:
         raise UserError(
             f"{str(folder)!r} shows each {class_axis}; type: evenhand run skewsize/{axes[class_axis]} ..."

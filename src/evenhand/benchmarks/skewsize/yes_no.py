@@ -119,14 +119,14 @@ class TwoWay:
                 votes |= self._said(clause, bare)
         if len(words) == 2 or (words and votes - words):
             return plain_form(text)
-        said = words | votes
-        return said.pop() if len(said) == 1 else None
+        labels = words | votes
+        return labels.pop() if len(labels) == 1 else None
 
     def _said(self, clause: str, bare: str) -> set[str]:
         """The classes that a clause says."""
-        whole = self._known.get(clause) or self._known.get(bare)
-        if whole is not None:
-            return {whole}
+        clause_label = self._known.get(clause) or self._known.get(bare)
+        if clause_label is not None:
+            return {clause_label}
         if self._polar and _DENIES_IT.fullmatch(clause):
             return {self._vocabulary.names[1]}
         if self._polar and _AGREES.fullmatch(clause):

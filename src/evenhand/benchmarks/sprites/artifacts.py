@@ -80,13 +80,13 @@ def _table(
     label: Callable[[RunFolder], str],
     paper: Mapping[str, tuple[float, ...]],
     columns: Sequence[str],
-    ours: Callable[[RunFolder], list[float | None]],
+    run_values: Callable[[RunFolder], list[float | None]],
 ) -> pl.DataFrame:
     """The paper's rows, then ours; columns that only we have are empty in the paper's rows."""
     names = ["source", lead, *columns]
     rows: list[tuple[Any, ...]] = [("paper", row, *values) for row, values in paper.items()]
     rows = [(*row, *[None] * (len(names) - len(row))) for row in rows]
-    rows += [("ours", label(run), *ours(run)) for run in runs]
+    rows += [("ours", label(run), *run_values(run)) for run in runs]
     types = {name: pl.String if name in ("source", lead) else pl.Float64 for name in names}
     return pl.DataFrame(rows, schema=types, orient="row")
 

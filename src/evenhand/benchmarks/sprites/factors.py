@@ -179,8 +179,8 @@ def _draw(rng: np.random.Generator, n: int, poses: list[Indices]) -> Factors:
     """Draw ``n`` sprites evenly over the cells, each from its own list of poses."""
     if not 0 <= n <= sum(map(len, poses)):
         raise ParameterError(f"{n} sprites are not possible; there are {sum(map(len, poses)):,} to draw from")
-    chosen = []
+    indices = []
     for cell, possible in enumerate(poses):
-        wanted = n // len(poses) + (cell < n % len(poses))
-        chosen.append(cell * POSES + rng.choice(possible, size=wanted, replace=False))
-    return from_index(rng.permutation(np.concatenate(chosen)))
+        n_images = n // len(poses) + (cell < n % len(poses))
+        indices.append(cell * POSES + rng.choice(possible, size=n_images, replace=False))
+    return from_index(rng.permutation(np.concatenate(indices)))

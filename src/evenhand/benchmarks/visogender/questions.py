@@ -84,8 +84,8 @@ class Elicitation:
         ]
 
     def _from_captions(self, evidence: Evidence) -> pl.DataFrame:
-        wanted = self._pairs()
-        return cosines(evidence["images"], evidence["captions"], wanted).select(list(SCORES))
+        pairs = self._pairs()
+        return cosines(evidence["images"], evidence["captions"], pairs).select(list(SCORES))
 
     def _pairs(self) -> pl.DataFrame:
         """sample, template, candidate, text: every caption of every sample."""
@@ -111,13 +111,13 @@ class Elicitation:
 
     def _from_pairs(self, evidence: Evidence) -> pl.DataFrame:
         scores = evidence["matches"].rename({"candidate": "text"}).unique(["sample", "text"]).collect()
-        joined = self._pairs().join(scores, on=["sample", "text"], maintain_order="left")
-        return joined.select(list(SCORES)).cast(pl.Schema(SCORES))
+        pair_scores = self._pairs().join(scores, on=["sample", "text"], maintain_order="left")
+        return pair_scores.select(list(SCORES)).cast(pl.Schema(SCORES))
 
     def _of(self, template: Template) -> tuple[list[Row], ImageSource]:
         """Samples that a template fits, with their images."""
-        chosen = [index for index, row in enumerate(self.rows) if template.fits(row)]
-        return [self.rows[index] for index in chosen], ChosenImages(self.images, chosen)
+        indices = [index for index, row in enumerate(self.rows) if template.fits(row)]
+        return [self.rows[index] for index in indices], ChosenImages(self.images, indices)
 
     def _continuations(self) -> list[Question]:
         """Whole pronouns after the prefix; or, as in the paper, the first token after a trailing space."""
@@ -189,13 +189,15 @@ class Elicitation:
         return pl.concat(parts)
 
     def _from_choices(self, evidence: Evidence) -> pl.DataFrame:
-        chosen = self._chosen(evidence).drop_nulls("candidate")
-        counts = chosen.group_by("sample", "template", "candidate").len("times")
-        answered = chosen.group_by("sample", "template", maintain_order=True).len("answers")
+        choices = self._chosen(evidence).drop_nulls("candidate")
+        counts = choices.group_by("sample", "template", "candidate").len("times")
+        answered = choices.group_by("sample", "template", maintain_order=True).len("answers")
         every = answered.join(pl.DataFrame({"candidate": list(self.candidates)}), how="cross")
-        joined = every.join(counts, on=["sample", "template", "candidate"], how="left", maintain_order="left")
+        candidate_counts = every.join(
+            counts, on=["sample", "template", "candidate"], how="left", maintain_order="left"
+        )
         share = pl.col("times").fill_null(0) / pl.col("answers")
-        return joined.with_columns(score=share).select(list(SCORES)).cast(pl.Schema(SCORES))
+        return candidate_counts.with_columns(score=share).select(list(SCORES)).cast(pl.Schema(SCORES))
 
     def places(self, evidence: Evidence) -> pl.DataFrame | None:
         """How often each place was chosen: template, place (from 1), chosen, share.
@@ -205,10 +207,10 @@ class Elicitation:
         """
         if self.way != "choice":
             return None
-        chosen = self._chosen(evidence)
-        counted = chosen.group_by("template", "place").len("chosen").sort("template", "place")
+        choices = self._chosen(evidence)
+        place_counts = choices.group_by("template", "place").len("chosen").sort("template", "place")
         share = pl.col("chosen") / pl.col("chosen").sum().over("template")
-        return counted.with_columns(place=pl.col("place") + 1, share=share)
+        return place_counts.with_columns(place=pl.col("place") + 1, share=share)
 
 
 def choose_way(choice: str, capabilities: Sequence[str]) -> str:

@@ -91,11 +91,17 @@ class VisoGenderResolution(Benchmark[None]):
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: model outputs of the original code, or a table of ours."""
         outputs = given_scores(files, setting)
-        meant = parse_candidates(str(setting.parameters["candidates"]))
-        order = [name for name in outputs.candidates if name in meant] or list(meant)
-        written = ",".join(f"{name}={meant[name]}" for name in [*order, *(meant.keys() - set(order))])
+        genders = parse_candidates(str(setting.parameters["candidates"]))
+        order = [name for name in outputs.candidates if name in genders] or list(genders)
+        candidates_text = ",".join(
+            f"{name}={genders[name]}" for name in [*order, *(genders.keys() - set(order))]
+        )
         setting = Setting(
-            {**setting.parameters, "candidates": written}, setting.data, (), setting.seed, model=outputs.model
+            {**setting.parameters, "candidates": candidates_text},
+            setting.data,
+            (),
+            setting.seed,
+            model=outputs.model,
         )
         measured = self._found(outputs.scores, outputs.samples, setting, "", pl.Series([], dtype=pl.String))
         beside = [
@@ -197,13 +203,13 @@ def _neutral_rankings(scores: pl.DataFrame, samples: pl.DataFrame) -> Rankings |
     neutral = scores.filter(template="occ_first", candidate="their").select("sample", "score")
     pairs = samples.filter(context="two_person").with_columns(query=pl.col("occupation"))
     table = pairs.join(neutral, on="sample", how="left", maintain_order="left")
-    whole = table.filter(pl.col("score").is_not_null().all().over("query"))
-    return Rankings.from_frame(whole, kind="occupation") if len(whole) else None
+    complete_queries = table.filter(pl.col("score").is_not_null().all().over("query"))
+    return Rankings.from_frame(complete_queries, kind="occupation") if len(complete_queries) else None
 
 
 def _present(choices: Choices, where: Mapping[str, str]) -> bool:
     """Whether there are samples of a setting, such as pairs of unlike genders."""
-    return all(wanted in choices.annotated[name].to_list() for name, wanted in where.items())
+    return all(value in choices.annotated[name].to_list() for name, value in where.items())
 
 
 RESOLUTION = VisoGenderResolution()

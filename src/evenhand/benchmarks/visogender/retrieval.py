@@ -74,17 +74,20 @@ class VisoGenderRetrieval(Benchmark[None]):
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: retrieval scores of the original code, or a table of ours."""
         outputs = given_rankings(files, setting)
-        wanted = {template.name for template in parse_templates(str(setting.parameters["templates"]))}
+        template_names = {template.name for template in parse_templates(str(setting.parameters["templates"]))}
         setting = replace(setting, model=outputs.model or "scores")
-        chosen = [
+        selected_tables = [
             (context, TEMPLATES[template], _whole(table, setting))
             for context, template, table in outputs.tables
-            if template in wanted
+            if template in template_names
         ]
-        if not chosen:
-            raise InputError(f"the files hold no scores of {', '.join(sorted(wanted))}; change -p templates")
+        if not selected_tables:
+            raise InputError(
+                f"the files hold no scores of {', '.join(sorted(template_names))}; change -p templates"
+            )
         ranked = (
-            (context, template, Rankings.from_frame(t, kind="occupation")) for context, template, t in chosen
+            (context, template, Rankings.from_frame(t, kind="occupation"))
+            for context, template, t in selected_tables
         )
         measured = self._found(ranked, setting, missing_counted=False)
         samples = pl.concat([table for _, _, table in outputs.tables], how="diagonal").unique("sample")
@@ -97,8 +100,10 @@ class VisoGenderRetrieval(Benchmark[None]):
         params, findings, tables = setting.parameters, list[Finding](), []
         exports: dict[str, bytes] = {}
         for context, template, rankings in ranked:
-            shown = rankings.to_frame().with_columns(context=pl.lit(context), template=pl.lit(template.name))
-            tables.append(shown)
+            ranking_table = rankings.to_frame().with_columns(
+                context=pl.lit(context), template=pl.lit(template.name)
+            )
+            tables.append(ranking_table)
             for subject, column in SUBJECTS.items():
                 if not _counts(rankings, context, template, subject):
                     continue
@@ -119,17 +124,19 @@ class VisoGenderRetrieval(Benchmark[None]):
         for key, name, text in _queries(rows, params):
             context, template = key
             for row in rows:
-                whole = params["pool"] == "all"
-                if row["context"] == context and (whole or row["occupation"] == name):
+                is_pooled = params["pool"] == "all"
+                if row["context"] == context and (is_pooled or row["occupation"] == name):
                     pairs.setdefault((context, template.name), []).append((name, str(row["sample"]), text))
-        for (context, named), wanted in pairs.items():
-            frame = pl.DataFrame(wanted, schema=["query", "sample", "text"], orient="row")
+        for (context, template_name), query_rows in pairs.items():
+            frame = pl.DataFrame(query_rows, schema=["query", "sample", "text"], orient="row")
             scored = cosines(answered.evidence["images"], answered.evidence["captions"], frame)
-            joined = frame.join(scored, on=["query", "sample", "text"], how="left", maintain_order="left")
-            table = _whole(
-                joined.drop("text").join(samples, on="sample", maintain_order="left"), answered.setting
+            scored_pairs = frame.join(
+                scored, on=["query", "sample", "text"], how="left", maintain_order="left"
             )
-            yield context, TEMPLATES[named], Rankings.from_frame(table, kind="occupation")
+            table = _whole(
+                scored_pairs.drop("text").join(samples, on="sample", maintain_order="left"), answered.setting
+            )
+            yield context, TEMPLATES[template_name], Rankings.from_frame(table, kind="occupation")
 
     def _findings(
         self, rankings: Rankings, column: str, seed: int, params: Mapping[str, object]
@@ -158,8 +165,8 @@ def _counts(rankings: Rankings, context: str, template: Template, subject: str) 
     """Whether a subject's genders are counted: the pronoun may be the participant's if that stands first."""
     if subject == "occupation":
         return True
-    known = SUBJECTS[subject] in rankings.table.columns
-    return known and context == TWO and template.name == "par_first"
+    has_subject = SUBJECTS[subject] in rankings.table.columns
+    return has_subject and context == TWO and template.name == "par_first"
 
 
 def _whole(table: pl.DataFrame, setting: Setting) -> pl.DataFrame:

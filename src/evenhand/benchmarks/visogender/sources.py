@@ -59,15 +59,15 @@ def links(folder: Path) -> list[Link]:
     """
     frame = read_samples(folder).frame
     paths = find_images(folder, frame["sample"].to_list()).images.paths
-    wanted = []
+    image_links = []
     for sample, url, licence, path in zip(
         frame["sample"], frame["url"], frame["licence"], map(Path, paths), strict=True
     ):
         skip = "no URL" if url is None else "licence not confirmed" if licence is False else ""
         if path.is_file() and path.parent != (folder / IMAGES).absolute():
             skip = "there already, in another folder"
-        wanted.append(Link(sample, url or "", skip))
-    return wanted
+        image_links.append(Link(sample, url or "", skip))
+    return image_links
 
 
 def own_tables(folder: Path) -> list[str]:

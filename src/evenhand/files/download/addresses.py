@@ -99,12 +99,14 @@ async def addresses_of(host: Host, allowed: Sequence[str] = ()) -> list[str]:
         records = await asyncio.get_running_loop().getaddrinfo(host.host, host.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
         raise Failed("no such host", f"{host.host}: {problem}", temporary=_may_pass(problem)) from problem
-    addresses = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in records]
+    addresses = [ipaddress.ip_address(str(record[4][0]).partition("%")[0]) for record in records]
     networks = [ipaddress.ip_network(network) for network in allowed]
-    permitted = [each for each in dict.fromkeys(addresses) if is_public(each) or _within(each, networks)]
+    permitted = [
+        address for address in dict.fromkeys(addresses) if is_public(address) or _within(address, networks)
+    ]
     if not permitted:
         raise Failed("private address", f"{host.host} leads to {addresses[0] if addresses else 'nothing'}")
-    return [str(each) for each in sorted(permitted, key=lambda each: each.version)]
+    return [str(address) for address in sorted(permitted, key=lambda address: address.version)]
 
 
 def _within(address: Address, networks: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]) -> bool:

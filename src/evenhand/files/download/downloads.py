@@ -123,11 +123,11 @@ def download(
     Raises:
         InputError: An id given twice or unfit for a file name; two files for one id; the folder is in use.
     """
-    wanted = _checked(links)
+    checked_links = _checked(links)
     manifest = ImageManifest(folder)
     with manifest.writing():
         work = _DownloadJob(manifest, check, replace_changed, limits or Limits())
-        steps = asyncio.run(work.all(wanted, progress or _silent))
+        steps = asyncio.run(work.all(checked_links, progress or _silent))
     return Downloaded(steps, stand_ins(step.record for step in steps))
 
 
@@ -167,7 +167,7 @@ def fetch_file(urls: Sequence[str], target: Path, sha256: str, *, limits: Limits
     return True
 
 
-def remove_images(folder: Path, ids: Sequence[str], known: Iterable[str] = ()) -> list[str]:
+def remove_images(folder: Path, ids: Sequence[str], known_ids: Iterable[str] = ()) -> list[str]:
     """Delete images by id, and remember not to fetch them again.
 
     Nothing about the image stays in the manifest but its id and that it was removed.
@@ -175,7 +175,7 @@ def remove_images(folder: Path, ids: Sequence[str], known: Iterable[str] = ()) -
     Args:
         folder: Where the images are.
         ids: Of images that the folder or its manifest has, or that are known.
-        known: Further ids that exist, with or without an image.
+        known_ids: Further ids that exist, with or without an image.
 
     Returns:
         Names of the files that were deleted.
@@ -186,13 +186,13 @@ def remove_images(folder: Path, ids: Sequence[str], known: Iterable[str] = ()) -
     manifest, deleted = ImageManifest(folder), []
     with manifest.writing():
         files = files_by_id(folder)
-        possible = {*files, *manifest.records, *known}
-        for each in ids:
-            if each not in possible:
-                raise UnknownName("image", each, sorted(possible), f"images lie in {folder}")
-        for each in ids:
-            manifest.add(forget(manifest.records.get(each, Record(each, "removed")), _now()))
-            for name in files.get(each, []):
+        possible = {*files, *manifest.records, *known_ids}
+        for id_ in ids:
+            if id_ not in possible:
+                raise UnknownName("image", id_, sorted(possible), f"images lie in {folder}")
+        for id_ in ids:
+            manifest.add(forget(manifest.records.get(id_, Record(id_, "removed")), _now()))
+            for name in files.get(id_, []):
                 (folder / name).unlink()
                 deleted.append(name)
     return deleted
@@ -214,18 +214,18 @@ class _DownloadJob:
     def __init__(self, manifest: ImageManifest, check: bool, replace_changed: bool, limits: Limits) -> None:
         self.manifest, self.folder, self.limits = manifest, manifest.folder, limits
         self.check, self.replace_changed = check, replace_changed and not check
-        self.files = {each: _only(names, self.folder) for each, names in files_by_id(self.folder).items()}
+        self.files = {id_: _only(names, self.folder) for id_, names in files_by_id(self.folder).items()}
 
     async def all(self, links: Sequence[Link], progress: Progress) -> list[DownloadStep]:
         """A step for every link, in their order."""
-        self.decoding, done = asyncio.Semaphore(_DECODERS), 0
-        known = self._hashes([link.id for link in links])
+        self.decoding, n_done = asyncio.Semaphore(_DECODERS), 0
+        hashes = self._hashes([link.id for link in links])
 
         async def one(web: Web, link: Link) -> DownloadStep:
-            nonlocal done
-            step = self._settled(link, known.get(link.id, "")) or await self._ask(web, link)
-            done += 1
-            progress(done, len(links))
+            nonlocal n_done
+            step = self._settled(link, hashes.get(link.id, "")) or await self._ask(web, link)
+            n_done += 1
+            progress(n_done, len(links))
             return step
 
         async with Web(self.limits) as web:
@@ -233,11 +233,11 @@ class _DownloadJob:
 
     def _hashes(self, ids: Sequence[str]) -> dict[str, str]:
         """The sha256 of the files that are there; empty where one cannot be read."""
-        there = [each for each in ids if each in self.files]
-        results = sha256_each([self.folder / self.files[each] for each in there])
+        there = [id_ for id_ in ids if id_ in self.files]
+        results = sha256_each([self.folder / self.files[id_] for id_ in there])
         return {
-            each: "" if isinstance(result, OSError) else result[0]
-            for each, result in zip(there, results, strict=True)
+            id_: "" if isinstance(result, OSError) else result[0]
+            for id_, result in zip(there, results, strict=True)
         }
 
     def _settled(self, link: Link, sha256: str) -> DownloadStep | None:
@@ -337,19 +337,21 @@ def _suffix(content: bytes) -> str:
 
 
 def _checked(links: Iterable[Link]) -> list[Link]:
-    wanted = list(links)
-    for each, count in Counter(link.id for link in wanted).items():
+    all_links = list(links)
+    for id_, count in Counter(link.id for link in all_links).items():
         if count > 1:
-            raise InputError(f"the id {each!r} is given {count} times; give each image an id of its own")
-        if not _SAFE_ID.fullmatch(each):
-            raise ParameterError(f"the id {each!r} cannot name a file; use letters, digits, '_', '-' and '.'")
-    return wanted
+            raise InputError(f"the id {id_!r} is given {count} times; give each image an id of its own")
+        if not _SAFE_ID.fullmatch(id_):
+            raise ParameterError(f"the id {id_!r} cannot name a file; use letters, digits, '_', '-' and '.'")
+    return all_links
 
 
 def _only(names: Sequence[str], folder: Path) -> str:
     if len(names) > 1:
-        shown = " and ".join(map(repr, names[:2]))
-        raise InputError(f"{str(folder)!r} has {shown} for one id; keep one of them and move the other away")
+        examples = " and ".join(map(repr, names[:2]))
+        raise InputError(
+            f"{str(folder)!r} has {examples} for one id; keep one of them and move the other away"
+        )
     return names[0]
 
 
@@ -369,5 +371,5 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _silent(done: int, all_: int) -> None:
+def _silent(n_done: int, all_: int) -> None:
     """Nobody wants to know."""

@@ -65,7 +65,7 @@ class Record:
     seen_sha256: str = ""
 
 
-_TYPES = {each.name: {"str": str, "int": int, "bool": bool}[str(each.type)] for each in fields(Record)}
+_TYPES = {field.name: {"str": str, "int": int, "bool": bool}[str(field.type)] for field in fields(Record)}
 
 
 class ImageManifest:
@@ -180,8 +180,8 @@ def stand_ins(records: Iterable[Record]) -> dict[str, str]:
 
 
 def _line(record: Record) -> bytes:
-    known: dict[str, Any] = {name: value for name, value in asdict(record).items() if value}
-    return json.dumps(known, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+    values: dict[str, Any] = {name: value for name, value in asdict(record).items() if value}
+    return json.dumps(values, ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
 
 def _record(line: bytes) -> Record | None:
@@ -192,10 +192,10 @@ def _record(line: bytes) -> Record | None:
         return None
     if not isinstance(content, Mapping) or not isinstance(content.get("id"), str) or "status" not in content:
         return None
-    known: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: value for name, value in content.items() if type(value) is _TYPES.get(name)
     }
-    return Record(**known) if {"id", "status"} <= set(known) else None
+    return Record(**values) if {"id", "status"} <= set(values) else None
 
 
 def _ends_with_newline(path: Path) -> bool:

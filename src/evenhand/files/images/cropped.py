@@ -74,8 +74,8 @@ def box_in_pixels(box: Sequence[float], width: int, height: int, square: str) ->
         ParameterError: No such way.
     """
     check_choice("crop", square, SQUARES)
-    left, right = (min(max(round(each * width), 0), width) for each in (box[0], box[2]))
-    top, bottom = (min(max(round(each * height), 0), height) for each in (box[1], box[3]))
+    left, right = (min(max(round(edge * width), 0), width) for edge in (box[0], box[2]))
+    top, bottom = (min(max(round(edge * height), 0), height) for edge in (box[1], box[3]))
     wide, high = right - left, bottom - top
     side = min(wide, high)
     if square == "none" or side <= 0 or max(wide, high) / side < FAR_FROM_SQUARE:
@@ -89,12 +89,12 @@ class ChosenImages:
 
     Args:
         source: A source of images.
-        chosen: Their positions in the source, shape (N,).
+        indices: Their positions in the source, shape (N,).
     """
 
-    def __init__(self, source: Any, chosen: Sequence[int] | npt.NDArray[np.int64]) -> None:
+    def __init__(self, source: Any, indices: Sequence[int] | npt.NDArray[np.int64]) -> None:
         self.source = source
-        self.chosen: npt.NDArray[np.int64] = np.asarray(chosen, dtype=np.int64).reshape(-1)
+        self.chosen: npt.NDArray[np.int64] = np.asarray(indices, dtype=np.int64).reshape(-1)
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -105,20 +105,24 @@ class ChosenImages:
 
     def digests(self, start: int, stop: int) -> Digests:
         """As of the source; what lies together there is asked for at once."""
-        wanted = self.chosen[start:stop]
-        if not len(wanted):
+        indices = self.chosen[start:stop]
+        if not len(indices):
             return []
-        places, inverse = np.unique(wanted, return_inverse=True)
+        places, inverse = np.unique(indices, return_inverse=True)
         breaks = [0, *(np.flatnonzero(np.diff(places) > 1) + 1).tolist(), len(places)]
         unique_digests: Digests = []
         for first, last in pairwise(breaks):
             unique_digests += self._of_source(int(places[first]), int(places[last - 1]) + 1)
-        return [unique_digests[each] for each in inverse.tolist()]
+        return [unique_digests[position] for position in inverse.tolist()]
 
     def absent(self) -> dict[int, str]:
         """As of the source; none where it does not lie in files."""
         paths: dict[int, str] = getattr(self.source, "absent", dict)()
-        return {index: paths[each] for index, each in enumerate(self.chosen.tolist()) if each in paths}
+        return {
+            index: paths[source_index]
+            for index, source_index in enumerate(self.chosen.tolist())
+            if source_index in paths
+        }
 
     def load(self, index: int) -> Pixels:
         """As of the source."""
@@ -139,7 +143,7 @@ class CroppedImages(ChosenImages):
 
     Args:
         source: A source of images.
-        chosen: For each box the position of its image, shape (N,).
+        indices: For each box the position of its image, shape (N,).
         boxes: Left, top, right and bottom as shares of the image's width and height, shape (N, 4).
         square: What becomes of boxes far from square, one of ``SQUARES``.
 
@@ -150,12 +154,12 @@ class CroppedImages(ChosenImages):
     def __init__(
         self,
         source: Any,
-        chosen: Sequence[int] | npt.NDArray[np.int64],
+        indices: Sequence[int] | npt.NDArray[np.int64],
         boxes: Sequence[Sequence[float]] | npt.NDArray[np.float64],
         square: str = "code",
     ) -> None:
         check_choice("crop", square, SQUARES)
-        super().__init__(source, chosen)
+        super().__init__(source, indices)
         self.boxes: npt.NDArray[np.float64] = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
         self.square = square
         self._open()
@@ -179,8 +183,8 @@ class CroppedImages(ChosenImages):
         """Of images and boxes; in place of one, what is wrong with the image."""
         source_digests = super().digests(start, stop)
         return [
-            each if isinstance(each, UnreadableImage) else self._with_box(each, index)
-            for index, each in enumerate(source_digests, start)
+            digest if isinstance(digest, UnreadableImage) else self._with_box(digest, index)
+            for index, digest in enumerate(source_digests, start)
         ]
 
     def load(self, index: int) -> Pixels:
@@ -198,9 +202,9 @@ class CroppedImages(ChosenImages):
 
     def _image(self, index: int) -> Pixels:
         with self._lock:
-            known = self._decoded.get(index)
-        if known is not None:
-            return known
+            cached_pixels = self._decoded.get(index)
+        if cached_pixels is not None:
+            return cached_pixels
         pixels: Pixels = self.source.load(index)
         with self._lock:
             self._decoded[index] = pixels
@@ -209,7 +213,7 @@ class CroppedImages(ChosenImages):
         return pixels
 
     def _with_box(self, digest: str, index: int) -> str:
-        box = ",".join(each.hex() for each in self.boxes[index].tolist())
+        box = ",".join(edge.hex() for edge in self.boxes[index].tolist())
         return hashlib.sha256(f"{digest}|crop|{self.square}|{box}".encode()).hexdigest()
 
 

@@ -156,9 +156,9 @@ def _plain(image: Image.Image) -> Pixels:
 def _over_white(image: Image.Image) -> Pixels:
     from PIL import Image
 
-    shown = image.convert("RGBA")
-    white = Image.new("RGBA", shown.size, (255, 255, 255, 255))
-    return np.array(Image.alpha_composite(white, shown).convert("RGB"))
+    rgba = image.convert("RGBA")
+    white = Image.new("RGBA", rgba.size, (255, 255, 255, 255))
+    return np.array(Image.alpha_composite(white, rgba).convert("RGB"))
 
 
 def _sixteen_bits(image: Image.Image) -> Pixels:
@@ -166,10 +166,10 @@ def _sixteen_bits(image: Image.Image) -> Pixels:
     tags: Any = getattr(image, "tag_v2", {})
     bits = int(np.ravel(tags.get(_BITS, 16))[0])
     grey: npt.NDArray[Any] = np.array(image)
-    shown = (grey >> max(0, bits - 8)).clip(0, 255).astype(np.uint8)
+    eight_bits = (grey >> max(0, bits - 8)).clip(0, 255).astype(np.uint8)
     if isinstance(image.info.get("transparency"), int):
-        shown[grey == image.info["transparency"]] = 255
-    return np.repeat(shown[:, :, None], 3, axis=2)
+        eight_bits[grey == image.info["transparency"]] = 255
+    return np.repeat(eight_bits[:, :, None], 3, axis=2)
 
 
 def _wide_integers(image: Image.Image) -> Pixels:

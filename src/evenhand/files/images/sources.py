@@ -68,9 +68,9 @@ class ImageFiles:
     def digests(self, start: int, stop: int) -> Digests:
         """Digests of images start to stop; in place of one, what is wrong with its file."""
         hashed = sha256_each(self.paths[start:stop])
-        for index, each in enumerate(hashed, start):
-            self._stamps[index] = 0 if isinstance(each, OSError) else hash(each[1])
-        return [_unreadable(each) if isinstance(each, OSError) else each[0] for each in hashed]
+        for index, result in enumerate(hashed, start):
+            self._stamps[index] = 0 if isinstance(result, OSError) else hash(result[1])
+        return [_unreadable(result) if isinstance(result, OSError) else result[0] for result in hashed]
 
     def absent(self) -> dict[int, str]:
         """Positions without a file, and where it should be."""

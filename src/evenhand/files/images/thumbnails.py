@@ -22,6 +22,6 @@ def thumbnail(pixels: Pixels, longest: int = 160) -> str:
 
     small = Image.fromarray(pixels)
     small.thumbnail((longest, longest))
-    written = io.BytesIO()
-    small.save(written, "JPEG", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(written.getvalue()).decode("ascii")
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -137,16 +137,17 @@ def _glob_of(text: str, suffix: str) -> str:
 
 def _check_separator(file: Path) -> None:
     """Refuse a CSV or TSV whose header would be read as one name, because another separator was written."""
-    own = _SEPARATORS.get(format_of(file))
-    if own is None:
+    expected_separator = _SEPARATORS.get(format_of(file))
+    if expected_separator is None:
         return
     header = _header(file)
-    written = next((separator for separator in (";", "\t", ",") if separator in header), None)
-    if own in header or written is None or "\0" in header or "\ufffd" in header:
+    actual_separator = next((separator for separator in (";", "\t", ",") if separator in header), None)
+    if expected_separator in header or actual_separator is None or "\0" in header or "\ufffd" in header:
         return
     raise InputError(
-        f"the columns of {str(file)!r} are separated by {written!r} (header: {one_line(header)[:80]!r}), but "
-        f"{format_of(file)} is read with {own!r}; {_separated_anew(file, written)}"
+        f"the columns of {str(file)!r} are separated by {actual_separator!r} "
+        f"(header: {one_line(header)[:80]!r}), but {format_of(file)} is read "
+        f"with {expected_separator!r}; {_separated_anew(file, actual_separator)}"
     )
 
 
@@ -160,14 +161,14 @@ def _header(file: Path) -> str:
         return opened.readline(_HEADER).decode("utf-8", "replace").lstrip("\ufeff").strip()
 
 
-def _separated_anew(file: Path, written: str) -> str:
+def _separated_anew(file: Path, actual_separator: str) -> str:
     """What to type for a table whose name and separator do not go together, and what to give then."""
     for suffix, separator in _SEPARATORS.items():
-        if separator == written:
+        if separator == actual_separator:
             target = str(file.with_suffix(suffix))
             return f"rename it: {shlex.join(['mv', str(file), target])}"
     target = str(file.with_name(f"{file.stem}-commas.csv"))
-    read = f"polars.read_csv({str(file)!r}, separator={written!r}, infer_schema=False)"
+    read = f"polars.read_csv({str(file)!r}, separator={actual_separator!r}, infer_schema=False)"
     code = f"import polars; {read}.write_csv({target!r})"
     quoted = shlex.quote(code) if set(code) & set('"$`\\!') else f'"{code}"'
     return f"type: python -c {quoted} and give {shlex.quote(target)}"
@@ -208,8 +209,8 @@ def origin(path: str | Path, files: list[Path]) -> Origin:
     if not files:
         return Origin(str(path), None, None)
     hashes = [sha256_file(file) for file in files]
-    joined = hashes[0] if len(hashes) == 1 else sha256_text("\n".join(hashes))
-    return Origin(str(path), sum(file.stat().st_size for file in files), joined, tuple(files))
+    digest = hashes[0] if len(hashes) == 1 else sha256_text("\n".join(hashes))
+    return Origin(str(path), sum(file.stat().st_size for file in files), digest, tuple(files))
 
 
 @contextmanager
@@ -262,6 +263,6 @@ def _local_files(text: str) -> list[Path]:
 def _reader(name: str) -> Callable[..., pl.LazyFrame]:
     suffix = format_of(name.split("?", maxsplit=1)[0])
     if suffix not in _READERS:
-        known = ", ".join(_KNOWN)
-        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {known}")
+        possible = ", ".join(_KNOWN)
+        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {possible}")
     return _READERS[suffix]

@@ -122,11 +122,11 @@ class INLP:
 
 def _a_quarter(codes: Ints, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     """A quarter of each group, one item at least."""
-    chosen = np.zeros(len(codes), dtype=bool)
+    is_selected = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         members = np.flatnonzero(codes == code)
-        chosen[rng.permutation(members)[: max(1, len(members) // 4)]] = True
-    return chosen
+        is_selected[rng.permutation(members)[: max(1, len(members) // 4)]] = True
+    return is_selected
 
 
 def _why(at_chance: bool, all_rounds: bool) -> str:

@@ -109,8 +109,8 @@ class Head:
 
 def write_card(folder: Path, card: Mapping[str, Any]) -> None:
     """Write the card; equal cards give equal bytes."""
-    whole = {"kind": KIND, "schema_version": SCHEMA_VERSION, **card}
-    text = json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    content = {"kind": KIND, "schema_version": SCHEMA_VERSION, **card}
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     write_bytes(folder / CARD, f"{text}\n".encode())
 
 
@@ -142,13 +142,13 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 
 def _check_classes(path: Path, classes: Any) -> None:
-    whole = isinstance(classes, list) and all(
+    is_valid = isinstance(classes, list) and all(
         isinstance(entry, dict)
         and isinstance(entry.get("label"), str)
         and isinstance(entry.get("wordnet_id"), str)
         for entry in classes
     )
-    if not whole or not classes:
+    if not is_valid or not classes:
         raise InputError(f"{str(path)!r} does not say label and wordnet_id of every class; {_MAKE}")
 
 

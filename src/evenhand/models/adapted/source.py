@@ -68,10 +68,10 @@ class AdaptedSource:
 
     def training_hashes(self) -> set[str]:
         """Content hashes of the images that the model was adapted on, and its extractor too, if it was."""
-        seen = read_hashes(self._folder)
+        hashes = read_hashes(self._folder)
         if isinstance(self.extractor, AdaptedSource):
-            seen |= self.extractor.training_hashes()
-        return seen
+            hashes |= self.extractor.training_hashes()
+        return hashes
 
     def labels(self) -> tuple[list[str], list[str]]:
         """Names of the classes in the order of the logits, and their WordNet ids or empty texts."""

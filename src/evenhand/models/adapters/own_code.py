@@ -135,11 +135,11 @@ class ObjectSource:
         """
         if self._declared():
             return ""
-        known = {*self._learnt_from(), *_files(self._model), *self._sources, *self._state.sources}
+        known_files = {*self._learnt_from(), *_files(self._model), *self._sources, *self._state.sources}
         now = read_state(self._model, self._sources, self._module)
         before, self._held = self._held or self._state.sha256, now.sha256
         read = opened.data()
-        new = [file.name for file in (*read, *now.files) if file not in known]
+        new = [file.name for file in (*read, *now.files) if file not in known_files]
         if new:
             return f"it reads {new[0]} only when it is asked"
         if other := [file.name for file, stamp in self._stamps.items() if _stamp(file) != stamp]:
@@ -192,9 +192,9 @@ def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:
     elif len(labels) == 0:
         wrong = "are empty"
     else:
-        named = list(labels)
-        odd = [label for label in named if not isinstance(label, str) or not label.strip()]
-        twice = next((label for label, count in Counter(map(str, named)).items() if count > 1), None)
+        label_list = list(labels)
+        odd = [label for label in label_list if not isinstance(label, str) or not label.strip()]
+        twice = next((label for label, count in Counter(map(str, label_list)).items() if count > 1), None)
         if odd:
             wrong = f"hold {one_line(repr(odd[0]))[:80]}"
         elif distinct and twice is not None:
@@ -214,7 +214,7 @@ def plain_state(model: Any, *, only_constants: bool) -> str | None:
         None where an attribute cannot be written so.
     """
     values = attributes_of(model)
-    written = []
+    lines = []
     for name in sorted(values):
         if only_constants and isinstance(values[name], list | dict | set | frozenset):
             continue
@@ -222,8 +222,8 @@ def plain_state(model: Any, *, only_constants: bool) -> str | None:
         if text is None and not only_constants:
             return None
         if text is not None:
-            written.append(f"{name}={text}")
-    return "\n".join(written)
+            lines.append(f"{name}={text}")
+    return "\n".join(lines)
 
 
 def _written(value: Any) -> str | None:
@@ -245,9 +245,9 @@ _TOKENS: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 def _token(model: Any) -> str:
     """A name of an object in this process, that no other object and no other process has."""
-    known = _TOKENS.get(id(model))
-    if known is not None and known[0]() is model:
-        return known[1]
+    entry = _TOKENS.get(id(model))
+    if entry is not None and entry[0]() is model:
+        return entry[1]
     token = uuid.uuid4().hex
     with contextlib.suppress(TypeError):  # an object of slots that cannot be referred to: new each time
         _TOKENS[id(model)] = (weakref.ref(model), token)
@@ -289,14 +289,14 @@ def _files(model: Any) -> list[Path]:
 def _hashes(files: Sequence[Path], uri: str) -> dict[str, str]:
     """The sha256 of each file by its name, numbered where several have the same."""
     parts: dict[str, str] = {}
-    seen: Counter[str] = Counter()
+    name_counts: Counter[str] = Counter()
     try:
         hashes = sha256_files(dict.fromkeys(files))
     except OSError as problem:
         raise UserError(f"a file of {uri!r} cannot be read: {one_line(problem)}; mend its files") from problem
     for file, digest in hashes.items():
-        seen[file.name] += 1
-        number = f" ({seen[file.name]})" if seen[file.name] > 1 else ""
+        name_counts[file.name] += 1
+        number = f" ({name_counts[file.name]})" if name_counts[file.name] > 1 else ""
         parts[f"sha256 of {file.name}{number}"] = digest
     return parts
 

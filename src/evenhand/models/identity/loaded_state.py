@@ -168,27 +168,27 @@ class _Walk:
     def _of_object(self, value: Any) -> Iterator[tuple[str, Any]]:
         kind = value if isinstance(value, type) else type(value)
         module = self._module(str(getattr(value, "__module__", None) or kind.__module__))
-        own = module is not None and (module is self._root or _is_own(module))
-        if own and self._root is not None:
+        is_own_module = module is not None and (module is self._root or _is_own(module))
+        if is_own_module and self._root is not None:
             yield "globals", module
         if isinstance(value, type | FunctionType | staticmethod | classmethod | property):
-            if own:
+            if is_own_module:
                 yield from _of_code(value)
             return
         if isinstance(value, MethodType | functools.partial):
             yield from (("", part) for part in _bound(value))
             return
-        if not own and (
+        if not is_own_module and (
             kind.__module__.partition(".")[0] in _NOT_ENTERED or kind.__module__.startswith("numpy.random")
         ):
             return
-        if own:
+        if is_own_module:
             yield "class", kind
-        if not own and _is_compiled(value):  # its own attributes lead to native objects
+        if not is_own_module and _is_compiled(value):  # its own attributes lead to native objects
             yield "", value.state_dict()
             return
         yield from attributes_of(value).items()
-        if not own:
+        if not is_own_module:
             yield "", _native_state(value)
 
 

@@ -93,8 +93,10 @@ def _loaded_code(names: set[str]) -> set[Path]:
 
 @cache
 def _library_folders() -> tuple[str, ...]:
-    own = Path(__file__).parent.parent
-    folders = {os.path.realpath(sysconfig.get_paths()[name]) for name in _LIBRARIES} | {str(own.resolve())}
+    package_folder = Path(__file__).parent.parent
+    folders = {os.path.realpath(sysconfig.get_paths()[name]) for name in _LIBRARIES} | {
+        str(package_folder.resolve())
+    }
     return tuple(folder + os.sep for folder in sorted(folders))
 
 

@@ -75,8 +75,8 @@ def remembered(
     """
     path = home() / "libraries" / library / release / f"{sha256_text(name)[:32]}.json"
     try:
-        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return known
+        stored_record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return stored_record
     except (OSError, ValueError):
         record = look_up()
     text = json.dumps(record, sort_keys=True)

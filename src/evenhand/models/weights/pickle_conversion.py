@@ -106,9 +106,9 @@ def _read(source: Path) -> Mapping[Any, Any]:
 
 def _refusal(source: Path, problem: Exception) -> str:
     message = one_line(problem)
-    wanted = re.search(r"(?:GLOBAL|Unsupported (?:class|global):?|global) ([A-Za-z_]\w*(?:\.\w+)+)", message)
+    match = re.search(r"(?:GLOBAL|Unsupported (?:class|global):?|global) ([A-Za-z_]\w*(?:\.\w+)+)", message)
     if "weights_only" in message or "Weights only load failed" in message:
-        what = f"an object of {wanted[1]}" if wanted else "objects that are no tensors"
+        what = f"an object of {match[1]}" if match else "objects that are no tensors"
         return f"{str(source)!r} holds {what}, which could run code, so it is not loaded; {_SAFELY}"
     return f"{str(source)!r} is no checkpoint of torch that can be read: {message[:200]}; download it again"
 
@@ -127,14 +127,14 @@ def _descend(content: Mapping[Any, Any], key: str | None, source: Path) -> tuple
     torch = import_torch()
     path: list[str] = []
     while inner := {str(name): value for name, value in content.items() if _holds_tensors(value)}:
-        known = [name for name in WRAPPERS if name in inner]
+        wrappers = [name for name in WRAPPERS if name in inner]
         parts = any(torch.is_tensor(value) for value in content.values()) or (path and len(inner) > 1)
-        if not known and parts:
+        if not wrappers and parts:
             break  # parts of one network, such as trunk and heads
-        if not known and len(inner) > 1:
+        if not wrappers and len(inner) > 1:
             listing = ", ".join(f"--key {name}" for name in inner)
             raise InputError(f"{str(source)!r} holds several sets of weights; choose one: {listing}")
-        path.append(known[0] if known else next(iter(inner)))
+        path.append(wrappers[0] if wrappers else next(iter(inner)))
         content = inner[path[-1]]
     return content, ".".join(path)
 
@@ -176,10 +176,12 @@ def _flat(content: Mapping[Any, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _without_prefixes(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    named = dict(tensors)
-    while prefixes := [prefix for prefix in PREFIXES if all(name.startswith(prefix) for name in named)]:
-        named = {name.removeprefix(prefixes[0]): tensor for name, tensor in named.items()}
-    return named
+    tensors_by_name = dict(tensors)
+    while prefixes := [
+        prefix for prefix in PREFIXES if all(name.startswith(prefix) for name in tensors_by_name)
+    ]:
+        tensors_by_name = {name.removeprefix(prefixes[0]): tensor for name, tensor in tensors_by_name.items()}
+    return tensors_by_name
 
 
 def _write(tensors: Mapping[str, Any], target: Path, source: Path) -> None:
@@ -190,12 +192,14 @@ def _write(tensors: Mapping[str, Any], target: Path, source: Path) -> None:
         try:
             storage = tensor.untyped_storage().data_ptr()
             # safetensors holds each tensor by itself: views and tied weights get memory of their own
-            own = (
+            is_separate = (
                 tensor.is_contiguous()
                 and tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
             )
             separate[name] = (
-                tensor.detach() if own and storage not in seen else tensor.detach().clone().contiguous()
+                tensor.detach()
+                if is_separate and storage not in seen
+                else tensor.detach().clone().contiguous()
             )
         except (RuntimeError, NotImplementedError):
             kind = str(tensor.layout).removeprefix("torch.")

@@ -48,11 +48,11 @@ def _takes_n(text: str) -> bool:
 def _number_takes_n(text: str) -> bool:
     """Whether a number is said with ``eight``, ``eleven`` or ``eighteen`` first."""
     match = re.match(r"\d+(?:,\d{3})*", text)
-    written = match[0] if match else text
-    digits = written.replace(",", "")
+    number = match[0] if match else text
+    digits = number.replace(",", "")
     if digits[0] == "8":
         return True
-    hundreds = len(written) == 4  # eighteen eighty, eleven hundred; 1,800 is one thousand
+    hundreds = len(number) == 4  # eighteen eighty, eleven hundred; 1,800 is one thousand
     return digits[:2] in ("11", "18") and (len(digits) % 3 == 2 or hundreds)
 
 

@@ -222,9 +222,9 @@ class GenerationDefinition:
         contexts = []
         for group in self.groups:
             for template in group.templates or self.templates:
-                said = self.prompt(template, Entry(_MARK, _MARK), group)
-                if said.count(_MARK) == 1:
-                    before, _, after = said.partition(_MARK)
+                prompt = self.prompt(template, Entry(_MARK, _MARK), group)
+                if prompt.count(_MARK) == 1:
+                    before, _, after = prompt.partition(_MARK)
                     contexts.append((before, after))
         return list(dict.fromkeys(contexts))
 
@@ -272,9 +272,9 @@ class GenerationDefinition:
         for group in self.groups:
             if not group.templates and not self.templates:
                 raise InputError(f"{where}: group {group.name!r} has no template; add templates: [...]")
-        own = [template for group in self.groups for template in group.templates]
-        for template in (*self.templates, *own):
-            self._check_template(template, where, says_group=template not in own)
+        group_templates = [template for group in self.groups for template in group.templates]
+        for template in (*self.templates, *group_templates):
+            self._check_template(template, where, says_group=template not in group_templates)
         alike = Counter(prompt for cell in self.cells() for prompt in set(cell.prompts)).most_common(1)
         if alike[0][1] > 1:
             raise InputError(f"{where}: two cells have the prompt {alike[0][0]!r}; let groups differ in text")
@@ -316,13 +316,13 @@ def _entries(fields: dict[str, Any], key: str, possible: Sequence[str], where: s
         holder = entry if isinstance(entry, dict) else {"name": entry}
         check_keys(holder, possible, here)
         name = field_of(holder, "name", str, ..., here)
-        own = field_of(holder, "template", str, "", here)
+        template = field_of(holder, "template", str, "", here)
         entries.append(
             Entry(
                 name,
                 field_of(holder, "text", str, name, here),
                 field_of(holder, "wordnet_id", str, "", here),
-                (own,) if own else texts_of(holder, "templates", here),
+                (template,) if template else texts_of(holder, "templates", here),
             )
         )
     return tuple(entries)

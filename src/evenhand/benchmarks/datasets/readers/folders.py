@@ -29,17 +29,17 @@ def is_image_name(name: str) -> bool:
 def class_folders(folder: Path) -> list[str]:
     """Names of the subfolders that hold images, sorted; links to folders are not followed."""
     with os.scandir(folder) as entries:
-        own = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    inside = sorted(name for name in own if not _hidden(name))
+        subfolders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    inside = sorted(name for name in subfolders if not _hidden(name))
     return [name for name in inside if next(_images(folder / name), None) is not None]
 
 
-def read_folders(folder: Path, wanted: ColumnSpec) -> ImageRows:
+def read_folders(folder: Path, spec: ColumnSpec) -> ImageRows:
     """Read images whose class is the name of the subfolder they lie in, at any depth.
 
     Args:
         folder: Holds a subfolder for each class and perhaps ``annotations.csv`` with a column ``path``.
-        wanted: Columns of ``annotations.csv``; without ``truth`` the subfolder is the truth.
+        spec: Columns of ``annotations.csv``; without ``truth`` the subfolder is the truth.
 
     Raises:
         InputError: No class folders, images outside of them, or annotations that fit no image.
@@ -56,16 +56,16 @@ def read_folders(folder: Path, wanted: ColumnSpec) -> ImageRows:
     relative = [file.relative_to(folder).as_posix() for file in places]
     truth = [path.split("/", 1)[0] for path in relative]
     table = pl.DataFrame({_PATH: relative, _CLASS: truth}, schema={_PATH: pl.String, _CLASS: pl.String})
-    if wanted.columns():
-        table = _joined(table, folder, wanted)
-    return ImageRows(table, ImageFiles(places), relative, wanted.truth or _CLASS, is_text=True)
+    if spec.columns():
+        table = _joined(table, folder, spec)
+    return ImageRows(table, ImageFiles(places), relative, spec.truth or _CLASS, is_text=True)
 
 
-def _joined(table: pl.DataFrame, folder: Path, wanted: ColumnSpec) -> pl.DataFrame:
+def _joined(table: pl.DataFrame, folder: Path, spec: ColumnSpec) -> pl.DataFrame:
     """The images with their annotations; those without get none."""
     file = folder / _ANNOTATIONS
     if not file.is_file():
-        column_names = ", ".join(map(repr, wanted.columns()))
+        column_names = ", ".join(map(repr, spec.columns()))
         raise InputError(
             f"{str(folder)!r} holds a folder for each class but no {_ANNOTATIONS}, where {column_names} "
             f"would stand beside a column {_PATH!r} of paths such as {table[_PATH][0]!r}"
@@ -74,17 +74,17 @@ def _joined(table: pl.DataFrame, folder: Path, wanted: ColumnSpec) -> pl.DataFra
         lazy, _ = sources.scan(file)
         columns = lazy.collect_schema().names()
         ColumnSpec(truth=_PATH).check(columns)
-        wanted.check(columns)
-        known = lazy.select(list(dict.fromkeys([_PATH, *wanted.columns()]))).collect()
-    twice = known.filter(pl.col(_PATH).is_duplicated())
+        spec.check(columns)
+        annotations = lazy.select(list(dict.fromkeys([_PATH, *spec.columns()]))).collect()
+    twice = annotations.filter(pl.col(_PATH).is_duplicated())
     if len(twice):
         raise InputError(f"{str(file)!r} has several rows for {twice[_PATH][0]!r}; keep one")
-    if not len(known.filter(pl.col(_PATH).is_in(table[_PATH].implode()))):
+    if not len(annotations.filter(pl.col(_PATH).is_in(table[_PATH].implode()))):
         raise InputError(
             f"no path in {str(file)!r} is that of an image; write them from the folder on, "
             f"such as {table[_PATH][0]!r}"
         )
-    return table.join(known, on=_PATH, how="left", maintain_order="left")
+    return table.join(annotations, on=_PATH, how="left", maintain_order="left")
 
 
 def _images(folder: Path) -> Iterator[Path]:

@@ -12,27 +12,27 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.files.images.sources import HFImages, load_saved
 
 
-def read_saved(data: Path, wanted: ColumnSpec) -> ImageRows:
+def read_saved(data: Path, spec: ColumnSpec) -> ImageRows:
     """Read a saved Hugging Face table; numbers of classes become their names.
 
     Args:
         data: The folder or ``.arrow`` file.
-        wanted: Its columns; ``image`` may be left out where one column holds images.
+        spec: Its columns; ``image`` may be left out where one column holds images.
 
     Raises:
         InputError: It cannot be read, or its column of images is not clear.
         UnknownName: A column that does not exist.
     """
     saved = load_saved(data)
-    wanted.check(saved.column_names)
-    image = _image_column(data, saved, wanted.image)
-    columns = wanted.columns()
+    spec.check(saved.column_names)
+    image = _image_column(data, saved, spec.image)
+    columns = spec.columns()
     table = saved.select_columns(columns).to_polars() if columns else pl.DataFrame()
     for name in columns:
         names = getattr(saved.features[name], "names", None)
         if names is not None:
             table = table.with_columns(named(table[name], names).alias(name))
-    return ImageRows(table, HFImages(data, image), [None] * len(saved), wanted.truth)
+    return ImageRows(table, HFImages(data, image), [None] * len(saved), spec.truth)
 
 
 def _image_column(data: Path, saved: Any, column: str | None) -> str:

@@ -71,26 +71,26 @@ def list_lines(lists: Sequence[Path]) -> Listed:
     return Listed(pl.DataFrame(list(rows.values()), schema=schema, orient="row"), dict(+dropped))
 
 
-def read_lists(lists: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
+def read_lists(lists: Sequence[Path], spec: ColumnSpec) -> ImageRows:
     """Labelled images of lists; paths begin in the folder of the lists.
 
     Args:
         lists: Text files of one folder.
-        wanted: Of ``COLUMNS``; without ``truth`` it is the ``class``, or the ``label`` where images of one
+        spec: Of ``COLUMNS``; without ``truth`` it is the ``class``, or the ``label`` where images of one
             folder have several numbers.
 
     Raises:
         InputError: Lists of several folders, or without a line that can be used.
         UnknownName: A column that lists do not have.
     """
-    wanted.check(COLUMNS)
+    spec.check(COLUMNS)
     folders = {file.parent for file in lists}
     if len(folders) != 1:
         raise InputError(f"the lists lie in {len(folders)} folders; their paths begin in one: give its lists")
     listed = list_lines(lists)
     table = listed.table
     numbers = table.group_by("class").agg(pl.col("label").n_unique())["label"].max()
-    truth = wanted.truth or ("class" if numbers == 1 else "label")
+    truth = spec.truth or ("class" if numbers == 1 else "label")
     paths = table["path"].to_list()
     images = ImageFiles([lists[0].parent / path for path in paths])
     return ImageRows(table.drop("path"), images, paths, truth, is_text=True, dropped=listed.dropped)

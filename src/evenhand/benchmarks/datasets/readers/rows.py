@@ -83,8 +83,8 @@ def as_text(values: pl.Series, column: str, *, labels: bool, is_text: bool) -> p
     codes = pl.Series(encoder.codes(values))
     if not len(levels):
         return pl.Series([None] * len(values), dtype=pl.String)
-    known = codes >= 0
-    return pl.select(pl.when(known).then(levels.gather(codes.clip(lower_bound=0)))).to_series()
+    is_known = codes >= 0
+    return pl.select(pl.when(is_known).then(levels.gather(codes.clip(lower_bound=0)))).to_series()
 
 
 def named(values: pl.Series, names: Sequence[str]) -> pl.Series:
@@ -104,21 +104,21 @@ def unique_ids(
         InputError: A row without id.
     """
     if id_values is not None:
-        wanted = _ids(id_values, str(column))
+        names = _ids(id_values, str(column))
     elif all(path is not None for path in places):
-        wanted = [str(path) for path in places]
+        names = [str(path) for path in places]
     else:
-        wanted = [str(row) for row in range(len(places))]
-    seen, taken, ids = dict.fromkeys(wanted, 0), set(wanted), []
-    for name in wanted:
-        seen[name] += 1
+        names = [str(row) for row in range(len(places))]
+    counts, used_ids, ids = dict.fromkeys(names, 0), set(names), []
+    for name in names:
+        counts[name] += 1
         unique = name
-        if seen[name] > 1:
-            while (unique := f"{name}#{seen[name]}") in taken:
-                seen[name] += 1
-            taken.add(unique)
+        if counts[name] > 1:
+            while (unique := f"{name}#{counts[name]}") in used_ids:
+                counts[name] += 1
+            used_ids.add(unique)
         ids.append(unique)
-    return ids, len(wanted) - len(seen)
+    return ids, len(names) - len(counts)
 
 
 def _ids(values: pl.Series, column: str) -> list[str]:

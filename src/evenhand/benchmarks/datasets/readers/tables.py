@@ -17,12 +17,12 @@ from evenhand.files.tables import scan as sources
 NO_PATH = "no image path in the row"
 
 
-def read_table(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
+def read_table(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows:
     """Read a table of labelled images.
 
     Args:
         data: The table, a glob, or a folder of Parquet files.
-        wanted: Its columns.
+        spec: Its columns.
         roots: Folders where the paths begin; the table's own folder if there are none.
 
     Raises:
@@ -32,29 +32,29 @@ def read_table(data: Path, wanted: ColumnSpec, roots: Sequence[Path]) -> ImageRo
     with sources.reading(f"{str(data)!r}"):
         lazy, files = _scan(data)
         schema = lazy.collect_schema()
-        wanted.check(schema.names())
-        image = _image_column(data, schema, wanted.image)
+        spec.check(schema.names())
+        image = _image_column(data, schema, spec.image)
         inside = _holds_bytes(schema[image])
         if not inside and schema[image] not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             raise InputError(
                 f"column {image!r} holds {one_line(schema[image])} values; "
                 "images are paths, or bytes in Parquet"
             )
-        sources.check_one_kind(files, [name for name in (wanted.truth, *wanted.by) if name is not None])
+        sources.check_one_kind(files, [name for name in (spec.truth, *spec.by) if name is not None])
         path_column = _place(image, schema[image])
-        table = lazy.select(*wanted.columns(), path_column.alias("\0place")).collect(engine="streaming")
+        table = lazy.select(*spec.columns(), path_column.alias("\0place")).collect(engine="streaming")
     places = table["\0place"]
     table = _with_names(table.drop("\0place"), _class_names(files))
     is_text = files[0].suffix.lower() in (".csv", ".tsv")
     if inside:
         listed = places.to_list() if places.dtype == pl.String else [None] * len(table)
-        return ImageRows(table, ImageBytes(files, image), listed, wanted.truth, is_text)
+        return ImageRows(table, ImageBytes(files, image), listed, spec.truth, is_text)
     present = places.is_not_null()
     listed = places.filter(present).cast(pl.String).to_list()
     image_paths, by_name = find_files(listed, roots or [files[0].parent], by_name=bool(roots))
     dropped = {NO_PATH: len(table) - len(listed)} if len(listed) < len(table) else {}
     table = table.filter(present) if table.width else table
-    return ImageRows(table, ImageFiles(image_paths), listed, wanted.truth, is_text, dropped, by_name)
+    return ImageRows(table, ImageFiles(image_paths), listed, spec.truth, is_text, dropped, by_name)
 
 
 def find_files(paths: Sequence[str], roots: Sequence[Path], *, by_name: bool) -> tuple[list[str], int]:
@@ -155,5 +155,5 @@ def _class_names(files: Sequence[Path]) -> Mapping[str, Sequence[str]]:
 
 
 def _with_names(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    both = [name for name in table.columns if name in names and table[name].dtype.is_integer()]
-    return table.with_columns(named(table[name], names[name]).alias(name) for name in both)
+    coded_columns = [name for name in table.columns if name in names and table[name].dtype.is_integer()]
+    return table.with_columns(named(table[name], names[name]).alias(name) for name in coded_columns)

@@ -20,14 +20,14 @@ _TEXTS = ("cls", "txt", "text", "label", "id", "cap", "caption")
 _LARGEST = 2**20  # bytes of a label or of json; more is no annotation
 
 
-def read_shards(shards: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
+def read_shards(shards: Sequence[Path], spec: ColumnSpec) -> ImageRows:
     """Read tar shards.
 
     A column is the extension of a text member (``cls``) or a field of the ``json`` member.
 
     Args:
         shards: The tar files.
-        wanted: ``image`` is an extension, if several members are images; without ``truth`` it is ``cls``.
+        spec: ``image`` is an extension, if several members are images; without ``truth`` it is ``cls``.
 
     Raises:
         InputError: A shard that cannot be read, or that holds no images.
@@ -37,7 +37,7 @@ def read_shards(shards: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
     keys, fields, without = [], [], 0
     for number, shard in enumerate(shards):
         for key, parts in _samples(shard):
-            image = _image(parts, wanted.image)
+            image = _image(parts, spec.image)
             if image is None:
                 without += 1
                 continue
@@ -45,12 +45,14 @@ def read_shards(shards: Sequence[Path], wanted: ColumnSpec) -> ImageRows:
             keys.append(key)
             fields.append(_fields(shard, key, parts))
     if not images:
-        kind = f" with extension {wanted.image!r}" if wanted.image else ""
+        kind = f" with extension {spec.image!r}" if spec.image else ""
         raise InputError(f"no image{kind} in {str(shards[0])!r} and the other {len(shards) - 1} shards")
-    truth = wanted.truth or ("cls" if any("cls" in sample for sample in fields) else None)
-    spec = ColumnSpec(truth=truth, by=wanted.by, id=wanted.id)
-    spec.check(sorted({name for sample in fields for name in sample}))
-    table = pl.DataFrame([_column(name, [sample.get(name) for sample in fields]) for name in spec.columns()])
+    truth = spec.truth or ("cls" if any("cls" in sample for sample in fields) else None)
+    row_spec = ColumnSpec(truth=truth, by=spec.by, id=spec.id)
+    row_spec.check(sorted({name for sample in fields for name in sample}))
+    table = pl.DataFrame(
+        [_column(name, [sample.get(name) for sample in fields]) for name in row_spec.columns()]
+    )
     dropped = {NO_IMAGE: without} if without else {}
     return ImageRows(table, TarImages(shards, images), keys, truth, is_text=True, dropped=dropped)
 

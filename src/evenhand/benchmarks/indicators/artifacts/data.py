@@ -103,7 +103,7 @@ _INDICATORS = (
 def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     for name, (source, definitions, indicator, count) in _PEOPLE.items():
-        axes = [each.axis for each in (definitions or {}).values() if each.axis in _AXES]
+        axes = [definition.axis for definition in (definitions or {}).values() if definition.axis in _AXES]
         annotated = ", ".join(axis.replace("_", " ") for axis in axes)
         rows.append(_described(name, source, indicator, annotated or _V2, count))
     counts = dollar_street.PAPER_COUNTS[""]
@@ -163,8 +163,8 @@ def _labels(name: str, synonyms: bool) -> Iterator[Row]:
         for label in taxonomy.synonyms.get(kind, ()) if synonyms else ():
             yield {**shared, "label": label, "wordnet_id": None, "what": "synonym, for words"}
     for union, kinds in taxonomy.unions.items():
-        named = " or ".join(kind.replace("_", " ") for kind in kinds)
-        yield {"source": OURS, "taxonomy": taxonomy.name, "association": union, "label": named,
+        kind_names = " or ".join(kind.replace("_", " ") for kind in kinds)
+        yield {"source": OURS, "taxonomy": taxonomy.name, "association": union, "label": kind_names,
                "what": "an image with any counts once"}  # fmt: skip
 
 
@@ -205,11 +205,11 @@ def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
             rows.append({"source": OURS, **shared, "group": "not annotated", "value": float(empty)})
     notes = _left(people.dropped)
     notes += (f"Attributes with many values are left out: {', '.join(skipped)}.",) if skipped else ()
-    theirs = "paper" if people.name in _COUNTED else "release"
-    whole = [{**row, "from": theirs if row["source"] == PAPER else people.name} for row in rows]
+    origin = "paper" if people.name in _COUNTED else "release"
+    all_rows = [{**row, "from": origin if row["source"] == PAPER else people.name} for row in rows]
     columns = ("source", "attribute", "annotated_by", "group", "from", "value")
-    attributes = dict.fromkeys(str(row["attribute"]) for row in whole if row["attribute"] != _ALL)
-    return Made(frame(whole, columns), notes, _sample_figures(tuple(attributes)))
+    attributes = dict.fromkeys(str(row["attribute"]) for row in all_rows if row["attribute"] != _ALL)
+    return Made(frame(all_rows, columns), notes, _sample_figures(tuple(attributes)))
 
 
 def _sample_figures(attributes: tuple[str, ...]) -> tuple[Figure, ...]:
@@ -235,14 +235,17 @@ def _table5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     households = read_households(_given(setting), str(params["kind"]), split=str(params["split"]))
     columns = ["household", "income_bucket", "region"]
     homes = households.annotations.select(columns).unique("household", keep="first", maintain_order=True)
-    held = [(bucket or _NONE, region or _NONE) for _, bucket, region in homes.iter_rows()]
-    regions = [region for region in REGIONS if any(other == region for _, other in held)]
-    regions += sorted({region for _, region in held} - set(regions))
-    buckets = [*BUCKETS, *([_NONE] if any(bucket == _NONE for bucket, _ in held) else [])]
+    home_groups = [(bucket or _NONE, region or _NONE) for _, bucket, region in homes.iter_rows()]
+    regions = [region for region in REGIONS if any(home_region == region for _, home_region in home_groups)]
+    regions += sorted({region for _, region in home_groups} - set(regions))
+    buckets = [*BUCKETS, *([_NONE] if any(bucket == _NONE for bucket, _ in home_groups) else [])]
     rows: list[Row] = []
     for bucket in (*buckets, _ALL):
         for region in (*regions, _ALL):
-            count = sum(bucket in (own, _ALL) and region in (other, _ALL) for own, other in held)
+            count = sum(
+                bucket in (home_bucket, _ALL) and region in (home_region, _ALL)
+                for home_bucket, home_region in home_groups
+            )
             rows.append({"source": OURS, "income_bucket": bucket, "region": region, "value": float(count)})
     if households.name == dollar_street.NAME:
         for bucket, counts in published.HOUSEHOLDS.items():
@@ -250,19 +253,19 @@ def _table5(runs: Sequence[RunFolder], setting: Setting) -> Made:
                 {"source": PAPER, "income_bucket": bucket, "region": region, "value": float(count)}
                 for region, count in zip(published.HOUSEHOLD_REGIONS, counts, strict=True)
             ]
-    whole = [{**row, "from": "paper" if row["source"] == PAPER else households.name} for row in rows]
+    all_rows = [{**row, "from": "paper" if row["source"] == PAPER else households.name} for row in rows]
     incomes = sorted(households.annotations["income"].drop_nulls().to_list())
-    seen = f", here {incomes[0]:,.0f} to {incomes[-1]:,.0f}" if incomes else ""
+    income_range = f", here {incomes[0]:,.0f} to {incomes[-1]:,.0f}" if incomes else ""
     notes = (
         "Buckets of monthly income in dollars: low below 90.02, high from 1,808.04; the ranges that the "
-        f"paper prints are what it observed{seen}.",
+        f"paper prints are what it observed{income_range}.",
         *_left(households.dropped),
     )
     figure = Figure(
         "table", x="region", value="value", levels=("from", "income_bucket"), formats={"value": "count"},
         order={"region": (*REGIONS, _NONE)}, titles={"from": "", "income_bucket": "income"},
     )  # fmt: skip
-    return Made(frame(whole, ("source", "from", "income_bucket", "region", "value")), notes, (figure,))
+    return Made(frame(all_rows, ("source", "from", "income_bucket", "region", "value")), notes, (figure,))
 
 
 _KIND = "layout of --data; auto: what lies there says it"

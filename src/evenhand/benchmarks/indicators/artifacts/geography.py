@@ -126,7 +126,7 @@ def _place(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:
     """Which run is the reference: the first, or by number, name or folder."""
     if not reference:
         return 0
-    known = [name for name, _ in pairs]
+    run_names = [name for name, _ in pairs]
     paths = [run.folder.resolve() if run.folder is not None else None for _, run in pairs]
     folders = [run.folder.name if run.folder is not None else "" for _, run in pairs]
     models = [str(run.manifest.get("model")) for _, run in pairs]
@@ -134,10 +134,10 @@ def _place(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:
         return int(reference) - 1
     if paths.count(Path(reference).expanduser().resolve()) == 1:
         return paths.index(Path(reference).expanduser().resolve())
-    for names in (known, folders, models):
+    for names in (run_names, folders, models):
         if names.count(reference.rstrip("/")) == 1:
             return names.index(reference.rstrip("/"))
-    raise UnknownName("run to refer to", reference, [*known, *filter(None, folders)])
+    raise UnknownName("run to refer to", reference, [*run_names, *filter(None, folders)])
 
 
 def _measured(name: str, run: RunFolder) -> tuple[list[Row], str]:
@@ -148,9 +148,9 @@ def _measured(name: str, run: RunFolder) -> tuple[list[Row], str]:
             "indicators/figure5 needs two runs, the reference first, or one made with -p reference=RUN"
         )
     first = [
-        each
-        for each in improvements
-        if each.params.get("threshold") == improvements[0].params.get("threshold")
+        improvement
+        for improvement in improvements
+        if improvement.params.get("threshold") == improvements[0].params.get("threshold")
     ]
     return [row for finding in first for row in _improved(name, run, finding)], str(improvements[0].reference)
 
@@ -163,18 +163,20 @@ def _against(pairs: Sequence[tuple[str, RunFolder]], index: int, seed: int) -> l
     for other, (name, run) in enumerate(pairs):
         if other == index:
             continue
-        own = ReferenceHits.of(run)
-        unlike = own.unlike(judged)
+        run_hits = ReferenceHits.of(run)
+        unlike = run_hits.unlike(judged)
         if unlike:
             raise InputError(
                 f"indicators/figure5: the reference {pairs[index][0]} was judged by another "
                 f"{', '.join(unlike)} than {name}; give runs with the same -p"
             )
-        hits, other_hits = (each.at(own.thresholds[0]) for each in (_hits(name, run), base))
+        hits, other_hits = (
+            household_hits.at(run_hits.thresholds[0]) for household_hits in (_hits(name, run), base)
+        )
         for axes in _GROUPINGS:
             if axes <= set(hits.attributes) & set(base.attributes):
                 finding = household_hit_improvement(
-                    hits, reference=other_hits, by=sorted(axes), mode=own.mode, seed=seed
+                    hits, reference=other_hits, by=sorted(axes), mode=run_hits.mode, seed=seed
                 )
                 rows += _improved(name, run, finding)
     if not rows:
@@ -204,9 +206,9 @@ def _hits(name: str, run: RunFolder) -> HouseholdHits:
 def _figure12(runs: Sequence[RunFolder]) -> Made:
     rows = _all(runs, "indicators/figure12")
     need_sizes(rows, PARAMETERS, "indicators/figure12")
-    whole = with_recipe(rows, PARAMETERS)
-    figures = against_size(whole, PARAMETERS, column="measure", words="household hit rate")
-    return Made(frame(whole, (*COLUMNS, "recipe")), (), figures)
+    all_rows = with_recipe(rows, PARAMETERS)
+    figures = against_size(all_rows, PARAMETERS, column="measure", words="household hit rate")
+    return Made(frame(all_rows, (*COLUMNS, "recipe")), (), figures)
 
 
 FIGURE4 = Artifact(

@@ -66,7 +66,7 @@ def _wanted(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[froze
 
 
 def _grouped(
-    runs: Sequence[RunFolder], wanted: Sequence[frozenset[str]], artifact: str
+    runs: Sequence[RunFolder], groupings: Sequence[frozenset[str]], artifact: str
 ) -> Iterator[tuple[str, RunFolder, tuple[str, ...]]]:
     """The runs that have one of the groupings, with its columns.
 
@@ -74,11 +74,11 @@ def _grouped(
         InputError: None has.
     """
     grouped_runs = [
-        (name, run, by) for name, run in named(runs) if (by := chosen(run, _RATE, wanted)) is not None
+        (name, run, by) for name, run in named(runs) if (by := chosen(run, _RATE, groupings)) is not None
     ]
     if not grouped_runs:
-        words = " or ".join(" × ".join(sorted(axes)) for axes in wanted)
-        by_option = ",".join("+".join(sorted(axes)) for axes in wanted)
+        words = " or ".join(" × ".join(sorted(axes)) for axes in groupings)
+        by_option = ",".join("+".join(sorted(axes)) for axes in groupings)
         raise InputError(
             f"{artifact} needs rates by {words}, and none of these runs has them; type: evenhand run "
             f"{LABELS} --model URI --data DIR -p by={by_option} -o DIR"
@@ -188,14 +188,14 @@ def _made(
         _need_kinds(grouped_runs, kinds, artifact)
     kinds = [kind for kind in kinds if kind != HARMFUL] if apart else [HARMFUL, HUMAN]
     combinations = [(name, run, by, kind) for name, run, by in grouped_runs for kind in kinds]
-    rows = [row for each in combinations for row in _rates(*each, threshold)]
+    rows = [row for combination in combinations for row in _rates(*combination, threshold)]
     if not rows:
         raise InputError(f"{artifact}: no run has threshold {threshold:g}; give one of two digits")
-    lines = [row for each in combinations for row in _curve(*each)] if curves else []
+    lines = [row for combination in combinations for row in _curve(*combination)] if curves else []
     printed = _printed([by for _, run, by in grouped_runs if _alike(run)], rows, kinds, threshold)
-    whole = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
+    all_rows = [*printed, *rows, *_covered(rows), *lines, *_covered(lines)]
     figures = _figures(rows, lines, threshold)
-    return Made(frame(whole), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
+    return Made(frame(all_rows), (*_NOTES, *((_PRINTED,) if printed else ())), figures)
 
 
 def _need_kinds(
@@ -208,10 +208,10 @@ def _need_kinds(
     """
     findings = [finding for _, run, _ in runs for finding in run.findings.findings]
     if HUMAN not in kinds and not any(finding.name == _HARMFUL_RATE for finding in findings):
-        own = ", ".join(one_line(kind)[:30] for kind in kinds if kind != HARMFUL)
+        kind_names = ", ".join(one_line(kind)[:30] for kind in kinds if kind != HARMFUL)
         raise InputError(
             f"{artifact} draws {HARMFUL} and {HUMAN} labels, and the map of these runs has neither (it has "
-            f"{own}); type: evenhand artifact indicators/figure9 RUN, which draws every kind"
+            f"{kind_names}); type: evenhand artifact indicators/figure9 RUN, which draws every kind"
         )
 
 
@@ -220,9 +220,9 @@ def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tup
     measures = (*dict.fromkeys(str(row["measure"]) for row in rows), _COVERAGE)
     figures = []
     for by in dict.fromkeys(row["by"] for row in rows):
-        own = [row for row in rows if row["by"] == by]
-        order = {"group": ordered_groups(own), "measure": measures}
-        for tag in ("", *(tag for tag in (TRAINING, DATA) if tagged(own, tag))):
+        grouping_rows = [row for row in rows if row["by"] == by]
+        order = {"group": ordered_groups(grouping_rows), "measure": measures}
+        for tag in ("", *(tag for tag in (TRAINING, DATA) if tagged(grouping_rows, tag))):
             only = {"part": RATES, "by": by}
             title = f"By {by}, at {threshold:g}" + (f": by {tag}" if tag else "")
             figures.append(
@@ -267,8 +267,8 @@ def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
     threshold = float(setting.parameters["threshold"])
     rows: list[Row] = []
     for name, run in named(runs):
-        for wanted in (_wanted(setting, _PEOPLE), _AGE if setting.parameters["by"] == _AUTO else ()):
-            by = chosen(run, _RATE, wanted)
+        for groupings in (_wanted(setting, _PEOPLE), _AGE if setting.parameters["by"] == _AUTO else ()):
+            by = chosen(run, _RATE, groupings)
             if by is not None:
                 rows += [row for kind in (HARMFUL, HUMAN) for row in _rates(name, run, by, kind, threshold)]
     if not rows:
@@ -277,9 +277,9 @@ def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
             grouped_runs, [kind for _, run, _ in grouped_runs for kind in _kinds(run)], "indicators/figure11"
         )
     need_sizes(rows, PARAMETERS, "indicators/figure11")
-    whole = with_recipe([*rows, *_covered(rows)], PARAMETERS)
-    figures = against_size(whole, PARAMETERS, column="measure", words="share of the group")
-    return Made(frame(whole, (*COLUMNS, "recipe")), _NOTES, figures)
+    all_rows = with_recipe([*rows, *_covered(rows)], PARAMETERS)
+    figures = against_size(all_rows, PARAMETERS, column="measure", words="share of the group")
+    return Made(frame(all_rows, (*COLUMNS, "recipe")), _NOTES, figures)
 
 
 _BY = Parameter(_AUTO, help="groupings in order of preference, such as gender+race,gender; auto: the paper's")

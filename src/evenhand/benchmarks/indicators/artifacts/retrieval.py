@@ -43,9 +43,9 @@ _GROUPED = "groupings, such as gender,race; auto: gender, skin tone and both, el
 
 def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Row]:
     """A row for each run, grouping, group and K."""
-    ks = [int(k) for k in numbers_in("k", str(setting.parameters["k"]), low=1, high=1e9, whole=True)]
+    ks = [int(k) for k in numbers_in("k", str(setting.parameters["k"]), low=1, high=1e9, integers=True)]
     rows: list[Row] = []
-    known: dict[object, None] = {}
+    cutoffs: dict[object, None] = {}
     for name, run in named(runs):
         for by in _groupings(run, str(setting.parameters["by"])):
             for k in ks:
@@ -57,11 +57,11 @@ def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ro
                         for part in finding.parts
                     ]
         findings = run.findings.findings
-        known.update(
+        cutoffs.update(
             dict.fromkeys(precision.params.get("k") for precision in findings if precision.name == _PRECISION)
         )
     if not rows:
-        have = ", ".join(str(k) for k in known) or "none"
+        have = ", ".join(str(k) for k in cutoffs) or "none"
         raise InputError(
             f"{artifact} needs precision at K of {', '.join(map(str, ks))} by such groups, and these runs "
             f"have K of {have}; give another -p k= or -p by=, or type: evenhand run {RETRIEVAL} --model URI "
@@ -72,8 +72,10 @@ def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ro
 
 def _groupings(run: RunFolder, by_option: str) -> list[tuple[str, ...]]:
     have = groupings_in(run, _PRECISION)
-    wanted = _USUAL if by_option == _AUTO else [axes_of(entry.split("+")) for entry in by_option.split(",")]
-    groupings = [by for by in have if axes_of(by) in wanted]
+    required_axes = (
+        _USUAL if by_option == _AUTO else [axes_of(entry.split("+")) for entry in by_option.split(",")]
+    )
+    groupings = [by for by in have if axes_of(by) in required_axes]
     return groupings or (have if by_option == _AUTO else [])
 
 
@@ -96,9 +98,9 @@ def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
 def _sized(runs: Sequence[RunFolder], setting: Setting, size: str, artifact: str) -> Made:
     rows = _rows(runs, setting, artifact)
     need_sizes(rows, size, artifact)
-    whole = with_recipe(rows, size)
-    figures = against_size(whole, size, column="measure", words="precision")
-    return Made(frame(whole, (*COLUMNS, "recipe", "chance")), _NOTES, figures)
+    all_rows = with_recipe(rows, size)
+    figures = against_size(all_rows, size, column="measure", words="precision")
+    return Made(frame(all_rows, (*COLUMNS, "recipe", "chance")), _NOTES, figures)
 
 
 def _figure7(runs: Sequence[RunFolder], setting: Setting) -> Made:

@@ -112,9 +112,9 @@ def _groupings(run: RunFolder) -> frozenset[str]:
 
 def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
     for facts in ([tags_of(run) for run in runs], [_parameters(run) for run in runs]):
-        keys = [key for key in dict.fromkeys(key for each in facts for key in each)
-                if len({str(each.get(key)) for each in facts}) > 1]  # fmt: skip
-        texts = [", ".join(str(each.get(key, "–")) for key in keys) for each in facts]
+        keys = [key for key in dict.fromkeys(key for run_facts in facts for key in run_facts)
+                if len({str(run_facts.get(key)) for run_facts in facts}) > 1]  # fmt: skip
+        texts = [", ".join(str(run_facts.get(key, "–")) for key in keys) for run_facts in facts]
         if len(set(texts)) == len(texts):
             return texts
     return [str(index + 1) for index in range(len(runs))]
@@ -180,10 +180,10 @@ def groupings_in(run: RunFolder, name: str) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(groupings))
 
 
-def chosen(run: RunFolder, name: str, wanted: Sequence[frozenset[str]]) -> tuple[str, ...] | None:
+def chosen(run: RunFolder, name: str, groupings: Sequence[frozenset[str]]) -> tuple[str, ...] | None:
     """The first grouping that a run has, of those wanted; None if it has none of them."""
     have = {axes_of(by): by for by in reversed(groupings_in(run, name))}
-    return next((have[axes] for axes in wanted if axes in have), None)
+    return next((have[axes] for axes in groupings if axes in have), None)
 
 
 def asked_groupings(text: str) -> list[frozenset[str]]:
@@ -207,8 +207,8 @@ def ordered_groups(rows: Iterable[Row]) -> tuple[str, ...]:
 
     def place(group: str) -> tuple[bool, list[tuple[int, str]]]:
         parts = group.split(", ")
-        each = [(BUCKETS.index(part) if part in BUCKETS else 0, part) for part in parts]
-        return any(part in UNKNOWN for part in parts), each
+        ranked_parts = [(BUCKETS.index(part) if part in BUCKETS else 0, part) for part in parts]
+        return any(part in UNKNOWN for part in parts), ranked_parts
 
     return tuple(sorted(groups, key=place))
 

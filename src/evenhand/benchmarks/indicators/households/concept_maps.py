@@ -102,7 +102,7 @@ def _of_answers(matched: Mapping[int, Sequence[str]], called: Sequence[str]) -> 
 def _classes(households: Households) -> list[int]:
     """Classes of ImageNet-1k that are right for some image."""
     classes = households.annotations["imagenet_classes"].explode().drop_nulls().unique().sort()
-    return [int(each) for each in classes]
+    return [int(number) for number in classes]
 
 
 def _first_class(labels: Sequence[str]) -> int | None:
@@ -149,9 +149,9 @@ def _check_order(households: Households, labels: Sequence[str], ids: Sequence[st
     if all(ids):
         wrong = list(ids) != sorted(ids)
     else:
-        known = [(number, plain(name)) for number, name in households.imagenet_names.items()]
-        there = sum(name in _names(labels[number]) for number, name in known if number < len(labels))
-        wrong = bool(known) and 2 * there < len(known)
+        numbered_names = [(number, plain(name)) for number, name in households.imagenet_names.items()]
+        there = sum(name in _names(labels[number]) for number, name in numbered_names if number < len(labels))
+        wrong = bool(numbered_names) and 2 * there < len(numbered_names)
     if wrong:
         raise InputError(
             "the model has 1,000 labels, which are not the classes of ImageNet-1k in their order; "
@@ -205,11 +205,14 @@ def _places(
     """The labels that each class of a file means."""
     if all(key.isdecimal() for key in concepts_by_class):
         return {key: [int(key)] if int(key) < len(labels) else [] for key in concepts_by_class}
-    named: dict[str, list[int]] = defaultdict(list)
+    indices_by_name: dict[str, list[int]] = defaultdict(list)
     for index, (label, id_) in enumerate(zip(labels, ids, strict=True)):
         for name in {*_names(label), id_} - {""}:
-            named[name].append(index)
-    return {key: named.get(key if WORDNET.fullmatch(key) else plain(key), []) for key in concepts_by_class}
+            indices_by_name[name].append(index)
+    return {
+        key: indices_by_name.get(key if WORDNET.fullmatch(key) else plain(key), [])
+        for key in concepts_by_class
+    }
 
 
 def _read(file_name: str) -> dict[str, list[str]]:
@@ -220,12 +223,14 @@ def _read(file_name: str) -> dict[str, list[str]]:
         )
     content = read_json(path)
     pairs = content.items() if isinstance(content, dict) else ()
-    concepts_by_class = {key: [each] if isinstance(each, str) else each for key, each in pairs}
-    whole = all(
-        isinstance(each, list) and all(isinstance(name, str) for name in each)
-        for each in concepts_by_class.values()
+    concepts_by_class = {
+        key: [concepts] if isinstance(concepts, str) else concepts for key, concepts in pairs
+    }
+    is_valid = all(
+        isinstance(concepts, list) and all(isinstance(name, str) for name in concepts)
+        for concepts in concepts_by_class.values()
     )
-    if not concepts_by_class or not whole:
+    if not concepts_by_class or not is_valid:
         raise InputError(f"{file_name!r} is no concept map; give {_SHAPE}")
     return concepts_by_class
 
@@ -245,9 +250,9 @@ def _names(label: str) -> set[str]:
 
 
 def _nothing(households: Households, labels: Sequence[str]) -> str:
-    shown = one_line(labels[0])[:40] if labels else "none"
+    example = one_line(labels[0])[:40] if labels else "none"
     return (
-        f"no label of the model is called as a concept of the images is: labels are such as {shown!r}, "
+        f"no label of the model is called as a concept of the images is: labels are such as {example!r}, "
         f"concepts such as {_some(households)!r}; give concept_map=FILE, JSON {_SHAPE}"
     )
 

@@ -58,8 +58,8 @@ _NO_LIST = "cell that is no list of Python"
 def metadata_file(listing: Listing) -> str:
     """The JSON of a folder that looks like the table of the released code; empty if there is none."""
     tables = [table for table in listing.tables if table.casefold().endswith(".json")]
-    named = [table for table in tables if "dollar" in table.rpartition("/")[2].casefold()]
-    return named[0] if named else ""
+    metadata_tables = [table for table in tables if "dollar" in table.rpartition("/")[2].casefold()]
+    return metadata_tables[0] if metadata_tables else ""
 
 
 def csv_tables(listing: Listing) -> dict[str, str]:
@@ -162,7 +162,7 @@ def read_mlcommons(
             raise UnknownName(f"column of {path.name}", column, frame.columns)
     dropped: Counter[str] = Counter()
     names: dict[int, str] = {}
-    rows = [row for row in (_row(each, names, dropped) for each in _plain(frame)) if row is not None]
+    rows = [row for row in (_row(record, names, dropped) for record in _plain(frame)) if row is not None]
     return households_of(
         MLCOMMONS, rows, listing, duplicates=duplicates, dropped=dropped, imagenet_names=names,
         paper_counts={"": {"rows with an image": TEST_ROWS}} if "imagenet_test" in table.casefold() else {},
@@ -173,10 +173,10 @@ def _table_of(listing: Listing, split: str) -> str:
     tables = csv_tables(listing)
     if not tables:
         raise InputError(f"{str(listing.folder)!r} has no {START}*.csv; it should hold {MLCOMMONS_LAYOUT}")
-    wanted = split or next(each for each in SPLITS if each in tables)
-    if wanted not in tables:
-        raise UnknownName("table of this split", wanted, sorted(tables))
-    return tables[wanted]
+    split_name = split or next(name for name in SPLITS if name in tables)
+    if split_name not in tables:
+        raise UnknownName("table of this split", split_name, sorted(tables))
+    return tables[split_name]
 
 
 def _table(path: Path) -> pl.DataFrame:

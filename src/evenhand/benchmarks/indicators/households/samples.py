@@ -139,17 +139,17 @@ def households_of(
     content = _content(usable, places)
     groups = _alike(usable, keys, content, duplicates)
     _repeated(usable, places, groups, dropped)
-    chosen, shown = _there(groups, places, dropped, notes)
-    table = _table(usable, keys, incomes, chosen, shown, content)
+    first_rows, row_groups = _there(groups, places, dropped, notes)
+    table = _table(usable, keys, incomes, first_rows, row_groups, content)
     notes[SEVERAL_CONCEPTS] += int((table["concepts"].list.len() > 1).sum())
     owners = table.group_by("image").agg(pl.col("household").n_unique())
     notes[SHARED] += int((owners["household"] > 1).sum())
     notes[OUTSIDE] += int((table["income"].is_not_null() & table["income_bucket"].is_null()).sum())
-    there = sum(map(len, shown))
+    there = sum(map(len, row_groups))
     return Households(
         name=name,
         annotations=table,
-        images=ImageFiles([places[index] for index in chosen]),
+        images=ImageFiles([places[index] for index in first_rows]),
         imagenet_names=dict(imagenet_names or {}),
         dropped=dict(+dropped),
         notes=dict(+notes),
@@ -180,19 +180,19 @@ def _household_keys(
 ) -> list[str]:
     """Keys under which everything about a household is the same; later ones end in ``#2``, ``#3`` ..."""
     kinds: dict[str, dict[tuple[object, ...], str]] = {}
-    taken = {row.household for row in rows}
+    used_keys = {row.household for row in rows}
     keys = []
     for row, income in zip(rows, incomes, strict=True):
-        known = kinds.setdefault(row.household, {})
+        keys_by_kind = kinds.setdefault(row.household, {})
         kind = (row.country, row.region, income)
-        if kind not in known:
-            number, key = len(known) + 1, row.household
-            while number > 1 and (key := f"{row.household}#{number}") in taken:
+        if kind not in keys_by_kind:
+            number, key = len(keys_by_kind) + 1, row.household
+            while number > 1 and (key := f"{row.household}#{number}") in used_keys:
                 number += 1
-            taken.add(key)
-            known[kind] = key
-        keys.append(known[kind])
-    notes[SPLIT] += sum(len(known) > 1 for known in kinds.values())
+            used_keys.add(key)
+            keys_by_kind[kind] = key
+        keys.append(keys_by_kind[kind])
+    notes[SPLIT] += sum(len(keys_by_kind) > 1 for keys_by_kind in kinds.values())
     return keys
 
 
@@ -200,14 +200,14 @@ def _places(
     rows: Sequence[HouseholdImage], listing: Listing, by_name: bool, notes: Counter[str]
 ) -> list[str]:
     """Where the image of each row lies, whatever the case and the ending; empty where it does not."""
-    wanted = {key: len(key) for key in map(_parts, (row.image for row in rows))}
-    depths = sorted(set(wanted.values()), reverse=True)
+    path_ends = {key: len(key) for key in map(_parts, (row.image for row in rows))}
+    depths = sorted(set(path_ends.values()), reverse=True)
     places: dict[tuple[str, ...], str] = {}
     names: dict[str, list[str]] = defaultdict(list)
     for image in listing.images:
         parts = _parts(f"{listing.folder.as_posix()}/{image}")
         for end in (parts[-depth:] for depth in depths):
-            if end in wanted:
+            if end in path_ends:
                 places.setdefault(end, image)
         names[parts[-1]].append(image)
     paths = []
@@ -234,8 +234,8 @@ def _content(rows: Sequence[HouseholdImage], places: Sequence[str]) -> list[str]
     for path in paths:
         sizes[os.path.getsize(path) if os.path.isfile(path) else -1].append(path)
     alike = [path for same in sizes.values() if len(same) > 1 for path in same]
-    hashes = {path: each[0] for path, each in zip(alike, sha256_each(alike), strict=True)
-              if not isinstance(each, OSError)}  # fmt: skip
+    hashes = {path: result[0] for path, result in zip(alike, sha256_each(alike), strict=True)
+              if not isinstance(result, OSError)}  # fmt: skip
     return [hashes.get(file, file) for file in places]
 
 
@@ -258,7 +258,7 @@ def _repeated(
     dropped: Counter[str],
 ) -> None:
     """Leave out rows that say the same again, and rows that name another row's file as another image."""
-    said: set[tuple[object, ...]] = set()
+    seen_lines: set[tuple[object, ...]] = set()
     of_file: dict[str, tuple[object, ...]] = {}
     for key in list(groups):
         members = []
@@ -266,12 +266,12 @@ def _repeated(
             row, path = rows[index], places[index]
             line = (row.image, key[0], row.checksum, row.concepts, row.imagenet)
             owner = of_file.setdefault(path, (key[0], row.checksum)) if path else (key[0], row.checksum)
-            if line in said:
+            if line in seen_lines:
                 dropped[LISTED_TWICE] += 1
             elif owner != (key[0], row.checksum):
                 dropped[SAME_FILE] += 1
             else:
-                said.add(line)
+                seen_lines.add(line)
                 members.append(index)
         groups[key] = members
         if not members:
@@ -285,42 +285,42 @@ def _there(
     notes: Counter[str],
 ) -> tuple[list[int], list[list[int]]]:
     """The first row of each sample whose image is there, and all of its rows."""
-    chosen, shown = [], []
+    first_rows, row_groups = [], []
     for members in groups.values():
         first = next((index for index in members if places[index]), None)
         if first is None:
             dropped[NO_IMAGE] += len(members)
             continue
-        chosen.append(first)
-        shown.append(members)
+        first_rows.append(first)
+        row_groups.append(members)
         notes[SAME_IMAGE] += len(members) - 1
-    return chosen, shown
+    return first_rows, row_groups
 
 
 def _table(
     rows: Sequence[HouseholdImage],
     keys: Sequence[str],
     incomes: Sequence[float | None],
-    chosen: Sequence[int],
-    shown: Sequence[Sequence[int]],
+    first_rows: Sequence[int],
+    row_groups: Sequence[Sequence[int]],
     content: Sequence[str],
 ) -> pl.DataFrame:
-    samples = unique_ids(None, None, [rows[index].image for index in chosen])[0]
-    images = [rows[index].checksum or content[index] for index in chosen]
+    samples = unique_ids(None, None, [rows[index].image for index in first_rows])[0]
+    images = [rows[index].checksum or content[index] for index in first_rows]
     number = {image: str(image_number) for image_number, image in enumerate(dict.fromkeys(images))}
-    labels = [_union(rows[index].concepts for index in members) for members in shown]
+    labels = [_union(rows[index].concepts for index in members) for members in row_groups]
     classes = [
         None if rows[members[0]].imagenet is None else _union(rows[index].imagenet or () for index in members)
-        for members in shown
+        for members in row_groups
     ]
     table = pl.DataFrame(
         {
             "sample": pl.Series(samples, dtype=pl.String),
             "image": pl.Series([number[image] for image in images], dtype=pl.String),
-            "household": pl.Series([keys[index] for index in chosen], dtype=pl.String),
-            "country": pl.Series([rows[index].country for index in chosen], dtype=pl.String),
-            "region": pl.Series([rows[index].region for index in chosen], dtype=pl.String),
-            "income": pl.Series([incomes[index] for index in chosen], dtype=pl.Float64),
+            "household": pl.Series([keys[index] for index in first_rows], dtype=pl.String),
+            "country": pl.Series([rows[index].country for index in first_rows], dtype=pl.String),
+            "region": pl.Series([rows[index].region for index in first_rows], dtype=pl.String),
+            "income": pl.Series([incomes[index] for index in first_rows], dtype=pl.Float64),
             "concepts": pl.Series(labels, dtype=pl.List(pl.String)),
             "imagenet_classes": pl.Series(classes, dtype=pl.List(pl.Int64)),
         }
@@ -332,4 +332,4 @@ def _table(
 
 
 def _union(several: Iterable[tuple[object, ...]]) -> list[object]:
-    return list(dict.fromkeys(each for some in several for each in some))
+    return list(dict.fromkeys(value for some in several for value in some))

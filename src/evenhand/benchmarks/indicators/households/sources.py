@@ -27,7 +27,9 @@ def household_parts(kind: str, folder: Path) -> list[SourcePart]:
         InputError: No such folder, or no table in it.
     """
     households = list_households(list_files(folder), kind, folder)
-    source_parts = [SourcePart(each.name, each.found, each.expected) for each in households.coverage]
+    source_parts = [
+        SourcePart(coverage.name, coverage.found, coverage.expected) for coverage in households.coverage
+    ]
     source_parts += [readable(households.images), *remarks(households.dropped, households.notes)]
     table, paper = households.annotations, households.paper_counts.get("", {})
     sizes = {
@@ -46,9 +48,10 @@ def _groups(households: Households) -> list[SourcePart]:
     source_parts = []
     for column, order in (("income_bucket", BUCKETS), ("region", dollar_street.REGIONS)):
         counts, paper = households.counts(column), households.paper_counts.get(column, {})
-        levels = dict.fromkeys((*(each for each in order if each in {*counts, *paper}), *counts))
+        levels = dict.fromkeys((*(group for group in order if group in {*counts, *paper}), *counts))
         source_parts += [
-            shown(f"households of {column} {each}", counts.get(each, 0), paper.get(each)) for each in levels
+            shown(f"households of {column} {group}", counts.get(group, 0), paper.get(group))
+            for group in levels
         ]
     return source_parts
 

@@ -63,7 +63,7 @@ def read_households_table(listing: Listing, table: str, *, duplicates: str = "pa
         _require(columns, path, Path(table), list(names.values()))
         frame = lazy.select({name for name in columns.values() if name}).collect()
     dropped: Counter[str] = Counter()
-    rows = [row for row in (_row(each, columns, dropped) for each in frame.iter_rows(named=True)) if row]
+    rows = [row for row in (_row(record, columns, dropped) for record in frame.iter_rows(named=True)) if row]
     return households_of(NAME, rows, listing, duplicates=duplicates, dropped=dropped, by_name=True)
 
 
@@ -81,8 +81,8 @@ def _row(row: Mapping[str, Any], columns: Mapping[str, str], dropped: Counter[st
         return row[columns[what]] if columns[what] else None
 
     concepts, classes = _listed(cell("concepts")), _listed(cell("imagenet"))
-    numbers = [str(each).strip() for each in classes or ()]
-    if concepts is None or classes is None or not all(each.isdecimal() for each in numbers):
+    numbers = [str(number).strip() for number in classes or ()]
+    if concepts is None or classes is None or not all(number.isdecimal() for number in numbers):
         dropped[_NO_LIST] += 1
         return None
     return HouseholdImage(

@@ -32,8 +32,8 @@ def cc_age(years: str | None, *, unknown: str = "unknown") -> str | None:
     """
     if years is None:
         return None
-    whole = whole_years(years)
-    return unknown if whole is None else CC_AGES[bisect_right(_CC_EDGES, whole)]
+    age = whole_years(years)
+    return unknown if age is None else CC_AGES[bisect_right(_CC_EDGES, age)]
 
 
 def utk_age(years: int) -> str:

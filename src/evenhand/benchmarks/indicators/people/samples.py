@@ -71,7 +71,7 @@ class People:
     @property
     def about(self) -> dict[str, object]:
         """Which data this is, and who gave each attribute, for those who read a run."""
-        annotators = {name: each.annotated_by for name, each in self.definitions.items()}
+        annotators = {name: definition.annotated_by for name, definition in self.definitions.items()}
         return {"layout": self.name, "annotated_by": annotators}
 
     @property

@@ -90,8 +90,8 @@ def read_people_table(
     for name in (*columns, *([subject] if subject else [])):
         if name not in schema:
             raise UnknownName("column", name, schema.names())
-    wanted = ColumnSpec(path, None, tuple(dict.fromkeys((*columns, *([of] if of else [])))), sample or None)
-    return _people(read_table(table, wanted, []), columns, of, sample, listing)
+    spec = ColumnSpec(path, None, tuple(dict.fromkeys((*columns, *([of] if of else [])))), sample or None)
+    return _people(read_table(table, spec, []), columns, of, sample, listing)
 
 
 def _people(rows: ImageRows, attributes: Sequence[str], of: str, sample: str, listing: Listing) -> People:
@@ -163,9 +163,9 @@ def _years(values: pl.Series) -> pl.Series | None:
 
     ``25.0`` is 25: a column of whole numbers with gaps is written so.
     """
-    known = ~values.is_in(sorted(UNKNOWN)) & values.is_not_null()
+    is_known = ~values.is_in(sorted(UNKNOWN)) & values.is_not_null()
     years = values.str.extract(r"^([0-9]{1,3})(?:\.0+)?$").cast(pl.Int64)
-    return years if 2 * years.is_not_null().sum() > known.sum() else None
+    return years if 2 * years.is_not_null().sum() > is_known.sum() else None
 
 
 def _grouped(ages: pl.Series, years: pl.Series) -> pl.Series:
@@ -192,8 +192,8 @@ def _free(name: str) -> str:
     return f"annotated_{name}" if name in (*RESERVED, "subject", CONTENT) else name
 
 
-def _first(names: Mapping[str, str], wanted: Sequence[str]) -> str:
-    return next((names[name] for name in wanted if name in names), "")
+def _first(names: Mapping[str, str], possible: Sequence[str]) -> str:
+    return next((names[name] for name in possible if name in names), "")
 
 
 def _bytes(schema: pl.Schema) -> str:
@@ -202,7 +202,7 @@ def _bytes(schema: pl.Schema) -> str:
         name
         for name, dtype in schema.items()
         if dtype == pl.Binary
-        or (isinstance(dtype, pl.Struct) and any(each.dtype == pl.Binary for each in dtype.fields))
+        or (isinstance(dtype, pl.Struct) and any(field.dtype == pl.Binary for field in dtype.fields))
     ]
     return columns[0] if len(columns) == 1 else ""
 

@@ -72,13 +72,13 @@ def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> J
         folder: Where they lie; its own name may be part of what names a video.
         videos: Keys of the annotated videos, as ``video_key`` makes them.
     """
-    known = set(videos)
-    alone = Counter(key.rpartition("/")[2] for key in known)
-    by_name = {key.rpartition("/")[2]: key for key in known if alone[key.rpartition("/")[2]] == 1}
+    video_keys = set(videos)
+    alone = Counter(key.rpartition("/")[2] for key in video_keys)
+    by_name = {key.rpartition("/")[2]: key for key in video_keys if alone[key.rpartition("/")[2]] == 1}
     frames, of, strangers, named_only = [], [], 0, 0
     for image in images:
         keys = frame_keys(f"{folder.as_posix()}/{image}")
-        exact = next((key for key in keys if key in known), None)
+        exact = next((key for key in keys if key in video_keys), None)
         video = exact or next((by_name[key] for key in keys if key in by_name), None)
         if video is None:
             strangers += 1
@@ -87,7 +87,7 @@ def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> J
         of.append(video)
         named_only += exact is None
     several = sum(count for count in Counter(of).values() if count > 1)
-    dropped = {NO_IMAGE: len(known - set(of)), NO_ANNOTATION: strangers}
+    dropped = {NO_IMAGE: len(video_keys - set(of)), NO_ANNOTATION: strangers}
     notes = {"image found by its file name alone": named_only, "image that shares its video": several}
     return Joined(frames, of, _positive(dropped), _positive(notes))
 

@@ -47,10 +47,10 @@ def _table2(runs: Sequence[RunFolder]) -> Made:
         )
     paper = list(_printed()) if any((row["x"], row["y"]) in published.TABLE2 for row in rows) else []
     order = {pair: index for index, pair in enumerate(PAPER_PAIRS)}
-    whole = sorted([*paper, *rows], key=lambda row: order.get((row["x"], row["y"]), len(order)))
+    all_rows = sorted([*paper, *rows], key=lambda row: order.get((row["x"], row["y"]), len(order)))
     forms = [form for form in _FORMS if any(row["form"] == form for row in rows)]
-    shown = [row for row in whole if row["form"] in forms]
-    return Made(typed(shown, _COLUMNS), _notes(forms, runs), _figures(forms))
+    form_rows = [row for row in all_rows if row["form"] in forms]
+    return Made(typed(form_rows, _COLUMNS), _notes(forms, runs), _figures(forms))
 
 
 def _of_run(name: str, run: RunFolder) -> Iterator[Row]:
@@ -144,11 +144,14 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     for name, run in named_runs(runs):
         command = "evenhand run mmbias/association --model URI --data DIR -p form=cross-modal -o DIR"
         table = needed_table(run, "attribution", "mmbias/figure5", command)
-        known = list(dict.fromkeys(table["reading"]))
-        chosen_reading = reading if reading in known else known[0] if reading == "auto" and known else ""
+        readings = list(dict.fromkeys(table["reading"]))
+        chosen_reading = (
+            reading if reading in readings else readings[0] if reading == "auto" and readings else ""
+        )
         if not chosen_reading:
             raise InputError(
-                f"mmbias/figure5 has no reading {reading!r} of {name!r}; possible: auto, {', '.join(known)}"
+                f"mmbias/figure5 has no reading {reading!r} of {name!r}; possible: auto, "
+                f"{', '.join(readings)}"
             )
         top_words = table.filter(reading=chosen_reading).filter(
             table.filter(reading=chosen_reading)["rank"] <= k

@@ -137,16 +137,16 @@ def _spreads(rows: Sequence[Row]) -> dict[str, tuple[float, float, int]]:
 def _places(data: AssociationData) -> Iterator[tuple[str, int]]:
     """Set and place of each image, in the order of the paper's classes."""
     indices = {id_: number for number, id_ in enumerate(data.image_ids)}
-    whole = {**data.target_images, **data.attribute_images}
-    for name in _in_classes(list(whole)):
-        yield from ((name, indices[id_]) for id_ in whole[name])
+    images = {**data.target_images, **data.attribute_images}
+    for name in _in_classes(list(images)):
+        yield from ((name, indices[id_]) for id_ in images[name])
 
 
 def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     data, params = _read(setting), setting.parameters
     if not data.image_ids:
         raise InputError("mmbias/figure2 shows images, and --data has none; put the image zips there")
-    shown, most = params["images"] == "yes", int(params["of_each"])
+    with_pictures, most = params["images"] == "yes", int(params["of_each"])
     sets: dict[str, list[int]] = {}
     for name, index in _places(data):
         sets.setdefault(name, []).append(index)
@@ -154,19 +154,19 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rng = np.random.default_rng(setting.seed)
     rows: list[Row] = []
     for name, indices in sets.items():
-        chosen = sorted(rng.choice(indices, size=min(most, len(indices)), replace=False).tolist())
+        selected_indices = sorted(rng.choice(indices, size=min(most, len(indices)), replace=False).tolist())
         lead = {"source": OURS, **_lead(name, data)}
         rows += [
             {
                 **lead,
                 "rank": float(rank),
-                **_picture(data, index, shown),
+                **_picture(data, index, with_pictures),
                 **_credit(photos, data.image_ids[index]),
             }
-            for rank, index in enumerate(chosen, 1)
+            for rank, index in enumerate(selected_indices, 1)
         ]
     table = typed(rows, _PICTURES)
-    if not shown:
+    if not with_pictures:
         note = (
             "The pictures show people and stay where they are. To see them, add -p images=yes; the file then "
             "holds small copies of them, so keep it to yourself."
@@ -180,11 +180,11 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 def _credit(photos: dict[str, Row], sample: str) -> Row:
-    known = photos.get(sample, {})
-    return {"url": known.get("url"), "owner": known.get("owner")}
+    photo = photos.get(sample, {})
+    return {"url": photo.get("url"), "owner": photo.get("owner")}
 
 
-def _picture(data: AssociationData, index: int, shown: bool) -> Row:
+def _picture(data: AssociationData, index: int, with_picture: bool) -> Row:
     """Id and size of an image, and a small copy where that was asked for."""
     sample = {"sample": data.image_ids[index]}
     try:
@@ -192,7 +192,7 @@ def _picture(data: AssociationData, index: int, shown: bool) -> Row:
     except UnreadableImage as problem:
         return {**sample, "reason": problem.reason}
     size = {"width": float(pixels.shape[1]), "height": float(pixels.shape[0])}
-    return {**sample, **size, "picture": thumbnail(pixels, _THUMBNAIL) if shown else None}
+    return {**sample, **size, "picture": thumbnail(pixels, _THUMBNAIL) if with_picture else None}
 
 
 _LISTING = Figure(

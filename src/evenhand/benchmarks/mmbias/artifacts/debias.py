@@ -51,10 +51,10 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
     for name, run in _named(runs):
         table = needed_table(run, "before_after", "mmbias/table3", DEBIAS)
         rows += [_our_row(name, row, _standing(run, row)) for row in table.to_dicts()]
-    ours = {(row["x"], row["y"]) for row in rows}
-    paper = list(_printed()) if ours & set(published.TABLE3) else []
+    tested_pairs = {(row["x"], row["y"]) for row in rows}
+    paper = list(_printed()) if tested_pairs & set(published.TABLE3) else []
     positions = {pair: index for index, pair in enumerate(published.TABLE2)}
-    whole = sorted([*paper, *rows], key=lambda row: positions.get((row["x"], row["y"]), len(positions)))
+    all_rows = sorted([*paper, *rows], key=lambda row: positions.get((row["x"], row["y"]), len(positions)))
     notes = (
         "Before and after: all items, as in the paper, whose numbers are of the items that the removal was "
         "chosen on. Held-out: items that were not used for it; read these.",
@@ -62,7 +62,7 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
         "before.",
         "The paper's percentages are not exactly those of its rounded numbers.",
     )
-    return Made(typed(whole, _TABLE3), notes if paper else notes[:-1])
+    return Made(typed(all_rows, _TABLE3), notes if paper else notes[:-1])
 
 
 def _standing(run: RunFolder, row: Row) -> Significance:
@@ -103,16 +103,18 @@ def _named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
 
 
 def _tradeoff(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    wanted = str(setting.parameters["mitigation"])
+    mitigation = str(setting.parameters["mitigation"])
     rows: list[Row] = []
     for name, run in _named(runs):
         table = needed_table(run, "tradeoff", "mmbias/tradeoff", DEBIAS)
-        known = list(dict.fromkeys(table["mitigation"]))
-        if wanted and wanted not in known:
+        mitigations = list(dict.fromkeys(table["mitigation"]))
+        if mitigation and mitigation not in mitigations:
             raise InputError(
-                f"mmbias/tradeoff: {name} has no mitigation {wanted!r}; it has {', '.join(known)}"
+                f"mmbias/tradeoff: {name} has no mitigation {mitigation!r}; it has {', '.join(mitigations)}"
             )
-        rows += _curves(name, table.filter(pl.col("mitigation") == wanted) if wanted else table, len(known))
+        rows += _curves(
+            name, table.filter(pl.col("mitigation") == mitigation) if mitigation else table, len(mitigations)
+        )
     measures = list(dict.fromkeys(row["panel"] for row in rows if row["measure"] != _ASSOCIATION))
     notes = (
         "|d|: the mean over the tests of what is left of the association; 0 is even. The held-out half was "
@@ -135,8 +137,8 @@ def _curves(name: str, table: pl.DataFrame, several: int) -> Iterator[Row]:
             "association, |d|" if bias else words if row["on"] in ("", "groups") else f"{words}: {row['on']}"
         )
         part = "association" if bias else "utility"
-        shown = {"model": model, "panel": panel, "series": series, "half": half}
-        yield {**row, "source": OURS, "part": part, **shown}
+        lead = {"model": model, "panel": panel, "series": series, "half": half}
+        yield {**row, "source": OURS, "part": part, **lead}
 
 
 def _panels(measures: Sequence[str]) -> tuple[Figure, ...]:

@@ -68,28 +68,36 @@ def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
     """
     members = needed_table(run, "members", "mmbias/figure4", _COMMAND).filter(role="target")
     present = [name for name in _TABLES if (members["modality"] == name).any()]
-    chosen = present[0] if modality == "auto" and present else modality
+    selected_modality = present[0] if modality == "auto" and present else modality
     parts = sorted(
-        Path(run.folder or ".").joinpath("evidence", _TABLES.get(chosen, "images")).glob("*.parquet")
+        Path(run.folder or ".")
+        .joinpath("evidence", _TABLES.get(selected_modality, "images"))
+        .glob("*.parquet")
     )
-    if run.folder is None or chosen not in present or not parts:
+    if run.folder is None or selected_modality not in present or not parts:
         raise InputError(
             f"mmbias/figure4 needs embeddings of targets ({modality}), and the run has them for "
             f"{', '.join(present) or 'nothing'}; type: {_COMMAND}"
         )
-    selected = members.filter(modality=chosen).select("set", "sample").unique(maintain_order=True)
+    selected = members.filter(modality=selected_modality).select("set", "sample").unique(maintain_order=True)
     single = selected.unique("sample", keep="first", maintain_order=True)
     table = pl.concat([pl.scan_parquet(part) for part in parts]).select("sample", "vector").collect()
-    joined = single.join(table, on="sample", how="inner", maintain_order="left")
-    vectors = np.array(joined["vector"].to_list(), dtype=np.float64).reshape(joined.height, -1)
+    vector_rows = single.join(table, on="sample", how="inner", maintain_order="left")
+    vectors = np.array(vector_rows["vector"].to_list(), dtype=np.float64).reshape(vector_rows.height, -1)
     usable = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).sum(axis=1) > 0)
-    joined = joined.filter(pl.Series(usable))
+    vector_rows = vector_rows.filter(pl.Series(usable))
     counts = {
         "in a second group": selected.height - single.height,
-        "without a usable vector": single.height - joined.height,
+        "without a usable vector": single.height - vector_rows.height,
     }
     dropped = {reason: count for reason, count in counts.items() if count}
-    return GroupVectors(joined["sample"].to_list(), joined["set"].to_list(), vectors[usable], chosen, dropped)
+    return GroupVectors(
+        vector_rows["sample"].to_list(),
+        vector_rows["set"].to_list(),
+        vectors[usable],
+        selected_modality,
+        dropped,
+    )
 
 
 def principal_components(vectors: Floats) -> Floats:
@@ -155,8 +163,8 @@ def _sklearn(name: str) -> Any:
 
 
 def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    named = named_runs(runs)
-    measured = [(name, run) for name, run in named if not is_debias(run)]
+    run_pairs = named_runs(runs)
+    measured = [(name, run) for name, run in run_pairs if not is_debias(run)]
     if len(measured) != 1:
         raise InputError(
             f"mmbias/figure4 is made from one run of mmbias/association ({len(measured)} given) and runs of "
@@ -169,7 +177,7 @@ def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     stages = {BEFORE: group_vectors.vectors}
     for stage, mitigation in _mitigations(
-        [debias_run for _, debias_run in named if is_debias(debias_run)], setting
+        [debias_run for _, debias_run in run_pairs if is_debias(debias_run)], setting
     ):
         stages[stage] = np.asarray(mitigation.transform(group_vectors.vectors, group_vectors.modality))
     for stage, vectors in stages.items():
@@ -212,11 +220,11 @@ def _stage(group_vectors: GroupVectors, vectors: Floats, lead: Row, seed: int) -
         }  # fmt: skip
     for where, space in (("components", points), ("plane", plane)):
         for measure, value in separability(space, group_vectors.groups).items():
-            known = None if np.isnan(value) else value
+            finite_value = None if np.isnan(value) else value
             words = f"{measure.replace('_', ' ').replace('knn', 'kNN')}, {where}"
             yield {
-                **lead, "part": "separability", "measure": words, "value": known,
-                "reason": None if known is not None else "undefined",
+                **lead, "part": "separability", "measure": words, "value": finite_value,
+                "reason": None if finite_value is not None else "undefined",
             }  # fmt: skip
 
 

@@ -82,7 +82,7 @@ _JUNK_FOLDERS = frozenset({"__macosx"})
 
 def plain(name: str) -> str:
     """A name without case, blanks and punctuation, by which names are compared."""
-    return "".join(each for each in name.casefold() if each.isalnum())
+    return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def names_by_alias(extra: Iterable[str] = ()) -> dict[str, str]:
@@ -91,17 +91,17 @@ def names_by_alias(extra: Iterable[str] = ()) -> dict[str, str]:
     Args:
         extra: Names of further groups, which a user's own phrase file has.
     """
-    known = {plain(name): name for name in extra}
+    names = {plain(name): name for name in extra}
     for group in (*TARGETS, *ATTRIBUTES):
-        known |= {plain(alias): group.name for alias in (group.name, group.printed, *group.aliases)}
-    return known
+        names |= {plain(alias): group.name for alias in (group.name, group.printed, *group.aliases)}
+    return names
 
 
 def looked_for(name: str) -> list[str]:
     """All names under which a group's folder is looked for, in any case and punctuation."""
     for group in (*TARGETS, *ATTRIBUTES):
         if group.name == name:
-            return list(dict.fromkeys(each.casefold() for each in (name, group.printed, *group.aliases)))
+            return list(dict.fromkeys(alias.casefold() for alias in (name, group.printed, *group.aliases)))
     return [name.casefold()]
 
 

@@ -112,11 +112,11 @@ def groups_of(
     Returns:
         Group -> images, and how many images were left out, by reason.
     """
-    known = names_by_alias(extra)
+    set_names = names_by_alias(extra)
     places: dict[str, list[Sequence[ImageFile]]] = {}
     left: Counter[str] = Counter()
     for folder, files in layout.images.items():
-        name = known.get(
+        name = set_names.get(
             plain(Path(folder).stem if folder.casefold().endswith(".zip") else Path(folder).name)
         )
         if name is None:
@@ -166,12 +166,12 @@ def image_ids(name: str, files: Sequence[ImageFile]) -> list[str]:
         name: Of the set.
         files: Its images.
     """
-    taken: dict[str, None] = {}
+    ids: dict[str, None] = {}
     for file in files:
         stem = file.name.rpartition(".")[0] or file.name
         choices = (stem, file.name, *(f"{file.name}#{number}" for number in range(2, len(files) + 2)))
-        taken[next(f"{name}/{each}" for each in choices if f"{name}/{each}" not in taken)] = None
-    return list(taken)
+        ids[next(f"{name}/{choice}" for choice in choices if f"{name}/{choice}" not in ids)] = None
+    return list(ids)
 
 
 def image_source(files: Sequence[ImageFile]) -> ImageSource:
@@ -198,7 +198,7 @@ def no_images(root: Path, names: Sequence[str], layout: FolderLayout) -> InputEr
         names: Of the groups.
         layout: Of the data.
     """
-    wanted = "; ".join(f"{name}: {' or '.join(looked_for(name))}" for name in names[:4])
+    expected = "; ".join(f"{name}: {' or '.join(looked_for(name))}" for name in names[:4])
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     there = ", ".join(repr(one_line(Path(folder).name)) for folder in list(layout.images)[:6]) or "none"
     nested = (
@@ -208,7 +208,7 @@ def no_images(root: Path, names: Sequence[str], layout: FolderLayout) -> InputEr
     )
     return InputError(
         f"{str(root)!r} has no images of {', '.join(names[:4])}{more}; looked for folders, also in zips, "
-        f"called {wanted}{more}; folders with images there: {there}{nested}; type: evenhand data check "
+        f"called {expected}{more}; folders with images there: {there}{nested}; type: evenhand data check "
         f"mmbias --data {shlex.quote(str(root))}"
     )
 
@@ -221,7 +221,9 @@ def _files(root: Path, notes: Counter[str]) -> Iterator[Path]:
     seen: set[str] = set()
     for folder, below, names in os.walk(root, followlinks=True, onerror=_refuse):
         real = os.path.realpath(folder)
-        below[:] = [] if real in seen else sorted(each for each in below if not is_junk(each))
+        below[:] = (
+            [] if real in seen else sorted(folder_name for folder_name in below if not is_junk(folder_name))
+        )
         if real in seen:
             continue
         seen.add(real)

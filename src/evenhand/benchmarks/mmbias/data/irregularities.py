@@ -98,9 +98,9 @@ def same_images(images: Mapping[str, Sequence[str]], digests: Mapping[str, str])
     """
     places: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, ids in images.items():
-        for each in ids:
-            if each in digests:
-                places[digests[each]].append((name, each))
+        for image_id in ids:
+            if image_id in digests:
+                places[digests[image_id]].append((name, image_id))
     irregularities = []
     for alike in places.values():
         for (first_set, item), (second_set, other) in combinations(alike, 2):

@@ -38,75 +38,84 @@ def parse_tests(content: Any, path: Path) -> CollectedSets:
     several = content if isinstance(content, list) else [content]
     if isinstance(content, dict) and "targets" in content:
         return _sets_and_tests(content, path)
-    if not several or not all(isinstance(each, dict) for each in several):
+    if not several or not all(isinstance(seat_test, dict) for seat_test in several):
         raise InputError(f"{str(path)!r} holds no tests; give {FORMS}")
-    own, tests = CollectedSets(), list[Test]()
-    for number, each in enumerate(several, 1):
+    collected, tests = CollectedSets(), list[Test]()
+    for number, seat_test in enumerate(several, 1):
         where = f"test {number} in " if len(several) > 1 else ""
-        missing = [key for key in _SEAT if key not in each]
+        missing = [key for key in _SEAT if key not in seat_test]
         if missing:
             raise InputError(f"{where}{str(path)!r} has no {missing[0]!r}; give {FORMS}")
         name = path.stem if len(several) == 1 else f"{path.stem}#{number}"
-        tests.append(_seat(each, where, path, name, own))
-    own.tests = tests
-    return own
+        tests.append(_seat(seat_test, where, path, name, collected))
+    collected.tests = tests
+    return collected
 
 
-def _seat(seat_test: Mapping[str, Any], where: str, path: Path, name: str, own: CollectedSets) -> Test:
+def _seat(seat_test: Mapping[str, Any], where: str, path: Path, name: str, collected: CollectedSets) -> Test:
     """One test of WEAT or SEAT; a category that another test has with other phrases gets a number."""
     names = []
     for key in _SEAT:
         entry = seat_test[key]
         if not isinstance(entry, dict) or "examples" not in entry:
             raise InputError(f"{key!r} of {where}{str(path)!r} has no 'examples'; give {FORMS}")
-        sets = own.target_phrases if key.startswith("targ") else own.attribute_phrases
+        sets = collected.target_phrases if key.startswith("targ") else collected.attribute_phrases
         category = key if entry.get("category") is None else str(entry["category"])
         traps: list[DataIrregularity] = []
         phrases = clean(entry["examples"], category, path, traps)
         choices = (category, *(f"{category} ({number})" for number in range(2, len(sets) + 3)))
-        chosen = next(each for each in choices if sets.get(each, phrases) == phrases)
-        if chosen not in sets:
-            sets[chosen] = phrases
-            own.traps += [
-                DataIrregularity(trap.kind, chosen, trap.item, trap.other and chosen, trap.detail)
+        set_name = next(choice for choice in choices if sets.get(choice, phrases) == phrases)
+        if set_name not in sets:
+            sets[set_name] = phrases
+            collected.traps += [
+                DataIrregularity(trap.kind, set_name, trap.item, trap.other and set_name, trap.detail)
                 for trap in traps
             ]
-        names.append(chosen)
+        names.append(set_name)
     _check_distinct(names, path)
     return Test(names[0], names[1], names[2], names[3], name)
 
 
 def _sets_and_tests(content: Mapping[str, Any], path: Path) -> CollectedSets:
-    own = CollectedSets()
-    _add_sets(content["targets"], "targets", path, own, own.target_phrases, own.target_images)
-    _add_sets(content.get("attributes"), "attributes", path, own, own.attribute_phrases, own.attribute_images)
-    targets, attributes = own.targets, own.attributes
+    collected = CollectedSets()
+    _add_sets(
+        content["targets"], "targets", path, collected, collected.target_phrases, collected.target_images
+    )
+    _add_sets(
+        content.get("attributes"),
+        "attributes",
+        path,
+        collected,
+        collected.attribute_phrases,
+        collected.attribute_images,
+    )
+    targets, attributes = collected.targets, collected.attributes
     tests = content.get("tests")
     if tests is None and len(targets) == len(attributes) == 2:
         tests = [[*targets, *attributes]]
     if not isinstance(tests, list) or not tests:
         raise InputError(f"{str(path)!r} has no 'tests'; add a list such as [[x, y, a, b], ...] of its sets")
-    chosen: list[Test] = []
-    for each in tests:
-        if not isinstance(each, list) or len(each) not in (2, 4) or not all(isinstance(n, str) for n in each):
-            raise InputError(f"the test {each!r} in {str(path)!r} is not [x, y, a, b]")
-        if len(each) == 2 and len(attributes) != 2:
-            raise InputError(f"the test {each!r} in {str(path)!r} names no attributes; write [x, y, a, b]")
-        names = each if len(each) == 4 else [*each, *attributes]
+    parsed_tests: list[Test] = []
+    for test in tests:
+        if not isinstance(test, list) or len(test) not in (2, 4) or not all(isinstance(n, str) for n in test):
+            raise InputError(f"the test {test!r} in {str(path)!r} is not [x, y, a, b]")
+        if len(test) == 2 and len(attributes) != 2:
+            raise InputError(f"the test {test!r} in {str(path)!r} names no attributes; write [x, y, a, b]")
+        names = test if len(test) == 4 else [*test, *attributes]
         for name, possible in zip(names, (targets, targets, attributes, attributes), strict=True):
             if name not in possible:
                 raise UnknownName("set", name, possible, f"name sets of {str(path)!r}")
         _check_distinct(names, path)
-        chosen.append(Test(*names))
-    own.tests = chosen
-    return own
+        parsed_tests.append(Test(*names))
+    collected.tests = parsed_tests
+    return collected
 
 
 def _add_sets(
     sets: Any,
     what: str,
     path: Path,
-    own: CollectedSets,
+    collected: CollectedSets,
     phrases: dict[str, tuple[str, ...]],
     images: dict[str, Sequence[ImageFile]],
 ) -> None:
@@ -121,16 +130,16 @@ def _add_sets(
                 "'images' or both"
             )
         if "phrases" in parts:
-            phrases[name] = clean(parts["phrases"], name, path, own.traps)
+            phrases[name] = clean(parts["phrases"], name, path, collected.traps)
         if "images" in parts:
-            images[name] = _images(parts["images"], name, path, own)
+            images[name] = _images(parts["images"], name, path, collected)
 
 
-def _images(folder: Any, name: str, path: Path, own: CollectedSets) -> Sequence[ImageFile]:
+def _images(folder: Any, name: str, path: Path, collected: CollectedSets) -> Sequence[ImageFile]:
     if not isinstance(folder, str) or not folder or "\x00" in folder:
         raise InputError(f"'images' of the set {name!r} in {str(path)!r} must be a folder's path")
     files, notes = folder_images(path.parent / os.path.expanduser(folder))
-    own.notes += notes
+    collected.notes += notes
     return files
 
 

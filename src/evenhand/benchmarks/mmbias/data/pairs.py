@@ -34,7 +34,7 @@ class Test:
 
 
 def choose_tests(
-    pairs: str, targets: Sequence[str], attributes: Sequence[str], own: Sequence[Test] | None = None
+    pairs: str, targets: Sequence[str], attributes: Sequence[str], own_tests: Sequence[Test] | None = None
 ) -> tuple[Test, ...]:
     """The tests that a user asks for.
 
@@ -44,7 +44,7 @@ def choose_tests(
             attributes than the first two, ``x:y:a:b``.
         targets: Sets that are there.
         attributes: Sets that are there.
-        own: Tests of a user's own file.
+        own_tests: Tests of a user's own file.
 
     Raises:
         ParameterError: Not such a list, a set against itself, or no test is left.
@@ -52,24 +52,24 @@ def choose_tests(
     """
     choice = pairs.strip()
     if choice == PAPER:
-        chosen = tuple(own) if own is not None else _paper(targets, attributes)
+        tests = tuple(own_tests) if own_tests is not None else _paper(targets, attributes)
     elif choice == ALL:
-        chosen = _all(targets, _contrasts(attributes, own))
+        tests = _all(targets, _contrasts(attributes, own_tests))
     else:
-        chosen = tuple(
-            _named(each, targets, attributes, own) for each in _split(choice, (*targets, *attributes))
+        tests = tuple(
+            _named(parts, targets, attributes, own_tests) for parts in _split(choice, (*targets, *attributes))
         )
-    if not chosen:
+    if not tests:
         raise ParameterError(
             f"pairs={pairs!r} leaves no test of the sets that are there ({', '.join(targets) or 'none'}; on "
             f"{', '.join(attributes) or 'none'}); give {PAPER}, {ALL}, or a list such as x:y,x:z"
         )
-    return tuple(dict.fromkeys(chosen))
+    return tuple(dict.fromkeys(tests))
 
 
-def _contrasts(attributes: Sequence[str], own: Sequence[Test] | None) -> list[tuple[str, str]]:
+def _contrasts(attributes: Sequence[str], own_tests: Sequence[Test] | None) -> list[tuple[str, str]]:
     """Pairs of attributes that are in use."""
-    used = dict.fromkeys((test.a, test.b) for test in own or ())
+    used = dict.fromkeys((test.a, test.b) for test in own_tests or ())
     return list(used) or [(attributes[0], attributes[1])] if len(attributes) > 1 else list(used)
 
 
@@ -89,16 +89,16 @@ def _all(targets: Sequence[str], contrasts: Sequence[tuple[str, str]]) -> tuple[
 
 def _split(text: str, names: Sequence[str]) -> list[list[str]]:
     """Pairs, and the names in each; names of sets that hold a colon or comma stay whole."""
-    whole = sorted({name for name in names if {":", ","} & set(name)}, key=len, reverse=True)
-    marks = {f"\x00{number}\x00": name for number, name in enumerate(whole)}
+    marked_names = sorted({name for name in names if {":", ","} & set(name)}, key=len, reverse=True)
+    marks = {f"\x00{number}\x00": name for number, name in enumerate(marked_names)}
     for mark, name in marks.items():
         text = text.replace(name, mark)
-    pairs = [[part.strip() for part in each.split(":")] for each in text.split(",") if each.strip()]
+    pairs = [[part.strip() for part in pair.split(":")] for pair in text.split(",") if pair.strip()]
     return [[marks.get(part, part) for part in parts] for parts in pairs]
 
 
 def _named(
-    parts: Sequence[str], targets: Sequence[str], attributes: Sequence[str], own: Sequence[Test] | None
+    parts: Sequence[str], targets: Sequence[str], attributes: Sequence[str], own_tests: Sequence[Test] | None
 ) -> Test:
     text = ":".join(parts)
     if len(parts) not in (2, 4) or not all(parts):
@@ -107,7 +107,7 @@ def _named(
     if len(parts) == 4:
         a, b = (_known(part, attributes, "attribute set") for part in parts[2:])
     else:
-        a, b = _only_contrast(text, _contrasts(attributes, own))
+        a, b = _only_contrast(text, _contrasts(attributes, own_tests))
     if x == y or a == b:
         raise ParameterError(f"pairs has {text!r}, which compares a set with itself; name two sets")
     return Test(x, y, a, b)

@@ -60,22 +60,22 @@ def parse_phrases(content: Any, path: Path) -> Phrases:
     Raises:
         InputError: As ``read_phrases``.
     """
-    wanted = (*_ATTRIBUTES.values(), _GROUPS)
-    missing = [key for key in wanted if not isinstance(content, dict) or key not in content]
+    required_keys = (*_ATTRIBUTES.values(), _GROUPS)
+    missing = [key for key in required_keys if not isinstance(content, dict) or key not in content]
     if missing:
         raise InputError(
             f"{str(path)!r} has no {missing[0]!r}; a phrase file of MMBias is one JSON object with the keys "
-            f"{', '.join(wanted)}"
+            f"{', '.join(required_keys)}"
         )
     groups = content[_GROUPS]
     if not isinstance(groups, dict) or not groups:
         raise InputError(f"{_GROUPS!r} in {str(path)!r} must be groups with lists of phrases")
     traps: list[DataIrregularity] = []
     attributes = {name: clean(content[key], name, path, traps) for name, key in _ATTRIBUTES.items()}
-    known = names_by_alias()
+    set_names = names_by_alias()
     targets: dict[str, tuple[str, ...]] = {}
     for key, phrases in groups.items():
-        name = known.get(plain(key)) or str(key)
+        name = set_names.get(plain(key)) or str(key)
         if name in targets or name in attributes:
             raise InputError(f"{str(path)!r} has the group {name!r} twice, the second time as {key!r}")
         targets[name] = clean(phrases, name, path, traps)
@@ -134,16 +134,16 @@ def clean(phrases: object, name: str, path: Path, traps: list[DataIrregularity])
         what = "is empty" if phrases == [] else "is no list of phrases"
         raise InputError(f"the set {name!r} in {str(path)!r} {what}; give at least one phrase")
     unique: dict[str, None] = {}
-    for each in phrases:
-        if not isinstance(each, str) or not each.strip() or not is_text(name + each):
+    for original in phrases:
+        if not isinstance(original, str) or not original.strip() or not is_text(name + original):
             raise InputError(
-                f"the set {name!r} in {str(path)!r} holds {repr(each)[:60]}; each phrase must be a text "
+                f"the set {name!r} in {str(path)!r} holds {repr(original)[:60]}; each phrase must be a text "
                 "that is not empty"
             )
-        phrase = each.strip()
-        if phrase != each:
+        phrase = original.strip()
+        if phrase != original:
             traps.append(
-                DataIrregularity(BLANKS, name, phrase, "", f"written {each!r}; the blanks were removed")
+                DataIrregularity(BLANKS, name, phrase, "", f"written {original!r}; the blanks were removed")
             )
         if phrase in unique:
             traps.append(DataIrregularity(REPEATED, name, phrase, name, "counted once"))

@@ -40,46 +40,46 @@ def gather_release(path: Path, phrases: Phrases | None = None) -> CollectedSets:
     fetched = default_folder("mmbias")
     if phrases is None and fetched.is_dir() and fetched.resolve() != path.resolve():
         layouts.append(read_layout(fetched))
-    gathered = CollectedSets(layout=layouts[0] if layouts else None)
+    collected = CollectedSets(layout=layouts[0] if layouts else None)
     if phrases is None:
-        phrases = _first_phrases(layouts, gathered)
+        phrases = _first_phrases(layouts, collected)
     if phrases is not None:
-        gathered.target_phrases = dict(phrases.targets)
-        gathered.attribute_phrases = dict(phrases.attributes)
-        gathered.traps += phrases.traps
-    _add_urls(layouts, gathered)
-    _add_images(layouts, gathered)
-    if not gathered.targets and not gathered.attributes:
+        collected.target_phrases = dict(phrases.targets)
+        collected.attribute_phrases = dict(phrases.attributes)
+        collected.traps += phrases.traps
+    _add_urls(layouts, collected)
+    _add_images(layouts, collected)
+    if not collected.targets and not collected.attributes:
         raise InputError(
             f"{str(path)!r} holds nothing of MMBias: no textual_phrases.txt, and {_seen(layouts)}; type: "
             "evenhand data fetch mmbias, or give --data FOLDER with its files"
         )
-    return gathered
+    return collected
 
 
-def _first_phrases(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> Phrases | None:
+def _first_phrases(layouts: Sequence[FolderLayout], collected: CollectedSets) -> Phrases | None:
     for number, layout in enumerate(layouts):
         if layout.phrases:
-            gathered.files.append(layout.phrases[0])
-            gathered.notes[f"phrase file {FETCHED}"] += number > 0
-            gathered.notes[FURTHER] += len(layout.phrases) - 1
+            collected.files.append(layout.phrases[0])
+            collected.notes[f"phrase file {FETCHED}"] += number > 0
+            collected.notes[FURTHER] += len(layout.phrases) - 1
             return read_phrases(layout.phrases[0])
     return None
 
 
-def _add_urls(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> None:
+def _add_urls(layouts: Sequence[FolderLayout], collected: CollectedSets) -> None:
     for layout in layouts:
         if layout.urls:
-            gathered.files.append(layout.urls[0])
-            gathered.photos = read_urls(layout.urls[0])
-            gathered.traps += gathered.photos.traps
-            gathered.notes[FURTHER] += len(layout.urls) - 1
+            collected.files.append(layout.urls[0])
+            collected.photos = read_urls(layout.urls[0])
+            collected.traps += collected.photos.traps
+            collected.notes[FURTHER] += len(layout.urls) - 1
             return
 
 
-def _add_images(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> None:
+def _add_images(layouts: Sequence[FolderLayout], collected: CollectedSets) -> None:
     """Images of each group, from the first place that has some."""
-    extra = [name for name in gathered.target_phrases if name not in {group.name for group in TARGETS}]
+    extra = [name for name in collected.target_phrases if name not in {group.name for group in TARGETS}]
     attributes = [group.name for group in ATTRIBUTES]
     files_by_group: dict[str, Sequence[ImageFile]] = {}
     for number, layout in enumerate(layouts):
@@ -88,14 +88,14 @@ def _add_images(layouts: Sequence[FolderLayout], gathered: CollectedSets) -> Non
         files_by_group |= new
         if number == 0:
             for reason in (UNNAMED, DIFFERENT):
-                gathered.dropped[reason] += left.pop(reason, 0)
-            gathered.notes += Counter(layout.notes) + left
+                collected.dropped[reason] += left.pop(reason, 0)
+            collected.notes += Counter(layout.notes) + left
         else:
-            gathered.notes[f"images {FETCHED}"] += sum(map(len, new.values()))
+            collected.notes[f"images {FETCHED}"] += sum(map(len, new.values()))
     order = [*(group.name for group in TARGETS), *extra]
-    gathered.target_images = {name: files_by_group[name] for name in order if name in files_by_group}
-    gathered.attribute_images = {name: files_by_group[name] for name in attributes if name in files_by_group}
-    gathered.dropped, gathered.notes = +gathered.dropped, +gathered.notes
+    collected.target_images = {name: files_by_group[name] for name in order if name in files_by_group}
+    collected.attribute_images = {name: files_by_group[name] for name in attributes if name in files_by_group}
+    collected.dropped, collected.notes = +collected.dropped, +collected.notes
 
 
 def _seen(layouts: Sequence[FolderLayout]) -> str:

@@ -136,7 +136,7 @@ def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bo
         )
     tests = choose_tests(pairs, collected.targets, collected.attributes, collected.tests)
     met = {(target, word) for test in tests for target in (test.x, test.y) for word in (test.a, test.b)}
-    both = overlaps(
+    overlap_traps = overlaps(
         collected.target_phrases,
         collected.attribute_phrases,
         dropped=drop_overlap,
@@ -144,7 +144,7 @@ def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bo
     )
     targets = dict(collected.target_phrases)
     if drop_overlap:
-        targets = _without(targets, {(trap.set, trap.item) for trap in both}, path)
+        targets = _without(targets, {(trap.set, trap.item) for trap in overlap_traps}, path)
     target_ids = {name: tuple(image_ids(name, files)) for name, files in collected.target_images.items()}
     attribute_ids = {
         name: tuple(image_ids(name, files)) for name, files in collected.attribute_images.items()
@@ -152,10 +152,10 @@ def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bo
     files = _numbered(collected, target_ids, attribute_ids, path)
     ids, images = tuple(files), image_source(list(files.values()))
     alike = same_images({**target_ids, **attribute_ids}, _digests(images, ids))
-    traps = [*collected.traps, *shared_phrases(targets), *both, *alike]
+    traps = [*collected.traps, *shared_phrases(targets), *overlap_traps, *alike]
     dropped = collected.dropped + Counter(trap.kind for trap in collected.traps if trap.kind == REPEATED)
     if drop_overlap:
-        dropped[OVERLAP] += len({(trap.set, trap.item) for trap in both})
+        dropped[OVERLAP] += len({(trap.set, trap.item) for trap in overlap_traps})
     sets = (*collected.targets, *collected.attributes)
     return AssociationData(
         target_phrases=targets,

@@ -51,9 +51,9 @@ def read_urls(path: Path) -> Photos:
     content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(photos, dict) for photos in content.values()):
         raise InputError(f"{str(path)!r} is not a URL list: group -> number -> {{'URL': ..., 'Owner': ...}}")
-    known, rows, quoted = names_by_alias(), [], 0
+    set_names, rows, quoted = names_by_alias(), [], 0
     for key, photos in content.items():
-        name = known.get(plain(key)) or str(key)
+        name = set_names.get(plain(key)) or str(key)
         for number, photo in photos.items():
             if not isinstance(photo, dict) or not isinstance(photo.get("URL"), str):
                 raise InputError(f"photo {number!r} of {key!r} in {str(path)!r} has no text 'URL'")

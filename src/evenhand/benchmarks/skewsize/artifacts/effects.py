@@ -65,9 +65,9 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     texts: list[str] = []
     tag = str(setting.parameters["colour"])
-    known = {name for run in runs for name in tags_of(run)}
-    if tag and tag not in known:
-        raise UnknownName("tag of these runs", tag, known)
+    tags = {name for run in runs for name in tags_of(run)}
+    if tag and tag not in tags:
+        raise UnknownName("tag of these runs", tag, tags)
     for view in views(runs, setting, "skewsize/figure2"):
         options = chosen_options(view, setting)
         texts.append(_shown(view, options))
@@ -248,7 +248,7 @@ def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
         *dict.fromkeys(texts),
     )
     chance = any(row["series"] == _CHANCE for row in rows)
-    shown = notes if chance else (notes[0], *notes[2:])
+    figure_notes = notes if chance else (notes[0], *notes[2:])
     several = len({row["panel"] for row in rows}) > 1
     panels = {"row": "model", "column": "panel"} if several else {"facet": "model", "columns": 2}
     figure = Figure(
@@ -259,7 +259,7 @@ def _figure6(runs: Sequence[RunFolder], setting: Setting) -> Made:
         notes=("Dashed: edges of the bands, 0.1, 0.3 and 0.5.",),
     )  # fmt: skip
     columns = (*LEAD, "series", "class", "n", "V", "skewsize", "reason")
-    return Made(frame(rows, columns), shown, (figure,))
+    return Made(frame(rows, columns), figure_notes, (figure,))
 
 
 def _by_chance(view: RunSlice, options: Mapping[str, Any], effect: Finding) -> Iterator[Row]:

@@ -74,15 +74,15 @@ def _figure1(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 def _chosen_classes(slices: Sequence[RunSlice], options: Sequence[dict[str, Any]], text: str) -> list[str]:
     """The classes asked for; else where V differs most between the first and the last run, or one run's."""
-    wanted = chosen_names(text, {key: key for view in slices for key in _keys(view)}, "class of these runs")
-    if wanted:
-        return wanted
+    selected = chosen_names(text, {key: key for view in slices for key in _keys(view)}, "class of these runs")
+    if selected:
+        return selected
     if len(slices) > 1:
         first, last = (_effects(slices[index], options[index]) for index in (0, -1))
-        both = [key for key in first if key in last]
-        both.sort(key=lambda key: (-abs(first[key] - last[key]), key))
-        if both:
-            return both[:_SHOWN]
+        shared_keys = [key for key in first if key in last]
+        shared_keys.sort(key=lambda key: (-abs(first[key] - last[key]), key))
+        if shared_keys:
+            return shared_keys[:_SHOWN]
     for view in slices:
         table = prediction_differences(view.counts, by=view.by, classes=_SHOWN, seed=view.seed)
         if len(table):
@@ -106,8 +106,8 @@ def _bars(slices: Sequence[RunSlice], short: Sequence[str], key: str, top: int) 
     tables = [_table(view, key) for view in slices]
     totals: dict[str, float] = {}
     for table in tables:
-        for own in table.values():
-            for name, n in own.items():
+        for group_counts in table.values():
+            for name, n in group_counts.items():
                 totals[name] = totals.get(name, 0.0) + n
     most = sorted(totals, key=lambda name: (name != key, -totals[name], name))[: top + 1]
     names = [*most, _OTHERS] if len(totals) > len(most) else most
@@ -119,11 +119,14 @@ def _bars(slices: Sequence[RunSlice], short: Sequence[str], key: str, top: int) 
         if not table:
             yield {**lead, "reason": _ABSENT}
         for group in groups if table else ():
-            own = table.get(group, {})
-            size = sum(own.values())
-            own = {**own, _OTHERS: sum(n for name, n in own.items() if name not in most)}
+            group_counts = table.get(group, {})
+            size = sum(group_counts.values())
+            group_counts = {
+                **group_counts,
+                _OTHERS: sum(n for name, n in group_counts.items() if name not in most),
+            }
             for rank, name in enumerate(names):
-                n = own.get(name, 0.0)
+                n = group_counts.get(name, 0.0)
                 yield {**lead, "group": group, "prediction": name, "rank": rank, "n": n,
                        "share": n / size if size else None}  # fmt: skip
 
@@ -167,7 +170,7 @@ def _metric_rows(
             _measures(view, classes, view_options) for view, view_options in zip(slices, options, strict=True)
         ]
         for measure in measured[0]:
-            values = [each[measure] for each in measured]
+            values = [run_measures[measure] for run_measures in measured]
             lead = {"part": "metrics", "class": name, "measure": measure}
             for view, run, value in zip(slices, short, values, strict=True):
                 yield {**view.lead, **lead, "heading": f"{name}: {run}", "column": run, "value": value,
@@ -206,13 +209,13 @@ def _measures(view: RunSlice, classes: Sequence[str], options: Mapping[str, Any]
 
 def _printed(keys: Sequence[str]) -> Iterator[Row]:
     """The paper's entries for classes that are shown; those of all only beside its three classes."""
-    ours = {key.casefold(): key for key in keys}
+    keys_by_name = {key.casefold(): key for key in keys}
     names = (*published.FIGURE1_MODELS, "M2 − M1")
-    whole = {*ours, _ALL} == set(published.FIGURE1["accuracy"])
+    has_all_classes = {*keys_by_name, _ALL} == set(published.FIGURE1["accuracy"])
     for measure, classes in published.FIGURE1.items():
         for name, values in classes.items():
-            if name in ours or (name == _ALL and whole):
-                key = ours.get(name, name)
+            if name in keys_by_name or (name == _ALL and has_all_classes):
+                key = keys_by_name.get(name, name)
                 for model, value in zip(names, values, strict=True):
                     yield {
                         "source": PAPER, "model": f"{model} of the paper", "benchmark": "its example",
@@ -260,17 +263,17 @@ _COLUMNS = (*LEAD, "part", "class", "group", "prediction", "right", "rank", "n",
 def _class_and_pair(slices: Sequence[RunSlice], name: str, groups: str) -> tuple[str, tuple[str, ...]]:
     """The class and the two groups, chosen in the first run where they are not given."""
     view = slices[0]
-    named = chosen_names(name, {key: key for key in _keys(view)}, "class of this run")
-    if len(named) > 1:
-        raise ParameterError(f"-p class={name!r} names {len(named)} classes; this figure shows one")
-    if not named or not groups.strip():
-        first, second, key = _pair(view, named[0] if named else "")
+    class_keys = chosen_names(name, {key: key for key in _keys(view)}, "class of this run")
+    if len(class_keys) > 1:
+        raise ParameterError(f"-p class={name!r} names {len(class_keys)} classes; this figure shows one")
+    if not class_keys or not groups.strip():
+        first, second, key = _pair(view, class_keys[0] if class_keys else "")
         if not groups.strip():
             return key, (first, second)
     else:
-        key = named[0]
-    known = {group.replace(" · ", "+"): group for group in _table(view, key)}
-    return key, tuple(chosen_names(groups.replace(" · ", "+"), known, f"group with rows of {key!r}"))
+        key = class_keys[0]
+    groups_by_name = {group.replace(" · ", "+"): group for group in _table(view, key)}
+    return key, tuple(chosen_names(groups.replace(" · ", "+"), groups_by_name, f"group with rows of {key!r}"))
 
 
 def _pair(view: RunSlice, key: str) -> tuple[str, str, str]:
@@ -284,16 +287,16 @@ def _pair(view: RunSlice, key: str) -> tuple[str, str, str]:
     return groups[0], groups[1], str(table["truth"][0])
 
 
-def _most(view: RunSlice, key: str, group: str, own: Mapping[str, float], top: int) -> Iterator[Row]:
+def _most(view: RunSlice, key: str, group: str, counts: Mapping[str, float], top: int) -> Iterator[Row]:
     """The most frequent predictions of a class in one group."""
-    size = sum(own.values())
+    size = sum(counts.values())
     lead = {**view.lead, "part": "predictions", "class": key, "group": group, "group_n": size}
     if not size:
         yield {**lead, "reason": _ABSENT}
-    for rank, name in enumerate(sorted(own, key=lambda label: (-own[label], label))[: max(1, top)], 1):
+    for rank, name in enumerate(sorted(counts, key=lambda label: (-counts[label], label))[: max(1, top)], 1):
         yield {
             **lead, "prediction": name, "right": "right" if name == key else "wrong", "rank": rank,
-            "n": own[name], "share": own[name] / size, "group_accuracy": own.get(key, 0.0) / size,
+            "n": counts[name], "share": counts[name] / size, "group_accuracy": counts.get(key, 0.0) / size,
         }  # fmt: skip
 
 

@@ -62,9 +62,9 @@ def _samples(view: RunSlice) -> pl.DataFrame:
 def _predicted(view: RunSlice) -> pl.DataFrame | None:
     """Sample to prediction: of answers in words as they were counted, else as the model named a label."""
     answers = view.run.tables.get("answers")
-    said = "raw" if view.answers == RAW else "prediction"
-    if answers is not None and {"sample", said} <= set(answers.columns):
-        return answers.select(pl.col("sample").cast(pl.String), prediction=pl.col(said).cast(pl.String))
+    column = "raw" if view.answers == RAW else "prediction"
+    if answers is not None and {"sample", column} <= set(answers.columns):
+        return answers.select(pl.col("sample").cast(pl.String), prediction=pl.col(column).cast(pl.String))
     folder = view.run.folder / "evidence" / "predictions" if view.run.folder is not None else None
     parts = sorted(folder.glob("part-*.parquet")) if folder is not None else []
     if not parts:

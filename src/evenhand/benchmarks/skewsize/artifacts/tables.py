@@ -139,8 +139,8 @@ def _by_effect(row: Row) -> tuple[bool, float, str]:
 
 def _only(rows: list[Row], text: str) -> list[Row]:
     """The classes that were asked for, in that order; all of them if none was."""
-    known = dict.fromkeys(row["class"] for row in rows)
-    order = chosen_names(text, {name: name for name in known}, "class of these runs")
+    classes = dict.fromkeys(row["class"] for row in rows)
+    order = chosen_names(text, {name: name for name in classes}, "class of these runs")
     if not order:
         return rows
     models = list(dict.fromkeys(row["model"] for row in rows))
@@ -153,8 +153,8 @@ def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rule = str(setting.parameters["mev_rule"])
     rows: list[Row] = []
     for benchmark, values in published.TABLE4.items():
-        known = {"mev": published.PAPER_MEV, "answers": NORMALISED} if benchmark == "occupations" else {}
-        rows += _paper(benchmark, values, "as published", **known)
+        options = {"mev": published.PAPER_MEV, "answers": NORMALISED} if benchmark == "occupations" else {}
+        rows += _paper(benchmark, values, "as published", **options)
     for view in _each_answers(runs, setting, "skewsize/table4"):
         words = has_raw(view.run)
         levels = dict.fromkeys((0.0, mev))
@@ -209,9 +209,9 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
     for row in rows:
         row["heading"] = f"MEV {row['mev']:g}"
     rules = {row["mev_rule"] for row in rows if row["source"] == OURS} - {None}
-    named = ", ".join(f"{rule} ({_RULES[rule]})" for rule in sorted(rules)) or "none needed"
+    rule_names = ", ".join(f"{rule} ({_RULES[rule]})" for rule in sorted(rules)) or "none needed"
     notes = (
-        f"Rule: {named}. The paper does not say which expected value of a label counts.",
+        f"Rule: {rule_names}. The paper does not say which expected value of a label counts.",
         _HIGHER,
         "A larger MEV also erases classes: see how many are left.",
         _PRINTED,

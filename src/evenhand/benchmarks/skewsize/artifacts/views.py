@@ -117,10 +117,10 @@ class RunSlice:
         Raises:
             ParameterError: ``mev`` is no number of 0 or more.
         """
-        chosen = expected_value(mev) if mev != "" else float(self.own("mev") or 0.0)
+        minimum = expected_value(mev) if mev != "" else float(self.own("mev") or 0.0)
         how = rule or str(self.own("mev_rule") or "min")
         rare = str(self.own("rare") or "drop")
-        values = {"mode": self.mode, "mev": chosen, "mev_rule": how, "rare": rare, "inference": inference}
+        values = {"mode": self.mode, "mev": minimum, "mev_rule": how, "rare": rare, "inference": inference}
         EffectOptions.make("separation", values)
         return values
 
@@ -150,13 +150,13 @@ class RunSlice:
         """
         key = (name, *sorted((option, str(value)) for option, value in options.items()))
         if key not in self.memo:
-            wanted = {**params, **({"answers": RAW} if self.answers == RAW else {})}
-            own = (
+            expected_params = {**params, **({"answers": RAW} if self.answers == RAW else {})}
+            matches = (
                 finding
                 for finding in self.run.findings.findings
-                if finding.name == name and tuple(finding.by) == self.by and finding.params == wanted
+                if finding.name == name and tuple(finding.by) == self.by and finding.params == expected_params
             )
-            saved = next(own, None)
+            saved = next(matches, None)
             self.memo[key] = saved or metric(self.counts, by=self.by, seed=self.seed, **options)
         return self.memo[key]
 
@@ -210,8 +210,8 @@ def _ordered(pairs: list[tuple[str, RunFolder]], tag: str) -> list[tuple[str, Ru
     if not tag:
         return pairs
     tags = [tags_of(run) for _, run in pairs]
-    if not any(tag in each for each in tags):
-        raise UnknownName("tag of these runs", tag, {name for each in tags for name in each})
+    if not any(tag in run_tags for run_tags in tags):
+        raise UnknownName("tag of these runs", tag, {name for run_tags in tags for name in run_tags})
 
     def place(pair: tuple[str, RunFolder]) -> tuple[bool, float, str]:
         text = tags_of(pair[1]).get(tag)
@@ -231,20 +231,20 @@ def _counts(run: RunFolder, answers: str, artifact: str) -> Counts:
     return counts
 
 
-def _grouping(run: RunFolder, counts: Counts, wanted: str, artifact: str) -> tuple[str, ...]:
+def _grouping(run: RunFolder, counts: Counts, by_option: str, artifact: str) -> tuple[str, ...]:
     have = counts.attributes
     if not have:
         raise InputError(f"{artifact} compares groups, and a run given was made without any; type: {AUDIT}")
-    for entry in filter(None, map(str.strip, wanted.split(","))):
+    for entry in filter(None, map(str.strip, by_option.split(","))):
         names = (entry,) if entry in have else tuple(map(str.strip, entry.split("+")))
         if set(names) <= set(have):
             return names
-    if wanted:
-        raise UnknownName("attribute of these counts", wanted, have)
-    own = (
+    if by_option:
+        raise UnknownName("attribute of these counts", by_option, have)
+    groupings = (
         tuple(finding.by) for finding in run.findings.findings if finding.by and set(finding.by) <= set(have)
     )
-    return next(own, have[:1])
+    return next(groupings, have[:1])
 
 
 def panel(benchmark: str, grouping: str) -> str:
@@ -267,7 +267,7 @@ def expected_value(text: str | float) -> float:
     return value
 
 
-def chosen_names(text: str, known: Mapping[str, str], what: str) -> list[str]:
+def chosen_names(text: str, possible: Mapping[str, str], what: str) -> list[str]:
     """What a user names, separated by commas; a name may hold commas itself.
 
     Spelled exactly, or in another case where that fits one name alone; of several ways to read the commas,
@@ -275,25 +275,25 @@ def chosen_names(text: str, known: Mapping[str, str], what: str) -> list[str]:
 
     Args:
         text: As the user gave it.
-        known: What can be named, to what is meant.
+        possible: What can be named, to what is meant.
         what: The kind of thing, for the message.
 
     Raises:
         UnknownName: A name that is not known, or that fits several in another case.
     """
     folds: dict[str, list[str]] = {}
-    for name in known:
+    for name in possible:
         folds.setdefault(name.casefold(), []).append(name)
     names: list[str] = []
     pieces = text.split(",")
     while pieces:
         reads = [",".join(pieces[:size]).strip() for size in range(len(pieces), 0, -1)]
-        fits = [[read] if read in known else folds.get(read.casefold(), []) for read in reads]
+        fits = [[read] if read in possible else folds.get(read.casefold(), []) for read in reads]
         index = next((index for index, fit in enumerate(fits) if len(fit) == 1), len(reads) - 1)
         if len(fits[index]) == 1:
-            names.append(known[fits[index][0]])
+            names.append(possible[fits[index][0]])
         elif reads[index]:
-            raise UnknownName(what, reads[index], known)
+            raise UnknownName(what, reads[index], possible)
         del pieces[: len(reads) - index]
     return list(dict.fromkeys(names))
 

@@ -70,9 +70,9 @@ def read_cells(folder: Path, definition: GenerationDefinition, *, outside: str =
             (definition.attribute, groups, OUTSIDE_GROUPS),
             ("truth", classes, OUTSIDE_CLASSES),
         ):
-            known = table[column].is_in(sorted(set(names.values())))
-            dropped[reason] += len(table) - int(known.sum())
-            table = table.filter(known)
+            is_known = table[column].is_in(sorted(set(names.values())))
+            dropped[reason] += len(table) - int(is_known.sum())
+            table = table.filter(is_known)
     if not len(table):
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+dropped).items()) or "no image"
         raise InputError(f"no image in {str(folder)!r} can be used ({reasons}); it should hold {LAYOUT}")
@@ -90,8 +90,8 @@ def _group_level(
         level
         for path in places
         for level in (0, 1)
-        for name, known in ((path[level], groups), (path[1 - level], classes))
-        if plain_name(name) in known
+        for name, level_names in ((path[level], groups), (path[1 - level], classes))
+        if plain_name(name) in level_names
     )
     return None if not fits else 0 if fits[0] > fits[1] else 1
 
@@ -111,18 +111,20 @@ def unwrapped(listed: Listing, names: Container[str]) -> Listing:
     shared = takewhile(lambda pair: pair[0] == pair[1] and plain_name(pair[0]) not in names, ends)
     around = [name for name, _ in shared]
     pairs = [path[len(around) :][:2] for path in folders]
-    named = [pair for pair in pairs if len(pair) == 2 and all(plain_name(name) in names for name in pair)]
-    if not around or not named:
+    matching_pairs = [
+        pair for pair in pairs if len(pair) == 2 and all(plain_name(name) in names for name in pair)
+    ]
+    if not around or not matching_pairs:
         return listed
     return list_files(listed.folder.joinpath(*around))
 
 
 def classes_by_folder(definition: GenerationDefinition) -> dict[str, str]:
     """What folders of a class may be called, plain, and the class."""
-    named = {plain_name(klass.name): klass.name for klass in definition.classes}
+    names = {plain_name(klass.name): klass.name for klass in definition.classes}
     texts = {plain_name(klass.text): klass.name for klass in definition.classes}
     ids = {klass.wordnet_id: klass.name for klass in definition.classes if klass.wordnet_id}
-    return {**texts, **named, **ids}
+    return {**texts, **names, **ids}
 
 
 def plain_name(name: str) -> str:

@@ -76,11 +76,11 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     origin = [name for name in _ORIGIN if name in table.columns and name != attribute]
     annotations = table.select("sample", "truth", attribute, "image", *origin, FLAGGED)
     images = files_below(folder, table["image"].to_list())
-    counted = {note: count for note, count in notes.items() if count}
+    note_counts = {note: count for note, count in notes.items() if count}
     about: dict[str, Any] = {"layout": "generated", "annotated_by": {attribute: PROMPT}}
     if "model" in origin:
         about["generator"] = sorted(set(annotations["model"].cast(pl.String).drop_nulls().to_list()))
-    return from_definition(definition, annotations, images, +dropped, counted, about)
+    return from_definition(definition, annotations, images, +dropped, note_counts, about)
 
 
 def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -> Counter[str]:
@@ -89,13 +89,13 @@ def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -
     path = folder / MANIFEST
     if not path.is_file():
         return lost
-    wanted = len(definition.classes) * definition.images_per_cell
+    n_expected = len(definition.classes) * definition.images_per_cell
     try:
         refused = json.loads(path.read_text(encoding="utf-8")).get("refused", [])
         rows = [(str(refusal["reason"]), str(refusal["group"]), int(refusal["count"])) for refusal in refused]
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise InputError(f"{str(path)!r} is not as evenhand wrote it: {one_line(problem)}") from None
-    left = dict.fromkeys((group.name for group in definition.groups), wanted)
+    left = dict.fromkeys((group.name for group in definition.groups), n_expected)
     for group, n_images in table[definition.attribute].value_counts().iter_rows():
         left[group] = left.get(group, 0) - n_images
     for reason, group, count in rows:
@@ -117,9 +117,11 @@ def _flagged(table: pl.DataFrame) -> pl.Series:
 
 def _kept(table: pl.DataFrame, dropped: Counter[str], attribute: str) -> pl.DataFrame:
     """Rows that are whole, stay in the folder and come once."""
-    whole = pl.all_horizontal(pl.col("sample", "image", "truth", attribute).str.len_bytes().fill_null(0) > 0)
+    is_complete = pl.all_horizontal(
+        pl.col("sample", "image", "truth", attribute).str.len_bytes().fill_null(0) > 0
+    )
     outside = pl.Series([leaves(image or "") for image in table["image"].to_list()], dtype=pl.Boolean)
-    checked = table.with_columns(whole.alias("\0whole"), outside.alias("\0outside"))
+    checked = table.with_columns(is_complete.alias("\0whole"), outside.alias("\0outside"))
     dropped[INCOMPLETE] += int((~checked["\0whole"]).sum())
     left = checked.filter(pl.col("\0whole"))
     dropped[OUTSIDE_FOLDER] += int(left["\0outside"].sum())

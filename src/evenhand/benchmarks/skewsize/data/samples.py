@@ -101,21 +101,21 @@ def from_definition(
         notes: What else is worth knowing.
         about: As of ``LabelledSamples``.
     """
-    said = {klass.name: klass.text for klass in definition.classes}
+    texts_by_name = {klass.name: klass.text for klass in definition.classes}
     there = set(annotations["truth"].drop_nulls().unique().to_list())
-    own = dict.fromkeys(sorted(there - set(said)))
+    extra_names = dict.fromkeys(sorted(there - set(texts_by_name)))
     all_notes = dict(notes or {})
-    missing = len(set(said) - there)
+    missing = len(set(texts_by_name) - there)
     if missing:
         all_notes["classes of the definition without an image"] = missing
     return LabelledSamples(
         annotations=annotations,
         images=images,
         attribute=definition.attribute,
-        labels=Labels((*said, *own), (*said.values(), *own)),
+        labels=Labels((*texts_by_name, *extra_names), (*texts_by_name.values(), *extra_names)),
         question=definition.question,
         wordnet_ids={klass.wordnet_id: klass.name for klass in definition.classes if klass.wordnet_id},
-        synonyms={text: name for name, text in said.items()},
+        synonyms={text: name for name, text in texts_by_name.items()},
         frames=definition.around(),
         dropped=dropped,
         notes=all_notes,

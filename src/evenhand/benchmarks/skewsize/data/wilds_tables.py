@@ -50,7 +50,9 @@ def find_table(folder: Path, name: str, layout: str) -> Path:
         InputError: It is not there, or there are several.
     """
     names = (name, f"{Path(name).stem}.txt")
-    places = [[folder / each] for each in names] + [sorted(folder.glob(f"*/{each}")) for each in names]
+    places = [[folder / file_name] for file_name in names] + [
+        sorted(folder.glob(f"*/{file_name}")) for file_name in names
+    ]
     there = next((files for paths in places if (files := [path for path in paths if path.is_file()])), [])
     if len(there) == 1:
         return there[0]
@@ -90,7 +92,7 @@ def read_rows(
                 raise UnknownName("column", name, columns, hint if hint and path in columns else message)
         table = lazy.select(path, *coded).collect()
     dropped: Counter[str] = Counter()
-    said = table
+    raw_table = table
     table = table.with_columns(
         pl.col(name)
         .str.strip_chars()
@@ -98,14 +100,16 @@ def read_rows(
         .replace_strict(dict(words), default=None, return_dtype=pl.String)
         for name, words in coded.items()
     )
-    whole = table.drop_nulls()
-    dropped[MALFORMED] += len(table) - len(whole)
-    outside = pl.Series([leaves(image) or not image.strip() for image in whole[path]], dtype=pl.Boolean)
-    inside = whole.filter(~outside)
-    dropped[OUTSIDE_FOLDER] += len(whole) - len(inside)
+    complete_rows = table.drop_nulls()
+    dropped[MALFORMED] += len(table) - len(complete_rows)
+    outside = pl.Series(
+        [leaves(image) or not image.strip() for image in complete_rows[path]], dtype=pl.Boolean
+    )
+    inside = complete_rows.filter(~outside)
+    dropped[OUTSIDE_FOLDER] += len(complete_rows) - len(inside)
     once = inside.unique(path, keep="first", maintain_order=True)
     dropped[REPEATED] += len(inside) - len(once)
-    return WildsTable(once, +dropped, _first_odd(said, table, coded))
+    return WildsTable(once, +dropped, _first_odd(raw_table, table, coded))
 
 
 def _blank_separated(file: Path, path: str, headless: tuple[str, ...]) -> pl.LazyFrame | None:
@@ -126,10 +130,10 @@ def _blank_separated(file: Path, path: str, headless: tuple[str, ...]) -> pl.Laz
     return pl.LazyFrame(padded, schema=dict.fromkeys(head, pl.String), orient="row")
 
 
-def _first_odd(said: pl.DataFrame, parsed: pl.DataFrame, coded: Mapping[str, Mapping[str, str]]) -> str:
+def _first_odd(raw_table: pl.DataFrame, parsed: pl.DataFrame, coded: Mapping[str, Mapping[str, str]]) -> str:
     """The first value that stands for no word, with those that do."""
     for name, words in coded.items():
-        odd = said[name].filter(parsed[name].is_null())
+        odd = raw_table[name].filter(parsed[name].is_null())
         if len(odd):
             value = "nothing" if odd[0] is None else repr(one_line(odd[0])[:40])
             return f"such as {value} in {name!r}, where {', '.join(words)} can be"

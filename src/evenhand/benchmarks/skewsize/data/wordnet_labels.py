@@ -42,12 +42,12 @@ def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSam
     names = set(material.labels.names)
     class_names: dict[str, str] = {}
     for number, label in enumerate(labels):
-        own = ids[number] if number < len(ids) else ""
+        wordnet_id = ids[number] if number < len(ids) else ""
         leading = _ID.match(label)
-        key = own or (leading[0] if leading else "")
+        key = wordnet_id or (leading[0] if leading else "")
         first = label.split(",")[0].strip().replace("_", " ")
-        known = key if key in names else None
-        name = material.wordnet_ids.get(key, known) if key else first if first in names else None
+        class_name = key if key in names else None
+        name = material.wordnet_ids.get(key, class_name) if key else first if first in names else None
         if name is not None and name != label:
             class_names[label] = name
     return class_names

@@ -80,10 +80,10 @@ def pools_of(setting: Setting) -> list[tuple[int, int]]:
         return [(10, 10)] * 23
     frame = read_samples(setting.data).frame.filter(pl.col("context") == TWO)
     gender = pl.col("occupation_perceived_gender")
-    counted = frame.group_by("occupation", maintain_order=True).agg(
+    pools = frame.group_by("occupation", maintain_order=True).agg(
         (gender == MASCULINE).sum().alias("first"), (gender == FEMININE).sum().alias("second")
     )
-    return [(int(first), int(other)) for first, other in counted.select("first", "second").rows()]
+    return [(int(first), int(other)) for first, other in pools.select("first", "second").rows()]
 
 
 def male_shares(setting: Setting) -> Mapping[str, float]:
@@ -115,8 +115,8 @@ def occupation_gaps(answers: pl.DataFrame, setting: str) -> dict[str, float]:
     Returns:
         NaN where one gender has no answer.
     """
-    for name, wanted in SETTINGS[setting].items():
-        answers = answers.filter(pl.col(name) == wanted)
+    for name, value in SETTINGS[setting].items():
+        answers = answers.filter(pl.col(name) == value)
     rates = answers.group_by("occupation", maintain_order=True).agg(
         first=pl.col("correct").filter(~pl.col("second")).mean(),
         other=pl.col("correct").filter(pl.col("second")).mean(),
@@ -132,8 +132,10 @@ def occupation_accuracies(answers: pl.DataFrame, pair: str) -> dict[str, float]:
         answers: As ``answers_of`` gives them.
         pair: Such as ``mf``, the occupation first.
     """
-    chosen = answers.filter(pl.col("gender_pair") == pair)
-    return dict(chosen.group_by("occupation", maintain_order=True).agg(pl.col("correct").mean()).iter_rows())
+    pair_answers = answers.filter(pl.col("gender_pair") == pair)
+    return dict(
+        pair_answers.group_by("occupation", maintain_order=True).agg(pl.col("correct").mean()).iter_rows()
+    )
 
 
 def correlations(shares: Mapping[str, float], values: Mapping[str, float]) -> dict[str, Correlation]:
@@ -154,7 +156,9 @@ def correlations(shares: Mapping[str, float], values: Mapping[str, float]) -> di
 
 def holm(coefficients: Sequence[Correlation]) -> list[float | None]:
     """P-values corrected by Holm over the coefficients of one model; None where undefined."""
-    adjusted = adjust(np.array([each.p_value for each in coefficients], dtype=np.float64), "holm")
+    adjusted = adjust(
+        np.array([coefficient.p_value for coefficient in coefficients], dtype=np.float64), "holm"
+    )
     return [None if np.isnan(p) else float(p) for p in adjusted]
 
 
@@ -187,10 +191,10 @@ def subsample(answers: pl.DataFrame, k: int, trials: int, seed: int) -> dict[str
     """
     subsamples: dict[str, Kept] = {}
     for name in MEASURES[1:]:
-        chosen = answers
-        for column, wanted in SETTINGS[name].items():
-            chosen = chosen.filter(pl.col(column) == wanted)
-        cells = _cells(chosen)
+        setting_answers = answers
+        for column, value in SETTINGS[name].items():
+            setting_answers = setting_answers.filter(pl.col(column) == value)
+        cells = _cells(setting_answers)
         spread = kept_spread(cells, k)
         rng = np.random.default_rng([seed, k, MEASURES.index(name)])
         draws = np.stack(kept_draws(cells, k, trials, rng))

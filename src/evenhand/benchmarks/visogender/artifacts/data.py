@@ -41,8 +41,8 @@ def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
         rows += [{"source": OURS, **lead, **row} for row in _summary(samples.frame, context)]
     keys = ["context", "sector", "specialisation", "occupation", "gender_pair"]
     for context, title in _CONTEXTS.items():
-        held = samples.frame.filter(pl.col("context") == context)
-        for row in held.group_by(keys, maintain_order=True).agg(value=pl.len()).to_dicts():
+        context_samples = samples.frame.filter(pl.col("context") == context)
+        for row in context_samples.group_by(keys, maintain_order=True).agg(value=pl.len()).to_dicts():
             pair = PAIR_TITLES.get(str(row["gender_pair"]), row["gender_pair"])
             what = f"{'single' if context == SINGLE else 'two'}: {pair}"
             rows.append(
@@ -55,32 +55,32 @@ def _table1(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 def _summary(samples: pl.DataFrame, context: str) -> list[Row]:
     """The numbers of Table 1; an uneven one has no value."""
-    held = samples.filter(pl.col("context") == context)
+    context_samples = samples.filter(pl.col("context") == context)
     rows: list[Row] = []
-    counted = {"sectors": "sector", "specialisations": "specialisation", "occupations": "occupation",
-               "gender pairs": "gender_pair"}  # fmt: skip
-    for what, column in counted.items():
-        rows.append({"what": what, "value": float(held[column].n_unique())})
+    columns_by_name = {"sectors": "sector", "specialisations": "specialisation", "occupations": "occupation",
+                       "gender pairs": "gender_pair"}  # fmt: skip
+    for what, column in columns_by_name.items():
+        rows.append({"what": what, "value": float(context_samples[column].n_unique())})
     cells = {
         "images per occupation": ["occupation"],
         "images per gender pair": ["gender_pair"],
         "images per cell": ["occupation", "gender_pair"],
     }
     for what, columns in cells.items():
-        sizes = held.group_by(columns).len()["len"]
+        sizes = context_samples.group_by(columns).len()["len"]
         sorted_sizes = sorted(sizes.to_list()) or [0]
         even = sorted_sizes[0] == sorted_sizes[-1]
         reason = None if even else f"{sorted_sizes[0]} to {sorted_sizes[-1]}"
         rows.append({"what": what, "value": float(sorted_sizes[-1]) if even else None, "reason": reason})
-    return [*rows, {"what": "images", "value": float(held.height)}]
+    return [*rows, {"what": "images", "value": float(context_samples.height)}]
 
 
 def _table10(runs: Sequence[RunFolder], setting: Setting) -> Made:
     samples, notes = _read(setting)
     rows: list[Row] = []
     for level in ("sector", "specialisation"):
-        counted = samples.frame.group_by("context", level).len()
-        have = {(context, name): count for context, name, count in counted.rows()}
+        cell_counts = samples.frame.group_by("context", level).len()
+        have = {(context, name): count for context, name, count in cell_counts.rows()}
         names = [name for kind, name in published.TABLE10 if kind == level]
         for name in [*names, *sorted({name for _, name in have} - set(names))]:
             printed = published.TABLE10.get((level, name))

@@ -75,8 +75,13 @@ def _table7(runs: Sequence[RunFolder], setting: Setting) -> Made:
         }
         flat = [correlation for pair in coefficients.values() for correlation in pair.values()]
         adjusted = holm(flat)
-        for index, (name, both) in enumerate(coefficients.items()):
-            row = {"source": OURS, "model": model, "measure": PAIR_TITLES.get(name, name), **_of(both)}
+        for index, (name, pair_coefficients) in enumerate(coefficients.items()):
+            row = {
+                "source": OURS,
+                "model": model,
+                "measure": PAIR_TITLES.get(name, name),
+                **_of(pair_coefficients),
+            }
             row |= {"gender_pair": PAIR_TITLES.get(name)}
             row |= {"p_pearson_holm": adjusted[2 * index], "p_kendall_holm": adjusted[2 * index + 1]}
             rows.append(row)
@@ -108,7 +113,11 @@ def _measured(run: RunFolder, setting: Setting) -> dict[str, dict[str, float]]:
     if benchmark_of(run) == RETRIEVAL_RUNS:
         return {"Bias@10": _bias_at_10(run)}
     answers = answers_of(run, setting)
-    pairs = {pair: occupation_accuracies(answers, pair) for both in PAIRS.values() for pair in both}
+    pairs = {
+        pair: occupation_accuracies(answers, pair)
+        for context_pairs in PAIRS.values()
+        for pair in context_pairs
+    }
     return {**pairs, "gap": occupation_gaps(answers, "all")}
 
 
@@ -116,10 +125,10 @@ def _points(
     model: str, shares: Mapping[str, float], values: Mapping[str, float], lead: Row, missing: str
 ) -> list[Row]:
     """One row an occupation, with the coefficients over all of them; without any, one row that says why."""
-    both = _of(correlations(shares, values))
+    coefficients = _of(correlations(shares, values))
     rows = [
-        {"source": OURS, "model": model, "occupation": name, "male_proportion": shares.get(name), **both,
-         **lead, "value": _known(value), "reason": NO_IMAGES if np.isnan(value) else None}
+        {"source": OURS, "model": model, "occupation": name, "male_proportion": shares.get(name),
+         **coefficients, **lead, "value": _known(value), "reason": NO_IMAGES if np.isnan(value) else None}
         for name, value in values.items()
     ]  # fmt: skip
     return rows or [{"source": OURS, "model": model, **lead, "reason": missing}]
@@ -190,10 +199,10 @@ _WORDS = {
 
 
 def _scatter(value: str, label: str = "occupation", **more: object) -> Figure:
-    named = {"facet": "model", "columns": 2, "annotate": _COEFFICIENTS, **more}
+    options = {"facet": "model", "columns": 2, "annotate": _COEFFICIENTS, **more}
     return Figure(
         "scatter", x="male_proportion", y="value", label=label, fit=True,
-        formats={"male_proportion": "percent"}, titles={**_WORDS, "value": value}, **named,  # type: ignore[arg-type]
+        formats={"male_proportion": "percent"}, titles={**_WORDS, "value": value}, **options,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

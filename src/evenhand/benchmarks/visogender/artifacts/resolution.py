@@ -75,9 +75,9 @@ def accuracy_rows(
         extra: Further settings and quantities of ours.
     """
     rows = list(_paper_rows(published_rows, published.RESOLUTION_MEASURES))
-    wanted = [*published.RESOLUTION_MEASURES, *extra]
+    measures = [*published.RESOLUTION_MEASURES, *extra]
     for model, run in zip(labels_of(runs), runs, strict=True):
-        rows += [_our_row(model, run, setting, quantity) for setting, quantity in wanted]
+        rows += [_our_row(model, run, setting, quantity) for setting, quantity in measures]
     return rows
 
 
@@ -103,13 +103,13 @@ def _finding(run: RunFolder, setting: str, quantity: str, template: str = "occ_f
 
 def _overall(run: RunFolder, quantity: str) -> Row:
     """The mean of both contexts; in paper mode as it was rounded."""
-    whole = _finding(run, "all", quantity)
+    overall = _finding(run, "all", quantity)
     halves = [_finding(run, setting, quantity) for setting in ("single", "two_person")]
     values = [half.value for half in halves if half is not None and half.value is not None]
-    if len(values) < len(halves) or whole is None:
+    if len(values) < len(halves) or overall is None:
         return numbers(None, "needs images of single persons and of two")
-    value = whole.value if is_paper_mode(run) else sum(values) / len(values)
-    return {**dict.fromkeys(NUMBERS), "value": value, "n": whole.n, "reason": None}
+    value = overall.value if is_paper_mode(run) else sum(values) / len(values)
+    return {**dict.fromkeys(NUMBERS), "value": value, "n": overall.n, "reason": None}
 
 
 def _table2(runs: Sequence[RunFolder]) -> Made:
@@ -193,7 +193,7 @@ def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
         }
         if not parts:
             rows.append({"source": OURS, "model": model, "name": level, **numbers(None, NO_IMAGES)})
-        for name in sorted(parts, key=lambda each: (_places(level).get(each, 99), each)):
+        for name in sorted(parts, key=lambda part_name: (_places(level).get(part_name, 99), part_name)):
             part = parts[name]
             lead = {"source": OURS, "model": model, "name": name.replace("_", " "), **numbers(part)}
             rows.append({**lead, "p_adjusted": part.p_adjusted})
@@ -203,7 +203,10 @@ def _gaps(level: str, runs: Sequence[RunFolder]) -> Made:
 
 def _places(level: str) -> Mapping[str, int]:
     """The order of the files."""
-    names = (name if level == "occupation" else getattr(known, level) for name, known in OCCUPATIONS.items())
+    names = (
+        name if level == "occupation" else getattr(occupation, level)
+        for name, occupation in OCCUPATIONS.items()
+    )
     return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 

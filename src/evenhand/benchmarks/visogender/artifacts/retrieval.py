@@ -69,8 +69,8 @@ def _nulls() -> dict[str, Row]:
     single, nulls = chances(_POOL, (5, 10), rng), {}
     for measure, (name, k) in _METRICS.items():
         null = single[name.removesuffix("_k") + f"_{k}" if k else name]
-        moments, whole = exact_moments([null] * _POOLS, rng, 20_000), null_of_mean([null] * _POOLS)
-        low, high = whole.band(_LEVEL)
+        moments, mean_null = exact_moments([null] * _POOLS, rng, 20_000), null_of_mean([null] * _POOLS)
+        low, high = mean_null.band(_LEVEL)
         nulls[measure] = {
             "null_mean": moments.mean, "null_sd": moments.mean_sd, "null_low": low, "null_high": high,
             "sigma": moments.sigma,
@@ -86,7 +86,7 @@ def _finding(run: RunFolder, measure: str, template: str, subject: str) -> Findi
     )  # fmt: skip
 
 
-def _paper_rows(table: published.Numbers, counted: str) -> list[Row]:
+def _paper_rows(table: published.Numbers, subject: str) -> list[Row]:
     rows = []
     for model, values in table.items():
         for index, measure in enumerate(published.RETRIEVAL_MEASURES):
@@ -94,7 +94,7 @@ def _paper_rows(table: published.Numbers, counted: str) -> list[Row]:
             null = {key: value for key, value in _nulls()[measure].items() if key != "sigma"}
             z = (mean - null["null_mean"]) / null["null_sd"]
             rows.append(
-                {"source": PAPER, "model": model, "counted": counted, "measure": measure,
+                {"source": PAPER, "model": model, "counted": subject, "measure": measure,
                  "value": float(mean), "sigma": float(sigma), "z": z, **null}
             )  # fmt: skip
     return rows

@@ -91,8 +91,8 @@ def _label(run: RunFolder) -> str:
 def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
     """Parameters in which like-named runs differ, or their number."""
     params = [{**_parameters(run), "seed": run.manifest.get("seed")} for run in runs]
-    keys = [key for key in params[0] if len({str(each.get(key)) for each in params}) > 1]
-    texts = [", ".join(f"{key}={each.get(key)}" for key in keys) for each in params]
+    keys = [key for key in params[0] if len({str(run_params.get(key)) for run_params in params}) > 1]
+    texts = [", ".join(f"{key}={run_params.get(key)}" for key in keys) for run_params in params]
     return texts if len(set(texts)) == len(texts) else [str(index + 1) for index in range(len(runs))]
 
 

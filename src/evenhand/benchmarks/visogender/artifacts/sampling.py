@@ -69,19 +69,19 @@ def _table8(runs: Sequence[RunFolder], setting: Setting) -> Made:
 def _kept_rows(model: str, subsamples: Mapping[str, Kept], trials: int) -> Iterator[Row]:
     for name, quantity in published.RESOLUTION_MEASURES:
         moments, column = subsamples[name], int(quantity == "gap")
-        drawn = moments.draws[column]
+        draws = moments.draws[column]
         values = {
             ("exact", "mean"): moments.mean[column],
             ("exact", "σ"): moments.sd[column],
-            (f"drawn, {trials} trials", "mean"): float(drawn.mean()),
-            (f"drawn, {trials} trials", "σ"): float(drawn.std(ddof=1)) if trials > 1 else np.nan,
+            (f"drawn, {trials} trials", "mean"): float(draws.mean()),
+            (f"drawn, {trials} trials", "σ"): float(draws.std(ddof=1)) if trials > 1 else np.nan,
         }
         for (how, of), value in values.items():
-            known = None if np.isnan(value) else value
+            finite_value = None if np.isnan(value) else value
             yield {
                 "source": OURS, "model": model, "how": how, "of": of,
-                "measure": measure_title(name, quantity), "value": known, "shown": _four(known),
-                "reason": NO_IMAGES if known is None else None,
+                "measure": measure_title(name, quantity), "value": finite_value, "shown": _four(finite_value),
+                "reason": NO_IMAGES if finite_value is None else None,
             }  # fmt: skip
 
 
@@ -100,15 +100,15 @@ def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
         answers = answers_of(run, setting)
         for k in range(1, _CELL + 1):
             moments = subsample(answers, k, trials, setting.seed)["overall"]
-            drawn = moments.draws[0]
+            draws = moments.draws[0]
             lead = {"source": OURS, "model": model, "kept": float(k)}
-            if np.isnan(drawn).any():
+            if np.isnan(draws).any():
                 rows.append({**lead, "reason": "needs images of single persons and of two"})
                 continue
-            low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
+            low, high = np.quantile(draws, [0.025, 0.975]).tolist()
             rows.append(
-                {**lead, "value": float(drawn.mean()), "low": low, "high": high, "exact": moments.mean[0],
-                 "sd": moments.sd[0], "sd_drawn": float(drawn.std(ddof=1)) if trials > 1 else None}
+                {**lead, "value": float(draws.mean()), "low": low, "high": high, "exact": moments.mean[0],
+                 "sd": moments.sd[0], "sd_drawn": float(draws.std(ddof=1)) if trials > 1 else None}
             )  # fmt: skip
     columns = ("source", "model", "kept", "value", "low", "high", "exact", "sd", "sd_drawn", "reason")
     return Made(frame(rows, columns), (_NOT_ONE, *mode_notes(runs)))
@@ -123,11 +123,13 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
             "--data DIR with images of both for some occupation"
         )
     rng = np.random.default_rng(setting.seed)
-    known: dict[tuple[int, int], dict[str, NullDistribution]] = {}
+    nulls_by_pool: dict[tuple[int, int], dict[str, NullDistribution]] = {}
     for pool in pools:
-        if pool not in known:
-            known[pool] = chances(pool, (5, 10), rng)
-    exact = {key: exact_moments([known[pool][key] for pool in pools], rng) for key in _FIGURES.values()}
+        if pool not in nulls_by_pool:
+            nulls_by_pool[pool] = chances(pool, (5, 10), rng)
+    exact = {
+        key: exact_moments([nulls_by_pool[pool][key] for pool in pools], rng) for key in _FIGURES.values()
+    }
     rows: list[Row] = []
     for of, values in published.TABLE9.items():
         for index, value in enumerate(values):
@@ -153,11 +155,11 @@ def _moment_rows(how: str, figures: Mapping[str, FigureMoments]) -> Iterator[Row
             figure = figures[key]
             pair = (figure.mean, figure.sigma) if of == "mean" else (figure.mean_sd, figure.sigma_sd)
             for part, value in zip(("mean", "σ"), pair, strict=True):
-                known = None if np.isnan(value) else value
+                finite_value = None if np.isnan(value) else value
                 yield {
                     "source": OURS, "how": how, "of": of, "what": measure, "quantity": part,
-                    "measure": f"{measure} {part}", "value": known, "shown": _four(known),
-                    "reason": "a pool is smaller than k" if known is None else None,
+                    "measure": f"{measure} {part}", "value": finite_value, "shown": _four(finite_value),
+                    "reason": "a pool is smaller than k" if finite_value is None else None,
                 }  # fmt: skip
 
 

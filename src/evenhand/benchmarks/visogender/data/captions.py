@@ -61,13 +61,13 @@ def parse_candidates(text: str) -> dict[str, str]:
     genders: dict[str, str] = {}
     for part in text.split(","):
         pronoun, _, meaning = (piece.strip() for piece in part.partition("="))
-        meant = meaning or PRONOUNS.get(pronoun, "")
-        if not pronoun or not meant:
+        gender = meaning or PRONOUNS.get(pronoun, "")
+        if not pronoun or not gender:
             raise ParameterError(
                 f"-p candidates={text!r}: what does {pronoun!r} stand for? write for instance "
                 "his=masculine,her=feminine,xyr=neutral"
             )
-        genders[pronoun] = meant
+        genders[pronoun] = gender
     if not {MASCULINE, FEMININE} <= set(genders.values()):
         raise ParameterError(
             f"-p candidates={text!r} needs a masculine and a feminine pronoun at least; the paper's are "

@@ -27,29 +27,29 @@ class Correction:
     value: str
 
 
-def read_exclusions(path: Path, known: AbstractSet[str]) -> set[str]:
+def read_exclusions(path: Path, sample_ids: AbstractSet[str]) -> set[str]:
     """Ids to leave out.
 
     Args:
         path: A text file, one id a line; what follows ``#`` is a remark.
-        known: Ids that exist: a misspelt one would leave somebody in who asked to be left out.
+        sample_ids: Ids that exist: a misspelt one would leave somebody in who asked to be left out.
 
     Raises:
         InputError: There is no such file.
         UnknownName: An id that does not exist.
     """
     ids = {line.partition("#")[0].strip() for line in _text(path, "exclude").splitlines()} - {""}
-    for each in sorted(ids - known):
-        raise UnknownName("sample", each, sorted(known), f"ids to exclude stand in {path}, one a line")
+    for id_ in sorted(ids - sample_ids):
+        raise UnknownName("sample", id_, sorted(sample_ids), f"ids to exclude stand in {path}, one a line")
     return ids
 
 
-def read_amendments(path: Path, known: AbstractSet[str]) -> list[Correction]:
+def read_amendments(path: Path, sample_ids: AbstractSet[str]) -> list[Correction]:
     """Corrections, in their order; of two for the same value the later one holds.
 
     Args:
         path: A table with the columns ``id``, ``column``, ``value``, separated by tabs or commas.
-        known: Ids that exist.
+        sample_ids: Ids that exist.
 
     Raises:
         InputError: Not such a table.
@@ -61,13 +61,13 @@ def read_amendments(path: Path, known: AbstractSet[str]) -> list[Correction]:
     reader = csv.DictReader(lines, delimiter=mark)
     if not {"id", "column", "value"} <= set(reader.fieldnames or ()):
         raise InputError(f"{str(path)!r} is no table of corrections; its first line must be: id,column,value")
-    return [_correction(path, row, known) for row in reader]
+    return [_correction(path, row, sample_ids) for row in reader]
 
 
-def _correction(path: Path, row: dict[str, str | None], known: AbstractSet[str]) -> Correction:
+def _correction(path: Path, row: dict[str, str | None], sample_ids: AbstractSet[str]) -> Correction:
     sample, name, value = ((row[key] or "").strip() for key in ("id", "column", "value"))
-    if sample not in known:
-        raise UnknownName("sample", sample, sorted(known), f"ids to amend stand in {path}")
+    if sample not in sample_ids:
+        raise UnknownName("sample", sample, sorted(sample_ids), f"ids to amend stand in {path}")
     column = column_of(name)
     if column is None or column == "sample":
         possible = sorted({*COLUMNS.values()} - {"sample"})

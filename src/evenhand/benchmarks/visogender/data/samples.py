@@ -198,19 +198,22 @@ def find_images(folder: Path, samples: Sequence[str]) -> Pictures:
     """
     images: dict[str, Path] = {}
     for below in IMAGE_FOLDERS:
-        for each, names in files_by_id(folder / below).items():
-            paths = [*([images[each]] if each in images else []), *(folder / below / name for name in names)]
+        for sample, names in files_by_id(folder / below).items():
+            paths = [
+                *([images[sample]] if sample in images else []),
+                *(folder / below / name for name in names),
+            ]
             if len(paths) > 1:
-                shown = " and ".join(repr(str(path.relative_to(folder))) for path in paths[:2])
-                raise InputError(f"{str(folder)!r} has {shown} for {each}; keep one of them")
-            images[each] = paths[0]
+                duplicates = " and ".join(repr(str(path.relative_to(folder))) for path in paths[:2])
+                raise InputError(f"{str(folder)!r} has {duplicates} for {sample}; keep one of them")
+            images[sample] = paths[0]
     removed = set(removed_ids(folder / IMAGES))
-    for each in removed:
-        images.pop(each, None)  # put back by hand, perhaps; whoever asked to be left out is left out
-    places = [images.get(each, folder / IMAGES / each) for each in samples]
-    missing = [each for each in samples if each not in images]
-    others = sorted(str(images[each]) for each in images.keys() - set(samples))
-    gone = [each for each in samples if each in removed]
+    for sample in removed:
+        images.pop(sample, None)  # put back by hand, perhaps; whoever asked to be left out is left out
+    places = [images.get(sample, folder / IMAGES / sample) for sample in samples]
+    missing = [sample for sample in samples if sample not in images]
+    others = sorted(str(images[sample]) for sample in images.keys() - set(samples))
+    gone = [sample for sample in samples if sample in removed]
     return Pictures(ImageFiles(places), missing, gone, others)
 
 
@@ -229,18 +232,23 @@ def count_cells(frame: pl.DataFrame, have: Sequence[str] | None = None) -> pl.Da
     pairs = {SINGLE: ("m", "f"), TWO: ("mm", "mf", "fm", "ff")}
     keys = ["context", "occupation", "gender_pair"]
     cells = pl.DataFrame(
-        [(context, each, pair) for context in contexts for each in OCCUPATIONS for pair in pairs[context]],
+        [
+            (context, occupation, pair)
+            for context in contexts
+            for occupation in OCCUPATIONS
+            for pair in pairs[context]
+        ],
         schema=dict.fromkeys(keys, pl.String),
         orient="row",
     ).with_columns(complete=pl.lit(CELL))
     usable = pl.lit(True) if have is None else pl.col("sample").is_in(list(have))
-    counted = (
+    cell_counts = (
         frame.with_columns(usable=usable)
         .group_by(keys, maintain_order=True)
         .agg(samples=pl.len(), usable=pl.col("usable").sum())
     )
-    joined = cells.join(counted, on=keys, how="full", coalesce=True, maintain_order="left_right")
-    return joined.with_columns(pl.col("complete", "samples", "usable").fill_null(0).cast(pl.Int64))
+    all_cells = cells.join(cell_counts, on=keys, how="full", coalesce=True, maintain_order="left_right")
+    return all_cells.with_columns(pl.col("complete", "samples", "usable").fill_null(0).cast(pl.Int64))
 
 
 class _Account:
@@ -297,11 +305,11 @@ class _Account:
         read: dict[str, object] = {name: cells.get(name) or None for name in SCHEMA}
         single = context == SINGLE
         genders = [gender_of(cells[name]) for name in (_GENDERS[:1] if single else _GENDERS)]
-        written = cells.get("object", "") if single else ""
+        object_text = cells.get("object", "") if single else ""
         read |= {
             "context": context,
-            "object": noun_of(written) or None,
-            "object_written": written or None,
+            "object": noun_of(object_text) or None,
+            "object_written": object_text or None,
             "participant": None if single else noun_of(cells["participant"]),
             "occupation_perceived_gender": genders[0],
             "participant_perceived_gender": None if single else genders[1],
@@ -330,5 +338,5 @@ def _url(text: str) -> str | None:
 
 
 def _yes(text: str) -> bool | None:
-    known = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
-    return known.get(text.casefold())
+    values = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
+    return values.get(text.casefold())

@@ -87,7 +87,7 @@ def coverage(samples: pl.DataFrame, answered: Sequence[str]) -> pl.DataFrame:
 
 def bound(finding: Finding, **params: object) -> Finding:
     """The finding with further parameters in its name, which tell it from its like."""
-    known = {name: value for name, value in params.items() if value is not None}
-    merged = {**finding.params, **known}
+    extra_params = {name: value for name, value in params.items() if value is not None}
+    merged = {**finding.params, **extra_params}
     name = str(MetricId.make(finding.name, tuple(finding.by), merged))
     return finding.model_copy(update={"params": merged, "metric": name})

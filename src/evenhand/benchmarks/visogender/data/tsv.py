@@ -134,8 +134,8 @@ def read_sheet(path: Path) -> RawTable:
 def _names(path: Path, header: str) -> list[str]:
     """Our names of a file's columns, empty for those of no use."""
     names = [column_of(cell) or "" for cell in header.rstrip("\t").split("\t")]
-    known = [name for name in names if name]
-    for name in known:
-        if known.count(name) > 1:
+    column_names = [name for name in names if name]
+    for name in column_names:
+        if column_names.count(name) > 1:
             raise InputError(f"{str(path)!r} has two columns for {name}; keep one of them")
     return names

@@ -129,18 +129,18 @@ def _ranking_table(table: pl.DataFrame, setting: Setting) -> GivenRankings:
     material = read_material(setting)
     if "template" not in table.columns:
         table = table.with_columns(template=pl.lit(OCC_FIRST.name))
-    chosen = table.select(
+    scores = table.select(
         pl.col("query", "sample", "template").cast(pl.String), pl.col("score").cast(pl.Float64)
     )
     # in the order of the samples, which decides ties in paper mode
-    joined = material.samples.frame.join(chosen, on="sample", how="inner", maintain_order="left")
-    unknown = chosen.join(material.samples.frame, on="sample", how="anti")
+    sample_scores = material.samples.frame.join(scores, on="sample", how="inner", maintain_order="left")
+    unknown = scores.join(material.samples.frame, on="sample", how="anti")
     dropped = dict(material.samples.dropped)
     if len(unknown):
         dropped["scored, but not among the samples"] = unknown["sample"].n_unique()
     parts = [
         (str(context), str(template), part)
-        for (context, template), part in joined.group_by("context", "template", maintain_order=True)
+        for (context, template), part in sample_scores.group_by("context", "template", maintain_order=True)
     ]
     if not parts:
         raise InputError("no sample of the table is one of VisoGender (OO_1, OP_1, ...); check column sample")
@@ -166,8 +166,8 @@ def _files(places: Sequence[Path], kind: str) -> list[Path]:
             files.append(table)
         else:
             names = sorted(path.iterdir())
-            known = [each for each in names if each.suffix == ".json" or sources.is_table(each)]
-            files += [each for each in known if not each.name.startswith(_RESULTS)]
+            score_files = [file for file in names if file.suffix == ".json" or sources.is_table(file)]
+            files += [file for file in score_files if not file.name.startswith(_RESULTS)]
     return files
 
 
@@ -175,14 +175,14 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
     """The table among the files that has the columns of a kind."""
     needed = _TABLES[kind]
     tables: list[tuple[Path, pl.LazyFrame]] = []
-    seen: list[str] = []
+    all_columns: list[str] = []
     for file in files:
         if not sources.is_table(file):
             continue
         with sources.reading(f"{str(file)!r}"):
             lazy, _ = sources.scan(file)
             columns = lazy.collect_schema().names()
-        seen += columns
+        all_columns += columns
         if set(needed) <= set(columns):
             tables.append((file, lazy))
     if len(tables) == 1:
@@ -193,9 +193,11 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
     if tables:
         listed = ", ".join(repr(file.name) for file, _ in tables)
         raise InputError(f"several tables hold {kind}: {listed}; give one of them with --evidence")
-    if seen:
-        missing = next(name for name in needed if name not in seen)
-        raise UnknownName(f"column of {kind}", missing, sorted(set(seen)), f"needed: {', '.join(needed)}")
+    if all_columns:
+        missing = next(name for name in needed if name not in all_columns)
+        raise UnknownName(
+            f"column of {kind}", missing, sorted(set(all_columns)), f"needed: {', '.join(needed)}"
+        )
     what = (
         "clip_MODEL_ContextOP.json" if kind == "scores" else "retrieval_bias_MODEL_occ_first_ContextOP.json"
     )

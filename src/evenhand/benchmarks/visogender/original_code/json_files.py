@@ -98,7 +98,7 @@ def read_resolution(*paths: str | Path) -> Resolution:
     """
     samples: list[tuple[Any, ...]] = []
     scores: list[tuple[Any, ...]] = []
-    named: dict[tuple[str, str], str] = {}
+    places_by_model: dict[tuple[str, str], str] = {}
     orders: dict[tuple[str, ...], str] = {}
     for path in paths:
         for sample, record in _records(path):
@@ -106,15 +106,15 @@ def read_resolution(*paths: str | Path) -> Resolution:
             context = SINGLE if "logits_list_obj" in record else TWO
             samples.append(_sample(sample, record, context, where))
             experiment = _experiment(_text(record, "experiment", where), where)
-            named[experiment, _text(record, "model_name", where)] = where
+            places_by_model[experiment, _text(record, "model_name", where)] = where
             for template, key in _LISTS[context].items():
                 by_candidate = _scores_of(record, key, where)
                 orders.setdefault(tuple(by_candidate), where)
                 scores += [(sample, template, candidate, score) for candidate, score in by_candidate.items()]
     if not samples:
         raise InputError(f"{', '.join(map(repr, map(str, paths)))}: no record; give the model outputs")
-    if len(named) > 1:
-        (model, first), (other, second) = list(named.items())[:2]
+    if len(places_by_model) > 1:
+        (model, first), (other, second) = list(places_by_model.items())[:2]
         text = f"{first} is of {' '.join(model)}, {second} of {' '.join(other)}"
         raise InputError(f"{text}; give files of one model")
     ids = [row[0] for row in samples]
@@ -125,7 +125,7 @@ def read_resolution(*paths: str | Path) -> Resolution:
         pl.DataFrame(samples, schema=_SAMPLES, orient="row"),
         pl.DataFrame(scores, schema=_SCORES, orient="row"),
         _one_order(orders),
-        *next(iter(named)),
+        *next(iter(places_by_model)),
     )
 
 
@@ -196,8 +196,8 @@ def resolution_records(resolution: Resolution, context: str, *, flags: bool = Fa
             }
             for template, values in by_sample.get(row["sample"], {}).items()
         }
-        whole = all(len(lists.get(name, {})) == len(resolution.candidates) for name in _LISTS[context])
-        if whole:
+        is_complete = all(len(lists.get(name, {})) == len(resolution.candidates) for name in _LISTS[context])
+        if is_complete:
             records[row["sample"]] = _record(row, lists, resolution, flags)
     return records
 
@@ -266,8 +266,8 @@ def _record(
 def _flags(scores: Mapping[str, float], template: str, truth: str) -> Record:
     """The first of the highest scores is the choice; positions mean masculine, feminine and neutral."""
     choice = list(scores.values()).index(max(scores.values()))
-    meant = _MEANT[choice] if choice < len(_MEANT) else ""
-    return {f"neutral_check_{template}": meant == NEUTRAL, f"match_truth_{template}": meant == truth}
+    gender = _MEANT[choice] if choice < len(_MEANT) else ""
+    return {f"neutral_check_{template}": gender == NEUTRAL, f"match_truth_{template}": gender == truth}
 
 
 def _records(path: str | Path) -> Iterator[tuple[str, Record]]:

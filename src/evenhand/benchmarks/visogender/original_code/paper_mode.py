@@ -38,11 +38,11 @@ def resolution_numbers(choices: Choices) -> dict[str, dict[str, float | None]]:
         choices: Choices of the ``occ_first`` template.
     """
     numbers: dict[str, dict[str, float | None]] = {"all_images": {"overall_accuracy": None}}
-    known = set(choices.annotated["pairing"].drop_nulls().unique().to_list())
-    known |= set(choices.annotated["context"].drop_nulls().unique().to_list())
+    subsets = set(choices.annotated["pairing"].drop_nulls().unique().to_list())
+    subsets |= set(choices.annotated["context"].drop_nulls().unique().to_list())
     for setting, name in _NAMES.items():
         where = SETTINGS[setting]
-        if not set(where.values()) <= known:
+        if not set(where.values()) <= subsets:
             numbers[name] = {"RA_avg": None, "gender_gap": None}
             continue
         accuracy = resolution_accuracy(choices, where=where, mode="paper", inference="none")
@@ -113,10 +113,10 @@ def retrieval_file(rankings: Rankings, *, model: str) -> dict[str, Any]:
 
 
 def _retrieval_part(
-    known: Mapping[str, tuple[float | None, float | None]],
+    moments: Mapping[str, tuple[float | None, float | None]],
 ) -> dict[str, dict[str, float | None]]:
     return {
-        name: dict(zip(("mean", "sigma"), map(_rounded, known.get(name, (None, None))), strict=True))
+        name: dict(zip(("mean", "sigma"), map(_rounded, moments.get(name, (None, None))), strict=True))
         for name in RETRIEVAL
     }
 

@@ -109,19 +109,19 @@ def api_key(base_url: str) -> str | None:
 
     The latter was given for another server than most: it does not travel unencrypted to another machine.
     """
-    own = os.environ.get("EVENHAND_API_KEY")
+    key = os.environ.get("EVENHAND_API_KEY")
     parts = urlsplit(base_url)
-    if own or (parts.scheme == "http" and parts.hostname not in LOCAL):
-        return own
+    if key or (parts.scheme == "http" and parts.hostname not in LOCAL):
+        return key
     return os.environ.get("OPENAI_API_KEY")
 
 
 def _parse_options(query: str) -> ApiOptions:
-    known = [field.name for field in fields(ApiOptions)]
+    names = [field.name for field in fields(ApiOptions)]
     values: dict[str, Any] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
-        if name not in known:
-            raise UnknownName("option of api:", name, known)  # the value may be a key: it is not shown
+        if name not in names:
+            raise UnknownName("option of api:", name, names)  # the value may be a key: it is not shown
         values[name] = _read(name, text)
     options = replace(ApiOptions(), **values)
     if "deadline" not in values:

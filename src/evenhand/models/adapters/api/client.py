@@ -227,8 +227,8 @@ def _check_answer(response: Any) -> None:
     except ValueError:
         answer = None
     if not what[1](answer):
-        said = answer.get("error") if isinstance(answer, dict) else None
-        message = f"the answer is no {what[0]}{f': {said}' if said else ''}"
+        error = answer.get("error") if isinstance(answer, dict) else None
+        message = f"the answer is no {what[0]}{f': {error}' if error else ''}"
         raise httpx2.RemoteProtocolError(message, request=response.request)
 
 

@@ -46,9 +46,9 @@ class SentRequest:
 def explain(error: Any, request: SentRequest) -> str:
     """What the server or the connection said, on one line, without the key."""
     body = getattr(error, "body", None)
-    said = body.get("message") if isinstance(body, dict) else None
+    message = body.get("message") if isinstance(body, dict) else None
     cause = error.__cause__
-    text = one_line(said or (f"{type(cause).__name__}: {cause}" if cause else error)).strip(": ")
+    text = one_line(message or (f"{type(cause).__name__}: {cause}" if cause else error)).strip(": ")
     if request.key:
         text = text.replace(request.key, "[key]")
     return text if len(text) <= 300 else text[:299] + "…"
@@ -80,11 +80,11 @@ def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserErro
         answered: The server has answered before, so that name and address are right.
     """
     status = getattr(error, "status_code", None)
-    where, said = request.base_url, explain(error, request)
+    where, explanation = request.base_url, explain(error, request)
     if status is None:
         unreachable = not answered and type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
         return (
-            UserError(f"{where} cannot be reached: {said}; start it, or check the address")
+            UserError(f"{where} cannot be reached: {explanation}; start it, or check the address")
             if unreachable
             else None
         )
@@ -95,11 +95,12 @@ def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserErro
         )
     if status == 402 or getattr(error, "code", None) == "insufficient_quota":
         return UserError(
-            f"the account at {where} is used up ({status}): {said}; the same command goes on later"
+            f"the account at {where} is used up ({status}): {explanation}; the same command goes on later"
         )
     if status == 403 and not answered:
         return UserError(
-            f"{where} does not let this key use {request.model!r} (403): {said}; use another key or model"
+            f"{where} does not let this key use {request.model!r} (403): {explanation}; "
+            "use another key or model"
         )
     field = getattr(error, "param", None)
     if status in (400, 422) and field in _FIXED:
@@ -108,5 +109,7 @@ def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserErro
             if field in ("temperature", "seed")
             else "use another model"
         )
-        return UserError(f"{request.model!r} at {where} does not take {field} ({status}): {said}; {hint}")
+        return UserError(
+            f"{request.model!r} at {where} does not take {field} ({status}): {explanation}; {hint}"
+        )
     return None

@@ -225,8 +225,8 @@ class ApiModel:
                 return answer
             completions.append(answer)
         scores: list[float] = []
-        for whole in completions[1:]:
-            score = appended_scores(completions[0], whole, only_first=only_first)
+        for completion in completions[1:]:
+            score = appended_scores(completions[0], completion, only_first=only_first)
             if isinstance(score, NotAnswered):
                 return score
             scores.append(score)

@@ -68,11 +68,11 @@ class ImageRequests:
         """Whether the server took seeds, as far as it says so."""
         return {"seeds": "not taken" if "seed" in self._left_out else "sent"}
 
-    async def _without(self, name: str, said: str, prompt: str, seed: int) -> Pixels | NotAnswered:
+    async def _without(self, name: str, reason: str, prompt: str, seed: int) -> Pixels | NotAnswered:
         if name not in _OPTIONAL:
             raise UserError(
                 f"{self._address.model!r} at {self._address.base_url} does not make images of --size "
-                f"{self._size}: {said}; give another --size, or none"
+                f"{self._size}: {reason}; give another --size, or none"
             )
         self._left_out.add(name)
         return await self.picture(prompt, seed)

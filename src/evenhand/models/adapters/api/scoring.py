@@ -38,11 +38,11 @@ def first_token_scores(
         listed.append(first)
     scores = []
     for continuation in continuations:
-        wanted = continuation.lstrip() if ignore_space else continuation
+        text = continuation.lstrip() if ignore_space else continuation
         same = [
             row["logprob"]
             for row in listed
-            if (row["token"].lstrip() if ignore_space else row["token"]) == wanted
+            if (row["token"].lstrip() if ignore_space else row["token"]) == text
             and row["logprob"] > _UNLIKELY
         ]
         scores.append(float(np.logaddexp.reduce(same)) if same else math.nan)
@@ -53,15 +53,17 @@ def first_token_scores(
     return NotAnswered(NOT_LISTED, f"{len(listed)} listed down to {least:.2f}, first {likeliest}")
 
 
-def appended_scores(alone: dict[str, Any], whole: dict[str, Any], *, only_first: bool) -> float | NotAnswered:
-    """Log-probability of what ``whole`` has after ``alone``, from vLLM's ``prompt_logprobs``.
+def appended_scores(
+    alone: dict[str, Any], appended: dict[str, Any], *, only_first: bool
+) -> float | NotAnswered:
+    """Log-probability of what ``appended`` has after ``alone``, from vLLM's ``prompt_logprobs``.
 
     Args:
         alone: The answer to the prompt with the prefix.
-        whole: The answer to the prompt with the prefix and the continuation.
+        appended: The answer to the prompt with the prefix and the continuation.
         only_first: Of the first token after the prefix, else the sum over all.
     """
-    before, after = _prompt_tokens(alone), _prompt_tokens(whole)
+    before, after = _prompt_tokens(alone), _prompt_tokens(appended)
     if not before or not after:
         return NotAnswered(NO_LOGPROBS, "prompt_logprobs is missing: is it a vLLM server?")
     size = len(before)

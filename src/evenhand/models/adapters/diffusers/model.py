@@ -96,14 +96,14 @@ class PromptedPipeline:
             "required": str(required).lower(),
         }
 
-    def _arguments(self, chosen: ImageOptions) -> dict[str, Any]:
-        wanted = {
-            "num_inference_steps": chosen.steps,
-            "guidance_scale": chosen.guidance,
-            "height": chosen.size,
-            "width": chosen.size,
+    def _arguments(self, options: ImageOptions) -> dict[str, Any]:
+        settings = {
+            "num_inference_steps": options.steps,
+            "guidance_scale": options.guidance,
+            "height": options.size,
+            "width": options.size,
         }
-        arguments = {name: value for name, value in wanted.items() if value is not None}
+        arguments = {name: value for name, value in settings.items() if value is not None}
         for name in arguments:
             if name not in self._takes:
                 raise UserError(f"{type(self._pipeline).__name__} takes no {name}; leave that option out")

@@ -44,18 +44,18 @@ class DiffusersSource:
         if self._local is not None:
             return self._local
         snapshot = download(self._repository, self._revision or None, [INDEX], [])
-        wanted = [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _CONFIGS]
-        wanted += [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _WEIGHTS]
-        return download(self._repository, snapshot.name, [INDEX, *wanted], [])
+        patterns = [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _CONFIGS]
+        patterns += [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _WEIGHTS]
+        return download(self._repository, snapshot.name, [INDEX, *patterns], [])
 
     def _index_of(self, folder: Path) -> dict[str, Any]:
         index = read_config(folder / INDEX, self.uri, ["_class_name"])
-        own = [index["_class_name"]] if not isinstance(index["_class_name"], str) else []
-        own += [index[name] for name in _components(index) if _is_own(index[name][0], folder / name)]
-        if own:
+        own_code = [index["_class_name"]] if not isinstance(index["_class_name"], str) else []
+        own_code += [index[name] for name in _components(index) if _is_own(index[name][0], folder / name)]
+        if own_code:
             raise UserError(
-                f"{self.uri!r} needs code of its own ({one_line(own[0])[:80]}), which is never run; give a "
-                "pipeline that diffusers has, or your own class as FILE.py:object"
+                f"{self.uri!r} needs code of its own ({one_line(own_code[0])[:80]}), which is never run; "
+                "give a pipeline that diffusers has, or your own class as FILE.py:object"
             )
         return index
 
@@ -76,7 +76,7 @@ class DiffusersSource:
         )
         local, index = self._local is not None, self._index
         scheduler, checker = index.get("scheduler") or [None, "none"], _checker(index)
-        chosen = self._options.images or ImageOptions()
+        image_options = self._options.images or ImageOptions()
         return {
             "name": self._folder.name if local else self._repository,
             "revision": "local" if local else self._folder.name,
@@ -85,9 +85,9 @@ class DiffusersSource:
             "scheduler": str(scheduler[1]),
             "safety checker": checker,
             "requires safety checker": str(index.get("requires_safety_checker", "not said")).lower(),
-            "steps": _said(chosen.steps),
-            "guidance": _said(chosen.guidance),
-            "size": _said(chosen.size),
+            "steps": _said(image_options.steps),
+            "guidance": _said(image_options.guidance),
+            "size": _said(image_options.size),
             "dtype": self._options.dtype,
             "library": f"diffusers {library_version('diffusers', 'diffusers', 'generate')}",
             "adapter": f"diffusers {ADAPTER}",
@@ -149,8 +149,8 @@ def _components(index: Mapping[str, Any]) -> list[str]:
 
 def _is_own(library: object, folder: Path) -> bool:
     """Whether a component's class lies in a file beside its weights, and not in a library."""
-    named = isinstance(library, str) and re.fullmatch(r"\w+", library) is not None
-    return not named or (folder / f"{library}.py").is_file()
+    is_name = isinstance(library, str) and re.fullmatch(r"\w+", library) is not None
+    return not is_name or (folder / f"{library}.py").is_file()
 
 
 def _checker(index: Mapping[str, Any]) -> str:

@@ -31,8 +31,10 @@ class Classifier:
         self._model, _ = load_tower(kind, folder, options)
         self._images = ImageInputs(folder, options)
         config = self._model.config
-        named = config.id2label or {number: f"LABEL_{number}" for number in range(config.num_labels)}
-        self.labels = [str(named[number]) for number in range(len(named))]
+        labels_by_number = config.id2label or {
+            number: f"LABEL_{number}" for number in range(config.num_labels)
+        }
+        self.labels = [str(labels_by_number[number]) for number in range(len(labels_by_number))]
         matches = [_WORDNET.match(label) for label in self.labels]
         if any(matches):
             self.wordnet_ids = [match[0] if match else "" for match in matches]
@@ -52,13 +54,13 @@ class Classifier:
         Raises:
             UserError: The model has no such layer.
         """
-        seen: list[Any] = []
+        head_inputs: list[Any] = []
         head = _head(self._model, len(self.labels))
-        watch = head.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+        watch = head.register_forward_pre_hook(lambda _, inputs: head_inputs.append(inputs[0]))
 
         def features(some: Images) -> Floats:
             self._model(**self._images.batch(some))
-            return to_numpy(seen.pop().flatten(1))
+            return to_numpy(head_inputs.pop().flatten(1))
 
         try:
             with import_torch().inference_mode():

@@ -96,8 +96,8 @@ def family_of(config: Mapping[str, Any]) -> Family | None:
     Returns:
         None where no adapter answers for it.
     """
-    named = config.get("architectures") or [""]
-    architecture, kind = str(named[0]), str(config.get("model_type", ""))
+    architectures = config.get("architectures") or [""]
+    architecture, kind = str(architectures[0]), str(config.get("model_type", ""))
     if architecture in ARCHITECTURES:
         return ARCHITECTURES[architecture]
     if "ForImageClassification" in architecture:

@@ -65,13 +65,13 @@ class BlipMatcher:
     def _see(self, images: Images) -> Any:
         return self._model.vision_model(**self._images.batch(images)).last_hidden_state
 
-    def _read(self, texts: Sequence[str], seen: Any = None) -> Any:
+    def _read(self, texts: Sequence[str], image_states: Any = None) -> Any:
         """The first token of each text, read alone or with an image in view."""
         inputs = self._texts.batch(texts)
         outputs = self._model.text_encoder(
             input_ids=inputs["input_ids"],
             attention_mask=inputs["attention_mask"],
-            encoder_hidden_states=seen,
+            encoder_hidden_states=image_states,
         )
         return outputs.last_hidden_state[:, 0]
 

@@ -89,15 +89,15 @@ class Pool:
         torch = import_torch()
         start = mask.argmax(1, keepdim=True)
         position = torch.arange(mask.shape[1], device=mask.device)[None, :] - start
-        seen = (mask.bool() & (position >= self._hidden)).unsqueeze(-1)
+        token_mask = (mask.bool() & (position >= self._hidden)).unsqueeze(-1)
         states = states.float()
-        visible = states * seen
+        visible = states * token_mask
         ways: Mapping[str, Callable[[], Any]] = {
             "cls": lambda: _at(states, self._hidden + start),
-            "max": lambda: states.masked_fill(~seen, float("-inf")).amax(1),
-            "mean": lambda: visible.sum(1) / seen.sum(1).clamp(min=1),
-            "mean_sqrt_len_tokens": lambda: visible.sum(1) / seen.sum(1).clamp(min=1).sqrt(),
-            "weightedmean": lambda: _weighted(visible, (position + 1).unsqueeze(-1) * seen),
+            "max": lambda: states.masked_fill(~token_mask, float("-inf")).amax(1),
+            "mean": lambda: visible.sum(1) / token_mask.sum(1).clamp(min=1),
+            "mean_sqrt_len_tokens": lambda: visible.sum(1) / token_mask.sum(1).clamp(min=1).sqrt(),
+            "weightedmean": lambda: _weighted(visible, (position + 1).unsqueeze(-1) * token_mask),
             "lasttoken": lambda: _at(visible, start + mask.sum(1, keepdim=True) - 1),
         }
         return torch.cat([ways[mode]() for mode in self._modes], dim=-1)
@@ -135,10 +135,10 @@ def _change(folder: Path, step: SentenceModule, options: LoadOptions) -> Callabl
     return lambda vectors: activate(functional.linear(vectors, matrix, offset))
 
 
-def _activation(named: str, folder: str) -> Callable[[Any], Any]:
+def _activation(class_path: str, folder: str) -> Callable[[Any], Any]:
     """A function of torch.nn by the last part of its name; nothing else is imported for a model."""
     nn = import_torch().nn
-    name = named.rpartition(".")[2]
+    name = class_path.rpartition(".")[2]
     if name == "Identity":
         return nn.Identity()  # type: ignore[no-any-return]
     activation = getattr(nn.modules.activation, name, None)
@@ -148,7 +148,7 @@ def _activation(named: str, folder: str) -> Callable[[Any], Any]:
         or activation is None
     ):
         raise InputError(
-            f"{folder}/config.json names the activation {named!r}; known are those of torch.nn without "
+            f"{folder}/config.json names the activation {class_path!r}; known are those of torch.nn without "
             "weights, such as Tanh and Identity"
         )
     return activation()  # type: ignore[no-any-return]

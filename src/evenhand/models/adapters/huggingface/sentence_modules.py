@@ -107,8 +107,8 @@ def read_layout(folder: Path) -> SentenceModules:
             "Transformer are read. Where it holds a CLIP, give hf: the folder of that CLIP"
         )
     home = folder / first[1]
-    named = [home / name for name in _TEXT_SETTINGS if (home / name).is_file()]
-    settings: dict[str, Any] = _read(named[0]) if named else {}
+    paths = [home / name for name in _TEXT_SETTINGS if (home / name).is_file()]
+    settings: dict[str, Any] = _read(paths[0]) if paths else {}
     _only_text(settings, folder)
     steps = tuple(_step(folder, kind, subfolder) for kind, subfolder in others)
     if [step.kind in ("Dense", "Normalize") for step in steps] != [False, *[True] * (len(steps) - 1)]:

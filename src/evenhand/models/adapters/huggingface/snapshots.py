@@ -10,13 +10,13 @@ from pathlib import Path
 from evenhand.core.errors import InputError, MissingExtra, one_line
 
 
-def download(repository: str, revision: str | None, wanted: list[str], refused: list[str]) -> Path:
+def download(repository: str, revision: str | None, patterns: list[str], refused: list[str]) -> Path:
     """The snapshot of a repository in the hub's cache, fetched where it is not there yet.
 
     Args:
         repository: Such as ``openai/clip-vit-base-patch32``.
         revision: Branch, tag or commit; None is the main branch.
-        wanted: Patterns of file names.
+        patterns: Patterns of file names.
         refused: Patterns of file names that are left out all the same.
 
     Returns:
@@ -34,7 +34,7 @@ def download(repository: str, revision: str | None, wanted: list[str], refused: 
     try:
         with _bars_on_terminals_only():
             snapshot = snapshot_download(
-                repository, revision=revision, allow_patterns=wanted, ignore_patterns=refused
+                repository, revision=revision, allow_patterns=patterns, ignore_patterns=refused
             )
     except hub.GatedRepoError:
         raise InputError(

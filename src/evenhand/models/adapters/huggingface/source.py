@@ -61,14 +61,14 @@ class HfSource:
     def _folder(self) -> Path:
         if self._local is not None:
             return self._local
-        wanted = [*_KINDS, *(["*.py"] if self._options.trust_remote_code else [])]
-        passed = [*_UNUSED, *sorted(_RECORDS)]
-        snapshot = download(self._repository, self._revision or None, wanted, ["*/*", *passed])
+        patterns = [*_KINDS, *(["*.py"] if self._options.trust_remote_code else [])]
+        ignored_patterns = [*_UNUSED, *sorted(_RECORDS)]
+        snapshot = download(self._repository, self._revision or None, patterns, ["*/*", *ignored_patterns])
         if (snapshot / MODULES).is_file():  # a sentence encoder, whose parts lie in folders of their own
             places = sorted({subfolder for _, subfolder in module_folders(snapshot) if subfolder})
-            parts = [f"{subfolder}/{kind}" for subfolder in places for kind in wanted]
+            parts = [f"{subfolder}/{kind}" for subfolder in places for kind in patterns]
             snapshot = download(
-                self._repository, snapshot.name, parts, [*(f"{p}/*/*" for p in places), *passed]
+                self._repository, snapshot.name, parts, [*(f"{p}/*/*" for p in places), *ignored_patterns]
             )
         return snapshot
 
@@ -114,8 +114,8 @@ class HfSource:
         return family
 
     def _described(self) -> str:
-        named = self._config.get("architectures") or ["none"]
-        return f"model_type {self._config.get('model_type')!r}, architecture {named[0]!r}"
+        architectures = self._config.get("architectures") or ["none"]
+        return f"model_type {self._config.get('model_type')!r}, architecture {architectures[0]!r}"
 
     def identity(self) -> dict[str, str]:
         """Name, revision, sha256 of all files that decide answers, dtype, versions.
@@ -171,9 +171,9 @@ class HfSource:
 
     def _weights(self) -> list[Path]:
         """The safetensors that transformers reads: one file, or the parts that an index names."""
-        whole, index = self._home / _WEIGHTS, self._home / _INDEX
-        if whole.is_file():
-            return [whole]
+        single_file, index = self._home / _WEIGHTS, self._home / _INDEX
+        if single_file.is_file():
+            return [single_file]
         if not index.is_file():
             raise InputError(
                 f"{self.uri!r} has no {_WEIGHTS}, and pickled weights are not read; "

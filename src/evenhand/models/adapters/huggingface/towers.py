@@ -191,8 +191,8 @@ class TextInputs:
 
 def _longest(tokenizer: Any, config: Any, longest: int | None) -> int | None:
     """The most tokens that position embeddings and either ``longest`` or the tokenizer allow."""
-    known = tokenizer.model_max_length if longest is None else longest
-    limits = [known] if known < _NO_LIMIT else []
+    limit = tokenizer.model_max_length if longest is None else longest
+    limits = [limit] if limit < _NO_LIMIT else []
     positions = getattr(config, "max_position_embeddings", None)
     if positions and config.model_type in _OFFSET_POSITIONS:
         positions -= config.pad_token_id + 1  # numbering starts after the padding's id

@@ -102,7 +102,7 @@ def open_hf_trainable(rest: str, options: LoadOptions, labels: Sequence[str]) ->
     Raises:
         UserError: A model that transformers knows no classifier for.
     """
-    whole = replace(options, dtype="float32")
-    open_hf(rest, whole)
+    float_options = replace(options, dtype="float32")
+    open_hf(rest, float_options)
     folder = Path(rest).expanduser()
-    return _Openable(rest, whole, folder.resolve() if folder.is_dir() else None).open(labels)
+    return _Openable(rest, float_options, folder.resolve() if folder.is_dir() else None).open(labels)

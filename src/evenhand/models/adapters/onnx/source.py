@@ -38,13 +38,13 @@ def open_onnx(rest: str, options: LoadOptions) -> ModelSource:
     """
     library_version("onnxruntime", "onnxruntime", "onnx")
     left, at, right = rest.rpartition("@")
-    named = at and right.endswith(".json")
-    path = Path(left if named else rest).expanduser()
+    has_sidecar = at and right.endswith(".json")
+    path = Path(left if has_sidecar else rest).expanduser()
     if not path.is_file():
         raise InputError(f"onnx:{rest}: there is no file {str(path)!r}; give an ONNX file as onnx:FILE")
     if options.dtype != "float32":
         raise ParameterError(f"an ONNX file has a precision of its own; leave out --dtype {options.dtype}")
-    sidecar = Path(right).expanduser() if named else path.with_name(path.name + ".json")
+    sidecar = Path(right).expanduser() if has_sidecar else path.with_name(path.name + ".json")
     if not sidecar.is_file():
         raise InputError(_missing(path, sidecar))
     return OnnxSource(rest, options, path, sidecar)
@@ -221,11 +221,11 @@ def _provider(device: str) -> str:
     here = _onnxruntime().get_available_providers()
     if device == "auto":
         return _PROVIDERS["cuda"] if _PROVIDERS["cuda"] in here else _PROVIDERS["cpu"]
-    wanted = _PROVIDERS.get(device.partition(":")[0])
-    if wanted not in here:
+    required = _PROVIDERS.get(device.partition(":")[0])
+    if required not in here:
         possible = ", ".join(name for name, provider in _PROVIDERS.items() if provider in here)
         raise ParameterError(f"--device {device} is not in this onnxruntime; possible: auto, {possible}")
-    return str(wanted)
+    return str(required)
 
 
 def _session(path: Path, device: str) -> Any:
@@ -233,9 +233,9 @@ def _session(path: Path, device: str) -> Any:
     settings = runtime.SessionOptions()
     settings.log_severity_level = 3  # errors only; they are raised as well
     number = device.partition(":")[2]
-    chosen = (provider, {"device_id": number}) if number else provider
+    provider_entry = (provider, {"device_id": number}) if number else provider
     try:
-        session = runtime.InferenceSession(str(path), settings, providers=[chosen])
+        session = runtime.InferenceSession(str(path), settings, providers=[provider_entry])
     except Exception as problem:  # onnxruntime's exceptions have no common base
         cause = one_line(problem)[:300]
         raise InputError(f"{str(path)!r} cannot be run as ONNX: {cause}; export the network again") from None
@@ -261,24 +261,24 @@ def _resized(image: Pixels, how: ImageInput) -> Pixels:
 
 def _find_input(session: Any, how: ImageInput, uri: str) -> Any:
     inputs = session.get_inputs()
-    named = [entry for entry in inputs if how.name in (None, entry.name)]
-    if len(named) != 1 or len(inputs) != 1:
+    matches = [entry for entry in inputs if how.name in (None, entry.name)]
+    if len(matches) != 1 or len(inputs) != 1:
         raise UserError(
             f"{uri!r}: the sidecar's input is {how.name!r}, the network has {_shapes(inputs)}; "
             "name the only input (a network with several is not run)"
         )
-    network_input = named[0]
+    network_input = matches[0]
     kinds = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(uint8)": "uint8"}
     if kinds.get(network_input.type) != how.dtype:
-        wanted = kinds.get(network_input.type, network_input.type)
+        input_dtype = kinds.get(network_input.type, network_input.type)
         raise UserError(
-            f"{uri!r}: input {network_input.name!r} is {wanted}, the sidecar says {how.dtype}; "
+            f"{uri!r}: input {network_input.name!r} is {input_dtype}, the sidecar says {how.dtype}; "
             "set input.dtype"
         )
     expected = (3, *how.size) if how.layout == "nchw" else (*how.size, 3)
     fits = len(network_input.shape) == 4 and all(
-        size == wanted
-        for size, wanted in zip(network_input.shape[1:], expected, strict=True)
+        size == expected_size
+        for size, expected_size in zip(network_input.shape[1:], expected, strict=True)
         if isinstance(size, int)
     )
     if not fits:
@@ -328,9 +328,9 @@ def _missing(path: Path, sidecar: Path) -> str:
     inputs, outputs = session.get_inputs(), session.get_outputs()
     shape = inputs[0].shape if inputs else []
     last = len(shape) == 4 and shape[-1] == 3
-    sides = [side if isinstance(side, int) else 224 for side in (shape[1:3] if last else shape[2:4])]
+    image_size = [side if isinstance(side, int) else 224 for side in (shape[1:3] if last else shape[2:4])]
     start = {
-        "input": {"size": sides or [224, 224], "layout": "nhwc" if last else "nchw", "scale": "0-255"},
+        "input": {"size": image_size or [224, 224], "layout": "nhwc" if last else "nchw", "scale": "0-255"},
         "classify": {"output": outputs[-1].name, "gives": "logits", "labels": ["...", "..."]},
     }
     return (

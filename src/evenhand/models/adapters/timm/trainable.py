@@ -63,8 +63,8 @@ def open_timm_trainable(rest: str, options: LoadOptions, labels: Sequence[str]) 
         UserError: Weights that do not fit, or a network that can be given no new head.
     """
     network, transform = open_timm(rest, replace(options, dtype="float32")).network()
-    known = list(network.parameters())  # kept, so that no new one can be taken for an old one
-    old = {id(parameter) for parameter in known}
+    original_parameters = list(network.parameters())  # kept, so that no new one can be taken for an old one
+    old = {id(parameter) for parameter in original_parameters}
     try:
         network.reset_classifier(len(labels))
     except (AttributeError, NotImplementedError, TypeError, RuntimeError, AssertionError) as problem:

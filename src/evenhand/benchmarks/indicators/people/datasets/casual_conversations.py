@@ -35,8 +35,8 @@ PAPER_COUNTS = {
 says that 29 of 2,982 videos have no face; its groups by gender add up to 2,921, without others and n/a."""
 
 DEFINITIONS = {
-    each.name: each
-    for each in (
+    attribute.name: attribute
+    for attribute in (
         AnnotatedAttribute("gender", "gender", PERSON, ("female", "male", "other")),
         AnnotatedAttribute("age", "age", PERSON, CC_AGES),
         AnnotatedAttribute("perceived_skin_tone", "skin_tone", ANNOTATORS, SKIN_TONES),
@@ -94,17 +94,17 @@ def read_casual_conversations(listing: Listing, table: Path | None = None) -> Pe
     for key, row in _rows(read_json(path), path, dropped):
         if videos.setdefault(key, row) != row:
             dropped[_SAME] += 1
-    joined = join_frames(listing.images, listing.folder, list(videos))
-    rows = [videos[video] for video in joined.videos]
+    frames = join_frames(listing.images, listing.folder, list(videos))
+    rows = [videos[video] for video in frames.videos]
     return People(
         name=NAME,
-        annotations=_table(rows, joined.images, joined.videos),
-        images=ImageFiles([listing.folder / image for image in joined.images]),
+        annotations=_table(rows, frames.images, frames.videos),
+        images=ImageFiles([listing.folder / image for image in frames.images]),
         definitions=DEFINITIONS,
         clusters="subject",
-        dropped={**dropped, **joined.dropped},
-        notes={**listing.passed, **joined.notes},
-        coverage=(Coverage("videos with an image", len(set(joined.videos)), len(videos)),),
+        dropped={**dropped, **frames.dropped},
+        notes={**listing.passed, **frames.notes},
+        coverage=(Coverage("videos with an image", len(set(frames.videos)), len(videos)),),
         paper_counts=PAPER_COUNTS,
     )
 
@@ -122,7 +122,7 @@ def _released(content: dict[str, Any], dropped: Counter[str]) -> Iterator[tuple[
     for subject, entry in content.items():
         label = entry.get("label") if isinstance(entry, dict) else None
         files = [entry.get(name, []) for name in ("files", "dark_files")] if isinstance(label, dict) else []
-        if not isinstance(label, dict) or not all(isinstance(each, list) for each in files):
+        if not isinstance(label, dict) or not all(isinstance(entries, list) for entries in files):
             dropped[_BROKEN] += 1
             continue
         dark = {video_key(str(file)) for file in files[1]}
@@ -143,14 +143,14 @@ def _listed(content: list[Any], dropped: Counter[str]) -> Iterator[tuple[str, Ro
 
 def _row(subject: str | None, label: dict[str, Any], lighting: str | None) -> Row:
     gender, age, skin = (as_word(label.get(name)) for name in ("gender", "age", "skin-type"))
-    known = skin in FITZPATRICK or skin is None
+    is_known = skin in FITZPATRICK or skin is None
     return {
         "subject": subject,
         "years": int(age) if age is not None and age.isascii() and age.isdigit() else None,
         "gender": None if gender is None else gender.lower(),
         "age": cc_age(age),
         "perceived_skin_tone": skin_tone(skin),
-        "perceived_fitzpatrick": skin if known else "unknown",
+        "perceived_fitzpatrick": skin if is_known else "unknown",
         "lighting": lighting,
     }
 

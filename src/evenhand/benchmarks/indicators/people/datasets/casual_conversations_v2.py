@@ -38,8 +38,8 @@ RELEASED = {"": {"images": 264_670, "videos": 26_467, "people": 5_567}}
 
 _CONFIDENCE = ("low", "medium", "high")
 _KNOWN = {
-    each.name: each
-    for each in (
+    attribute.name: attribute
+    for attribute in (
         AnnotatedAttribute("gender", "gender", PERSON, GENDERS),
         AnnotatedAttribute("age", "age", PERSON, CC_AGES),
         AnnotatedAttribute("perceived_skin_tone", "skin_tone", ANNOTATORS, SKIN_TONES),
@@ -98,19 +98,19 @@ def read_casual_conversations_v2(listing: Listing, table: Path | None = None) ->
             dropped["video listed twice" if isinstance(name, str) else "entry that is not as released"] += 1
             continue
         videos[video_key(name)] = _row(name, entry)
-    joined = join_frames(listing.images, listing.folder, list(videos))
-    rows = [videos[video] for video in joined.videos]
-    definitions, passed = _definitions(list(videos.values()))
+    frames = join_frames(listing.images, listing.folder, list(videos))
+    rows = [videos[video] for video in frames.videos]
+    definitions, definition_notes = _definitions(list(videos.values()))
     return People(
         name=NAME,
-        annotations=_table(rows, joined.images, joined.videos, list(definitions)),
-        images=ImageFiles([listing.folder / image for image in joined.images]),
+        annotations=_table(rows, frames.images, frames.videos, list(definitions)),
+        images=ImageFiles([listing.folder / image for image in frames.images]),
         definitions=definitions,
         clusters="subject",
-        dropped={**dropped, **joined.dropped},
-        notes={**listing.passed, **joined.notes, **passed},
+        dropped={**dropped, **frames.dropped},
+        notes={**listing.passed, **frames.notes, **definition_notes},
         coverage=(
-            Coverage("videos with an image", len(set(joined.videos)), len(videos)),
+            Coverage("videos with an image", len(set(frames.videos)), len(videos)),
             Coverage("people with an image", _people(rows), _people(list(videos.values()))),
         ),
         paper_counts=RELEASED,

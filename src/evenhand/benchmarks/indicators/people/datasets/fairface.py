@@ -24,8 +24,8 @@ VALIDATION = 10_954
 """Images of the validation split."""
 
 DEFINITIONS = {
-    each.name: each
-    for each in (
+    attribute.name: attribute
+    for attribute in (
         AnnotatedAttribute("perceived_gender", "gender", ANNOTATORS, GENDERS),
         AnnotatedAttribute("perceived_age", "age", ANNOTATORS, FAIRFACE_AGES),
         AnnotatedAttribute("perceived_race", "race", ANNOTATORS, RACES),
@@ -58,18 +58,18 @@ def read_fairface(listing: Listing) -> People:
     rows = pl.concat([_read(listing, table) for table in tables])
     places, twice = _places(listing, set(rows["file"].to_list()))
     dropped: Counter[str] = Counter()
-    chosen, paths = [], []
+    row_indices, paths = [], []
     seen: set[str] = set()
     for index, file in enumerate(rows["file"].to_list()):
         if file in seen or file not in places:
             dropped["file named before" if file in seen else "no such image"] += 1
             continue
         seen.add(file)
-        chosen.append(index)
+        row_indices.append(index)
         paths.append(places[file])
     return People(
         name=NAME,
-        annotations=_table(rows[chosen], paths),
+        annotations=_table(rows[row_indices], paths),
         images=ImageFiles([listing.folder / path for path in paths]),
         definitions=DEFINITIONS,
         dropped=dict(dropped),

@@ -160,8 +160,8 @@ def list_people(
 def _several(listing: Listing, data: Path) -> str:
     """What to say where no table, or more than one, may be meant."""
     tables = _own_tables(listing)
-    shown = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
-    return f"{str(data)!r} holds {len(tables)} tables{shown}; give the one that is meant as the data"
+    examples = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
+    return f"{str(data)!r} holds {len(tables)} tables{examples}; give the one that is meant as the data"
 
 
 def _own_tables(listing: Listing) -> list[str]:

@@ -44,8 +44,8 @@ _FLAGS = {
 _YES = {"1": "yes", "0": "no", "-1": "unknown"}
 
 DEFINITIONS = {
-    each.name: each
-    for each in (
+    attribute.name: attribute
+    for attribute in (
         AnnotatedAttribute("perceived_gender", "gender", ANNOTATORS, ("female", "male")),
         AnnotatedAttribute("perceived_age", "age", ANNOTATORS, ("young", "middle", "older")),
         *(AnnotatedAttribute(name, name, ANNOTATORS, ("yes", "no")) for name in _FLAGS.values()),
@@ -79,11 +79,11 @@ def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST,
     dropped: Counter[str] = Counter()
     notes: Counter[str] = Counter(listing.passed)
     boxes = _usable(_boxes(listing, split), dropped)
-    wanted = boxes["ImageID"].unique(maintain_order=True).to_list()
-    places = _places(listing, set(wanted), notes)
+    image_ids = boxes["ImageID"].unique(maintain_order=True).to_list()
+    places = _places(listing, set(image_ids), notes)
     sizes = {image: _size(listing, path) for image, path in places.items()}
-    chosen, spans = _large(boxes, sizes, smallest, dropped)
-    table = boxes[chosen]
+    box_indices, spans = _large(boxes, sizes, smallest, dropped)
+    table = boxes[box_indices]
     images = list(dict.fromkeys(table["ImageID"].to_list()))
     number = {image: index for index, image in enumerate(images)}
     source = ImageFiles([listing.folder / places[image] for image in images])
@@ -96,7 +96,10 @@ def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST,
         clusters="subject",
         dropped=dict(+dropped),
         notes=dict(+notes),
-        coverage=(Coverage("images of the boxes", _readable(sizes), len(wanted)), *_of_list(listing, boxes)),
+        coverage=(
+            Coverage("images of the boxes", _readable(sizes), len(image_ids)),
+            *_of_list(listing, boxes),
+        ),
         paper_counts=PAPER_COUNTS,
         together=("perceived_gender", "perceived_age"),
     )
@@ -107,14 +110,14 @@ def _boxes(listing: Listing, split: str) -> pl.DataFrame:
         table.casefold().rpartition(START)[2].removesuffix(".csv"): table
         for table in reversed(listing.named(START, ending=".csv"))
     }
-    wanted = split or ("test" if "test" in tables or len(tables) != 1 else next(iter(tables)))
-    if wanted not in tables:
+    split_name = split or ("test" if "test" in tables or len(tables) != 1 else next(iter(tables)))
+    if split_name not in tables:
         there = ", ".join(sorted(tables)) or "no split"
         raise InputError(
-            f"{str(listing.folder)!r} has no {START}{wanted}.csv, but boxes of {there}; "
+            f"{str(listing.folder)!r} has no {START}{split_name}.csv, but boxes of {there}; "
             "get it from https://storage.googleapis.com/openimages/open_images_extended_miap/"
         )
-    path = listing.folder / tables[wanted]
+    path = listing.folder / tables[split_name]
     with sources.reading(f"{str(path)!r}"):
         frame = sources.scan(path)[0].collect()
     for column in ("ImageID", *_COORDINATES, "GenderPresentation", "AgePresentation"):
@@ -125,7 +128,7 @@ def _boxes(listing: Listing, split: str) -> pl.DataFrame:
     absent = [pl.lit(None, pl.String).alias(flag) for flag in _FLAGS if flag not in frame.columns]
     numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in _COORDINATES]
     number = (pl.int_range(pl.len()).over("ImageID") + 1).cast(pl.String)
-    return frame.with_columns(*absent, *numbers, split=pl.lit(wanted)).with_columns(
+    return frame.with_columns(*absent, *numbers, split=pl.lit(split_name)).with_columns(
         sample=pl.col("ImageID") + "#" + number
     )
 
@@ -150,11 +153,11 @@ def _usable(boxes: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
     return once
 
 
-def _places(listing: Listing, wanted: set[str], notes: Counter[str]) -> dict[str, str]:
+def _places(listing: Listing, image_ids: set[str], notes: Counter[str]) -> dict[str, str]:
     places: dict[str, str] = {}
     for image in listing.images:
         stem = image.rpartition("/")[2].rpartition(".")[0]
-        if stem in wanted:
+        if stem in image_ids:
             notes["image in a second place"] += stem in places
             places.setdefault(stem, image)
     return places
@@ -195,7 +198,7 @@ def _large(
     """Rows of the boxes that are large enough, and where these lie in their images."""
     spans = boxes.select(_COORDINATES).to_numpy()
     extents = np.stack([spans[:, 2] - spans[:, 0], spans[:, 3] - spans[:, 1]], axis=1)
-    chosen = []
+    box_indices = []
     for index, image in enumerate(boxes["ImageID"].to_list()):
         size = sizes.get(image)
         if size is None:
@@ -205,8 +208,8 @@ def _large(
         elif np.any(np.round(extents[index] * size, 6) < smallest):  # 0.3 - 0.2 is a little less than 0.1
             dropped[f"box below {smallest} pixels"] += 1
         else:
-            chosen.append(index)
-    return chosen, spans[chosen].tolist()
+            box_indices.append(index)
+    return box_indices, spans[box_indices].tolist()
 
 
 def _table(boxes: pl.DataFrame) -> pl.DataFrame:

@@ -35,7 +35,9 @@ def parts(kind: str, folder: Path) -> list[SourcePart]:
         InputError: No such folder, or no annotations in it.
     """
     people = list_people(list_files(folder), kind, folder)
-    source_parts = [SourcePart(each.name, each.found, each.expected) for each in people.coverage]
+    source_parts = [
+        SourcePart(coverage.name, coverage.found, coverage.expected) for coverage in people.coverage
+    ]
     if not people.coverage:
         usable = len(people.images)
         source_parts.append(SourcePart("usable images, of those that are there", usable, max(usable, 1)))
@@ -56,9 +58,13 @@ def _groups(people: People) -> list[SourcePart]:
         counts = people.counts(name)
         empty = people.annotations[name].null_count()
         if len(counts) <= 20:
-            known = [level for level in people.definitions[name].levels if level in {*counts, *paper}]
-            levels = dict.fromkeys((*known, *counts, *paper))
-            source_parts += [shown(f"{name} {each}", counts.get(each, 0), paper.get(each)) for each in levels]
+            defined_levels = [
+                level for level in people.definitions[name].levels if level in {*counts, *paper}
+            ]
+            levels = dict.fromkeys((*defined_levels, *counts, *paper))
+            source_parts += [
+                shown(f"{name} {group}", counts.get(group, 0), paper.get(group)) for group in levels
+            ]
         else:
             source_parts.append(shown(f"{name}: different values", len(counts)))
         if empty:

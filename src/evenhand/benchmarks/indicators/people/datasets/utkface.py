@@ -30,8 +30,8 @@ _ALIGNED = ".chip.jpg"
 _OLDEST = 130
 
 DEFINITIONS = {
-    each.name: each
-    for each in (
+    attribute.name: attribute
+    for attribute in (
         AnnotatedAttribute("perceived_gender", "gender", ANNOTATORS, tuple(GENDERS.values())),
         AnnotatedAttribute("perceived_age", "age", ANNOTATORS, CC_AGES),
         AnnotatedAttribute("perceived_age_utk", "age_utk", ANNOTATORS, UTK_AGES),

@@ -166,8 +166,8 @@ class Captioner(ABC):
     def _new_tokens(self, context_length: int) -> int:
         """How long an answer may be: after a long prompt, few positions are left in some models."""
         room = self._room()
-        taken = 1 if self.separate else context_length
-        return self.max_new_tokens if room is None else max(1, min(self.max_new_tokens, room - taken))
+        n_used = 1 if self.separate else context_length
+        return self.max_new_tokens if room is None else max(1, min(self.max_new_tokens, room - n_used))
 
     def _split(self, prefix: str, continuations: Sequence[str]) -> tuple[Tokens, list[Tokens]]:
         context = self._context(prefix)

@@ -34,12 +34,14 @@ class BlipCaptioner(Captioner):
         return [self._model.config.text_config.bos_token_id, *self._words(prefix)]
 
     def _read(self, pixels: Any, contexts: Sequence[Tokens]) -> Step:
-        seen = self._model.vision_model(pixel_values=pixels).last_hidden_state
-        return _blip_step(self._model.text_decoder, contexts, self._device, encoder_hidden_states=seen)
+        image_states = self._model.vision_model(pixel_values=pixels).last_hidden_state
+        return _blip_step(
+            self._model.text_decoder, contexts, self._device, encoder_hidden_states=image_states
+        )
 
     def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
-        seen = self._model.vision_model(pixel_values=pixels).last_hidden_state
-        return _blip_speech(self._model, ids, longest, encoder_hidden_states=seen)
+        image_states = self._model.vision_model(pixel_values=pixels).last_hidden_state
+        return _blip_speech(self._model, ids, longest, encoder_hidden_states=image_states)
 
 
 class BlipAnswerer(Captioner):
@@ -56,8 +58,8 @@ class BlipAnswerer(Captioner):
         return list(self._tokenizer(prefix)["input_ids"])
 
     def _question(self, pixels: Any, contexts: Sequence[Tokens]) -> dict[str, Any]:
-        seen = self._model.vision_model(pixel_values=pixels).last_hidden_state
-        read = self._model.text_encoder(input_ids=self._ids(contexts), encoder_hidden_states=seen)
+        image_states = self._model.vision_model(pixel_values=pixels).last_hidden_state
+        read = self._model.text_encoder(input_ids=self._ids(contexts), encoder_hidden_states=image_states)
         return {"encoder_hidden_states": read.last_hidden_state}
 
     def _starts(self, number: int) -> list[Tokens]:
@@ -83,7 +85,7 @@ class GitCaptioner(Captioner):
     def _read(self, pixels: Any, contexts: Sequence[Tokens]) -> Step:
         # the model takes no encoded image; what the vision tower said is kept in its place
         tower = _Remembered(self._model.git.image_encoder)
-        seen = self._model.git.visual_projection(tower(pixels)).shape[1]
+        n_image_tokens = self._model.git.visual_projection(tower(pixels)).shape[1]
 
         def forward(ids: Any, mask: Any, positions: Any) -> Any:
             with tower:
@@ -95,7 +97,7 @@ class GitCaptioner(Captioner):
                     logits_to_keep=positions,
                 ).logits
 
-        return lambda tails: logits_after(contexts, tails, forward, self._device, before=seen)
+        return lambda tails: logits_after(contexts, tails, forward, self._device, before=n_image_tokens)
 
     def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
         spoken = self._model.generate(pixel_values=pixels, input_ids=ids, max_new_tokens=longest)
@@ -130,19 +132,21 @@ class Blip2(Captioner):
         return self._model.get_image_features(pixel_values=pixels, return_dict=True).pooler_output
 
     def _read(self, pixels: Any, contexts: Sequence[Tokens]) -> Step:
-        seen = self._see(pixels)
+        image_states = self._see(pixels)
         if self.separate:
-            return self._read_by_encoder(seen, contexts)
+            return self._read_by_encoder(image_states, contexts)
 
         def forward(ids: Any, mask: Any, positions: Any) -> Any:
             return self._speaker()(
-                **self._after_image(seen, ids, mask), use_cache=False, logits_to_keep=positions
+                **self._after_image(image_states, ids, mask), use_cache=False, logits_to_keep=positions
             ).logits
 
-        return lambda tails: logits_after(contexts, tails, forward, self._device, before=seen.shape[1])
+        return lambda tails: logits_after(
+            contexts, tails, forward, self._device, before=image_states.shape[1]
+        )
 
-    def _read_by_encoder(self, seen: Any, contexts: Sequence[Tokens]) -> Step:
-        inputs = self._after_image(seen, *pad_right(contexts, self._device))
+    def _read_by_encoder(self, image_states: Any, contexts: Sequence[Tokens]) -> Step:
+        inputs = self._after_image(image_states, *pad_right(contexts, self._device))
         read = self._speaker().get_encoder()(**inputs, return_dict=True)
         start = [[self._speaker().config.decoder_start_token_id]] * len(contexts)
 
@@ -157,12 +161,12 @@ class Blip2(Captioner):
 
         return lambda tails: logits_after(start, tails, forward, self._device)
 
-    def _after_image(self, seen: Any, ids: Any, mask: Any) -> dict[str, Any]:
+    def _after_image(self, image_states: Any, ids: Any, mask: Any) -> dict[str, Any]:
         words = self._speaker().get_input_embeddings()(ids)
-        shown = mask.new_ones(seen.shape[:2])
+        image_mask = mask.new_ones(image_states.shape[:2])
         return {
-            "inputs_embeds": self._torch.cat([seen.to(words.dtype), words], dim=1),
-            "attention_mask": self._torch.cat([shown, mask], dim=1),
+            "inputs_embeds": self._torch.cat([image_states.to(words.dtype), words], dim=1),
+            "attention_mask": self._torch.cat([image_mask, mask], dim=1),
         }
 
     def _speak(self, pixels: Any, ids: Any, longest: int) -> Any:
@@ -189,16 +193,16 @@ class _Remembered:
         self._module.forward = self._forward
 
 
-def _blip_step(decoder: Any, contexts: Sequence[Tokens], device: Any, **seen: Any) -> Step:
+def _blip_step(decoder: Any, contexts: Sequence[Tokens], device: Any, **image_inputs: Any) -> Step:
     def forward(ids: Any, mask: Any, positions: Any) -> Any:
         return decoder(
-            input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=positions, **seen
+            input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=positions, **image_inputs
         ).logits
 
     return lambda tails: logits_after(contexts, tails, forward, device)
 
 
-def _blip_speech(model: Any, ids: Any, longest: int, **seen: Any) -> Any:
+def _blip_speech(model: Any, ids: Any, longest: int, **image_inputs: Any) -> Any:
     """New tokens of BLIP's decoder, whose end is the tokenizer's ``[SEP]``."""
     text = model.config.text_config
     spoken = model.text_decoder.generate(
@@ -206,6 +210,6 @@ def _blip_speech(model: Any, ids: Any, longest: int, **seen: Any) -> Any:
         eos_token_id=text.sep_token_id,
         pad_token_id=text.pad_token_id,
         max_new_tokens=longest,
-        **seen,
+        **image_inputs,
     )
     return spoken[:, ids.shape[1] :]

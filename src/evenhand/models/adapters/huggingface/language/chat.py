@@ -132,16 +132,16 @@ class ChatModel:
                 "'evenhand ls models --can scores_continuations' lists"
             )
         contexts = [row[: len(row) - lost] for row, lost in zip(read.contexts, dropped, strict=True)]
-        seen = self._see(self._ready(read.images))
+        image_inputs = self._see(self._ready(read.images))
         cuts = self._cuts_logits()
 
         def forward(ids: Any, mask: Any, positions: Any) -> Any:
             kinds = self._kinds(read, contexts, ids.shape[1])
-            wanted = {"logits_to_keep": positions} if cuts else {}
-            said = self._model(
-                input_ids=ids, attention_mask=mask, **kinds, **seen, **wanted, use_cache=False
+            logit_options = {"logits_to_keep": positions} if cuts else {}
+            logits = self._model(
+                input_ids=ids, attention_mask=mask, **kinds, **image_inputs, **logit_options, use_cache=False
             ).logits
-            return said if cuts else said[:, positions]
+            return logits if cuts else logits[:, positions]
 
         return lambda tails: logits_after(contexts, tails, forward, self._device)
 
@@ -155,9 +155,11 @@ class ChatModel:
         takes = "mm_encoder_outputs" in inspect.signature(self._model.forward).parameters
         if encode is None or not takes or "pixel_values" not in images:
             return images
-        known = {name: images[name] for name in inspect.signature(encode).parameters if name in images}
+        encoder_inputs = {
+            name: images[name] for name in inspect.signature(encode).parameters if name in images
+        }
         rest = {name: value for name, value in images.items() if name != "pixel_values"}
-        return {**rest, "mm_encoder_outputs": {"image": encode(**known, return_dict=True)}}
+        return {**rest, "mm_encoder_outputs": {"image": encode(**encoder_inputs, return_dict=True)}}
 
     def _cuts_logits(self) -> bool:
         """Whether the model can compute logits only where they are wanted; all of them need much memory."""
@@ -185,6 +187,6 @@ def _automatic_class(library: Any, folder: Path, options: LoadOptions) -> Any:
     config = library.AutoConfig.from_pretrained(
         folder, local_files_only=True, trust_remote_code=options.trust_remote_code
     )
-    own = (getattr(config, "auto_map", None) or {}) if options.trust_remote_code else {}
-    plain = "AutoModelForCausalLM" in own and "AutoModelForImageTextToText" not in own
+    own_classes = (getattr(config, "auto_map", None) or {}) if options.trust_remote_code else {}
+    plain = "AutoModelForCausalLM" in own_classes and "AutoModelForImageTextToText" not in own_classes
     return library.AutoModelForCausalLM if plain else library.AutoModelForImageTextToText

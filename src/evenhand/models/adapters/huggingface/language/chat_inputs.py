@@ -64,10 +64,10 @@ class ChatInputs:
             prompts: N texts of the user.
             speech: N beginnings of what the model says, or none.
         """
-        seen = any(image is not None for image in images)
-        texts = [self._opening(prompt, seen=seen) for prompt in prompts]
+        has_image = any(image is not None for image in images)
+        texts = [self._opening(prompt, has_image=has_image) for prompt in prompts]
         if speech is not None:
-            texts = [text + said for text, said in zip(texts, speech, strict=True)]
+            texts = [text + utterance for text, utterance in zip(texts, speech, strict=True)]
         return self._process(images, texts)
 
     def tokens(self, prompt: str, speech: str) -> Tokens:
@@ -80,8 +80,8 @@ class ChatInputs:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     @lru_cache(maxsize=16)  # noqa: B019 - the instruction is asked for again and again; models are few
-    def _opening(self, prompt: str, *, seen: bool = True) -> str:
-        content = [*([{"type": "image"}] if seen else []), {"type": "text", "text": prompt}]
+    def _opening(self, prompt: str, *, has_image: bool = True) -> str:
+        content = [*([{"type": "image"}] if has_image else []), {"type": "text", "text": prompt}]
         turns = [{"role": "user", "content": content}]
         return str(self.processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
 
@@ -116,11 +116,11 @@ class PrefixInputs(ChatInputs):
         read = self._process(images, [f"{self.processor.image_token}{prompt}" for prompt in prompts])
         if speech is None:
             return read
-        said = [self.words(text) for text in speech]
+        speech_ids = [self.words(text) for text in speech]
         new = self.kind_of_speech
-        contexts = [[*row, *more] for row, more in zip(read.contexts, said, strict=True)]
+        contexts = [[*row, *more] for row, more in zip(read.contexts, speech_ids, strict=True)]
         kinds = {
-            name: [[*row, *[new] * len(more)] for row, more in zip(rows, said, strict=True)]
+            name: [[*row, *[new] * len(more)] for row, more in zip(rows, speech_ids, strict=True)]
             for name, rows in read.kinds.items()
         }
         return ChatProcessor(read.tensors, contexts, kinds, read.images, read.unknown)
@@ -166,8 +166,8 @@ class QwenProcessor:
             text: N texts with one image token each.
             **settings: For the tokenizer.
         """
-        seen = self._images(images=[image for row in images for image in row], return_tensors="pt")
-        patches = seen["image_grid_thw"].prod(-1) // self._images.merge_size**2
+        image_inputs = self._images(images=[image for row in images for image in row], return_tensors="pt")
+        patches = image_inputs["image_grid_thw"].prod(-1) // self._images.merge_size**2
         counts = [int(count) for count in patches]
         longer = [
             prompt.replace(self._token, self._token * count)
@@ -176,7 +176,7 @@ class QwenProcessor:
         words = self.tokenizer(longer, **settings)
         kinds = (words["input_ids"] == self._id).long()
         token_inputs = {name: words[name] for name in ("input_ids", "attention_mask")}
-        return {**token_inputs, **seen, "mm_token_type_ids": kinds}
+        return {**token_inputs, **image_inputs, "mm_token_type_ids": kinds}
 
 
 def read_of(inputs: dict[str, Any]) -> ChatProcessor:

@@ -36,10 +36,10 @@ def split_together(prefix: Tokens, wholes: Sequence[Tokens]) -> tuple[int, list[
         How many tokens of the prefix are context, and the tokens after them, for each continuation.
     """
     length = len(prefix)
-    for whole in wholes:
-        pairs = zip(prefix[:length], whole, strict=False)
-        length = next((i for i, (mine, other) in enumerate(pairs) if mine != other), min(length, len(whole)))
-    return length, [whole[length:] for whole in wholes]
+    for tokens in wholes:
+        pairs = zip(prefix[:length], tokens, strict=False)
+        length = next((i for i, (mine, other) in enumerate(pairs) if mine != other), min(length, len(tokens)))
+    return length, [tokens[length:] for tokens in wholes]
 
 
 def check_not_empty(tails: Sequence[Tokens], continuations: Sequence[str]) -> None:
@@ -71,8 +71,8 @@ def sum_log_probabilities(step: Step, tails: Sequence[Sequence[Tokens]]) -> Floa
     parents = [_to_read(row) for row in tails]
     for number in range(max(map(len, parents), default=0)):
         # a sample that needs fewer calls is asked its first one again: a call is about all images
-        chosen = [row[number] if number < len(row) else row[0] for row in parents]
-        logits = step(chosen)
+        step_tails = [row[number] if number < len(row) else row[0] for row in parents]
+        logits = step(step_tails)
         for i, row in enumerate(tails):
             mine = [k for k, tail in enumerate(row) if _reader(parents[i], tail) == number]
             if mine:
@@ -121,9 +121,9 @@ def logits_after(
     torch = import_torch()
     ids, mask = pad_right([[*c, *t] for c, t in zip(contexts, tails, strict=True)], device)
     spans = [range(len(c) - 1, len(c) + len(t)) for c, t in zip(contexts, tails, strict=True)]
-    wanted = sorted({position for span in spans for position in span})
-    index = {position: i for i, position in enumerate(wanted)}
-    logits = forward(ids, mask, torch.tensor(wanted, device=device) + before)
+    positions = sorted({position for span in spans for position in span})
+    index = {position: i for i, position in enumerate(positions)}
+    logits = forward(ids, mask, torch.tensor(positions, device=device) + before)
     return [logits[i, [index[position] for position in span]].float() for i, span in enumerate(spans)]
 
 
