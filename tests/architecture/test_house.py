@@ -158,8 +158,12 @@ def test_variables_are_called_by_what_they_are(capsys):
     assert counts.total() <= MOST_AWKWARD
 
 
-AWKWARD = {"one", "found", "place", "told", "given", "made", "kept", "asked"}
-MOST_AWKWARD = 19
+AWKWARD = {
+    "one", "found", "place", "told", "given", "made", "kept", "asked",
+    "both", "chosen", "counted", "done", "drawn", "each", "held", "joined", "known", "named", "own", "said",
+    "shown", "sides", "taken", "theirs", "wanted", "whole", "written",
+}  # fmt: skip
+MOST_AWKWARD = 62
 
 
 def test_few_places_know_a_metric_by_its_name(capsys):
@@ -180,7 +184,7 @@ def test_few_places_know_a_metric_by_its_name(capsys):
 
 SHOWING = {"core", "runs", "execution", "workflows", "report", "cli"}
 ALSO_WORDS = {"accuracy"}  # a column of tables, too
-MOST_NAMED = 35
+MOST_NAMED = 19
 
 
 def test_words_to_avoid_do_not_name_anything_public():
