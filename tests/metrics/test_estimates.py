@@ -100,3 +100,9 @@ def test_where_models_are_exchanged_no_improvement_is_below_minus_one(both):
     ends = [2 * moved / (both - moved) for moved in (low, high)]
     assert (found.low, found.high) == pytest.approx((max(ends[0], -1), max(ends[1], 0)))
     assert (ends[0] < -1) == (both < 1)
+
+
+@pytest.mark.parametrize("value", [0.9999999999999996, 0.1, 1 / 3])
+def test_replicates_that_are_all_alike_have_that_value_as_their_mean(value):
+    band = null_band(np.full(9999, value), level=0.95, method="exchanged", seed=0)
+    assert (band.mean, band.low, band.high) == (value, value, value)

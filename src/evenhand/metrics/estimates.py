@@ -15,6 +15,7 @@ from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.exchange.relabelling import exceeded
 
 _HALVINGS = 20  # a millionth of p
+_ROUNDING = 1e-12  # as far apart as equal replicates may come
 FEWEST = 10
 """Units below which a group that decides a value is named."""
 
@@ -165,8 +166,9 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
         return None
     ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
     low, high = np.quantile(usable, ends[side])
+    all_alike = np.ptp(usable) < _ROUNDING  # then the mean may differ from them by its last digit
     return Null(
-        mean=float(usable.mean()), low=float(low), high=float(high), level=level, method=method,
+        mean=float(low if all_alike else usable.mean()), low=float(low), high=float(high), level=level, method=method,
         replicates=draws.size, seed=seed,
     )  # fmt: skip
 

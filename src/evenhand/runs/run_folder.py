@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 FINDINGS = "findings.json"
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"  # what the metrics of the findings mean
+PER_SAMPLE = "per_sample"
+"""Table with what each sample adds to a metric: metric, by, sample, unit, part, weight, value in [0, 1].
+
+The metric is the sum over parts of weight times mean value; without weights, the largest mean less the least.
+"""
 ANNOTATIONS = "annotations"
 MARKERS = (FINDINGS, MANIFEST)
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")

@@ -15,8 +15,7 @@ from evenhand.cli.summaries.text import clean, span
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import p_value
-from evenhand.metrics.catalogue import card_of
-from evenhand.metrics.differences.ranking import RANKED
+from evenhand.workflows.compare.engine import RANKED_BY
 from evenhand.workflows.outputs.result import Run
 
 _WIDTH = 160
@@ -69,7 +68,7 @@ def _print_grouping(console: Console, run: Run, grouping: str) -> None:
     rows = f"{n[0]:,.0f} rows of each" if len(n) == 1 else "rows of their own"
     console.print(f"\nby {clean(grouping)}, on {rows} ({run.manifest['ranked_on']})", style="bold")
     numbers = {name: number for number, name in enumerate(run.manifest["models"], 1)}
-    console.print(_ranked(ranking, numbers))
+    console.print(_ranked(run, ranking, numbers))
     within = pl.col("value").is_between("low", "high")
     if ranking.filter(~within).height:  # rows without an interval are neither
         console.print("V may lie outside its interval: it contains noise, which the interval leaves out")
@@ -77,16 +76,16 @@ def _print_grouping(console: Console, run: Run, grouping: str) -> None:
     _print_stability(console, run, grouping, numbers)
 
 
-def _ranked(ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
+def _ranked(run: Run, ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
     """One row a model, by the first measure that ranks, then by the second."""
     table = Table(box=None, pad_edge=False)
     table.add_column("", justify="right")
     table.add_column("model", overflow="fold")
-    for metric in RANKED:
-        table.add_column(_title(metric), justify="right", no_wrap=True)
+    for metric in RANKED_BY:
+        table.add_column(run.findings.card(metric).title, justify="right", no_wrap=True)
     ranks = [
         dict(ranking.filter(pl.col("metric") == metric).select("model", "rank").iter_rows())
-        for metric in RANKED[:2]
+        for metric in RANKED_BY[:2]
     ]
 
     def ranked(model: str) -> list[int]:
@@ -97,14 +96,9 @@ def _ranked(ranking: pl.DataFrame, numbers: Mapping[str, int]) -> Table:
             row["metric"]: row for row in ranking.filter(pl.col("model") == model).iter_rows(named=True)
         }
         table.add_row(
-            str(numbers[model]), clean(model, 200), *(_cell(rows_by_metric[metric]) for metric in RANKED)
+            str(numbers[model]), clean(model, 200), *(_cell(rows_by_metric[metric]) for metric in RANKED_BY)
         )
     return table
-
-
-def _title(metric: str) -> str:
-    card = card_of(metric)
-    return card.title if card else metric
 
 
 def _cell(row: dict[str, float | None]) -> str:
@@ -229,7 +223,9 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
     table.add_column("", justify="right")
     levels = mev["mev"].unique(maintain_order=True).to_list()
     table.add_column(f"rank by SkewSize at MEV {', '.join(f'{level:g}' for level in levels)}")
-    table.add_column("first in replicates: " + ", ".join(map(_title, RANKED)))
+    table.add_column(
+        "first in replicates: " + ", ".join(run.findings.card(metric).title for metric in RANKED_BY)
+    )
     models = mev["model"].unique(maintain_order=True)
     among = mev.group_by("mev", maintain_order=True).agg(pl.col("rank").count())["rank"].to_list()
     for model in models:
@@ -238,7 +234,9 @@ def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping
         table.add_row(
             str(numbers[model]),
             ", ".join(_rank(rank, of, len(models)) for rank, of in zip(ranks, among, strict=True)),
-            ", ".join(f"{100 * shares_by_metric[m]:.0f} %" if m in shares_by_metric else "–" for m in RANKED),
+            ", ".join(
+                f"{100 * shares_by_metric[m]:.0f} %" if m in shares_by_metric else "–" for m in RANKED_BY
+            ),
         )
     console.print(table)
 

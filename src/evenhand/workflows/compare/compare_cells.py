@@ -22,6 +22,7 @@ from evenhand.metrics.choices.estimation import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
 from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.estimation import HARMFUL
+from evenhand.runs.run_folder import PER_SAMPLE
 from evenhand.workflows.compare.runs import ComparedRun
 
 ALL = "all"
@@ -88,8 +89,8 @@ def cells_of(compared_run: ComparedRun, finding: Finding) -> Contributions | str
         compared_run: The run.
         finding: One of its findings.
     """
-    reader = _READERS.get(finding.card.family)
-    if reader is None or finding.card.compared != "contributions":
+    reader = _READERS.get(finding.card.family, _per_sample)
+    if finding.card.compared != "contributions":
         return finding.card.why_not_compared
     if finding.params.get("mode") == "paper" and reader is not _queries:
         return _PAPER
@@ -347,6 +348,27 @@ def _compared_sets(compared_run: ComparedRun, finding: Finding) -> Contributions
     return read(compared_run, finding)
 
 
+def _per_sample(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
+    """Any other metric: what its benchmark keeps of each sample, in shares of 1."""
+    table = compared_run.run.tables.get(PER_SAMPLE)
+    if table is None:
+        return f"it keeps no table {PER_SAMPLE!r}"
+    lacking = {"metric", "by", "sample", "unit", "part", "weight", "value"} - set(table.columns)
+    if lacking:
+        return f"its table {PER_SAMPLE!r} has no column {', '.join(sorted(lacking))}"
+    rows = table.filter(pl.col("metric") == finding.name, pl.col("by") == finding.grouping)
+    if not rows["value"].is_between(0, 1).all():
+        return f"its table {PER_SAMPLE!r} has values that are not between 0 and 1"
+    weights = dict(rows.select("part", "weight").unique(maintain_order=True).iter_rows())
+    if not weights:
+        return f"its table {PER_SAMPLE!r} has no row of it"
+    columns = tuple(map(str, weights))
+    combination = Combination("range", columns)
+    if None not in weights.values():
+        combination = Combination("weights", columns, tuple(map(float, weights.values())))
+    return Contributions(_in_columns(rows, ["part"]), combination)
+
+
 _READERS: dict[str, Callable[[ComparedRun, Finding], Contributions | str]] = {
     "pronouns": _choices,
     "labels": _labels,
@@ -355,4 +377,4 @@ _READERS: dict[str, Callable[[ComparedRun, Finding], Contributions | str]] = {
     "rankings": _queries,
     "associations": _compared_sets,
 }
-"""How families of metrics are taken apart again."""
+"""How families of metrics are taken apart again; others by the table ``per_sample``."""

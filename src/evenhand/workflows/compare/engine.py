@@ -40,6 +40,9 @@ from evenhand.workflows.outputs.result import Run
 
 Progress = Callable[[str], None]
 
+RANKED_BY = RANKED
+"""The measures that models are ranked by where no dates are compared, the most telling first."""
+
 PAIRED, UNPAIRED = "same samples", "not paired"
 WEIGHTED = ", weighted to one mix of classes and groups"
 _PAIRING = {

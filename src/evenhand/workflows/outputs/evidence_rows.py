@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evenhand.runs.run_folder import PER_SAMPLE, RunFolder
 from evenhand.workflows.outputs.drilled_rows import rows_of
-
-if TYPE_CHECKING:
-    from evenhand.runs.run_folder import RunFolder
 
 MOST_ROWS = 200_000
 """Rows of samples that are read for a report; it shows the first of each cell."""
@@ -32,8 +29,8 @@ def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     annotations = run.annotations
     if annotations is None:
         return tables
-    for name, table in run.tables.items():  # of a benchmark that has no reader of its own
-        if "sample" in table.columns:
+    for name, table in sorted(run.tables.items()):  # of a benchmark that has no reader of its own
+        if "sample" in table.columns and name != PER_SAMPLE:
             tables.setdefault(f"{name}/samples", _annotated(table.head(MOST_ROWS), annotations))
     if run.folder is None:
         return tables

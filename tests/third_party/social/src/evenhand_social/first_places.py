@@ -19,6 +19,7 @@ DRAWS = 999
     source="ours",
     unit="share difference",
     tags=("group gap",),
+    compared="contributions",
 )
 def first_place_gap(evidence, *, by, seed=0):
     """How unevenly first places are shared out; in [0, 2], lower is fairer, undefined without rankings.
@@ -55,3 +56,11 @@ def _excess(codes, there, first, n_groups):
     """Share of first places less share of the pictures, for each group."""
     won = np.bincount(codes[np.arange(len(codes)), first], minlength=n_groups) / len(codes)
     return won - np.bincount(codes[there], minlength=n_groups) / there.sum()
+
+
+def of_each_query(pools):
+    """Whether each query's first picture shows each race; with equal pools, shares cancel."""
+    first = np.nanargmax(pools.scores, axis=1)
+    for query, row in enumerate(pools.codes[np.arange(len(first)), first]):
+        for code in range(len(pools.groups)):
+            yield {"sample": str(query), "part": str(pools.group_key(code)), "value": float(row == code)}

@@ -7,7 +7,7 @@ import evenhand as eh
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import cosines
 from evenhand.metrics import bias_at_k, ndkl
-from evenhand_social.first_places import first_place_gap
+from evenhand_social.first_places import first_place_gap, of_each_query
 
 RACES = {"asian": 90, "black": 50, "white": 180}
 CAPTIONS = ("a cook", "a nurse", "a pilot", "a singer", "a farmer", "a lawyer", "a tailor", "a sailor")
@@ -81,7 +81,10 @@ class Social(eh.Benchmark):
             ndkl(rankings, by="race", seed=seed),
         ]
         ranked = rankings.to_frame().rename({"query": "caption"})
-        return eh.Measured(findings, tables={"ranked": ranked})
+        adds = pl.DataFrame(list(of_each_query(rankings.pools(["race"])))).with_columns(
+            metric=pl.lit("first_place_gap"), by=pl.lit("race"), unit="sample", weight=pl.lit(None)
+        )
+        return eh.Measured(findings, tables={"ranked": ranked, "per_sample": adds})
 
 
 SOCIAL = Social()
