@@ -168,8 +168,8 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
     low, high = np.quantile(usable, ends[side])
     all_alike = np.ptp(usable) < _ROUNDING  # then the mean may differ from them by its last digit
     return Null(
-        mean=float(low if all_alike else usable.mean()), low=float(low), high=float(high), level=level, method=method,
-        replicates=draws.size, seed=seed,
+        mean=float(low if all_alike else usable.mean()), low=float(low), high=float(high), level=level,
+        method=method, replicates=draws.size, seed=seed,
     )  # fmt: skip
 
 
