@@ -384,7 +384,7 @@ def test_table2_of_upstream_scores_in_paper_mode_is_the_upstream_benchmark(tmp_p
 @pytest.mark.parametrize(
     ("model", "label"),
     [
-        ("hf:openai/clip-vit-base-patch32", "openai/clip-vit-base-patch32"),
+        ("hf:openai/clip-vit-base-patch32", "hf:openai/clip-vit-base-patch32"),
         ("hf:/models/clip", "clip"),
         ("/home/me/own.py:MODEL", "own.py:MODEL"),
         ("timm:resnet50", "timm:resnet50"),

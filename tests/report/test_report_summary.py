@@ -32,9 +32,10 @@ __all__ = ["addresses", "browser", "visit"]
     [
         ("/home/someone/models/own.py:Net", "own.py:Net"),
         ("own.py:Net", "own.py:Net"),
-        ("hf:/home/someone/tiny/clip", "hf:tiny/clip"),
+        ("hf:/home/someone/tiny/clip", "clip"),
         ("hf:openai/clip-vit-base-patch32", "hf:openai/clip-vit-base-patch32"),
-        ("onnx:C:\\models\\net.onnx", "onnx:models/net.onnx"),
+        ("onnx:C:\\models\\net.onnx", "net.onnx"),
+        ("adapted:models/faces/seed-0", "seed-0"),
         ("api:gpt@https://example.org/v1", "api:gpt@https://example.org/v1"),
         ("resnet50.a1_in1k", "resnet50.a1_in1k"),
         ("/", "/"),

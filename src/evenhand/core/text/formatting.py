@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from evenhand.core.significance import level_text, p_text
+from evenhand.core.text.model_names import model_names
 
 DASH = "–"
 _ROUNDING = 1e-12  # what adding leaves of a sum that is 0
@@ -15,9 +15,6 @@ MINUS = "−"
 LABEL_LIMIT = 56
 PROSE_LIMIT = 240
 
-_CODE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py(?::.*)?)", re.DOTALL)
-_LOCAL = re.compile(r"((?:[a-z]+:)?)((?:/|~|\.{1,2}/|[A-Za-z]:[\\/]).*)", re.DOTALL)
-_SEPARATOR = re.compile(r"[\\/]")
 _ISOLATE, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
 # Invisible or text-reversing characters are shown, so that a label cannot pose as another one.
@@ -132,15 +129,7 @@ def quoted(text: object) -> str:
 
 def model_name(model: object) -> str:
     """What people call a model: of one that lies on this machine its own name, not the whole way to it."""
-    text = str(model)
-    code = _CODE.fullmatch(text)
-    local = _LOCAL.fullmatch(text)
-    if code:
-        return shorten(code[1])
-    if not local:
-        return shorten(text)
-    ends = [part for part in _SEPARATOR.split(local[2]) if part][-2:]
-    return shorten(local[1] + "/".join(ends)) if ends else shorten(text)
+    return shorten(model_names([model])[0])
 
 
 def attribute(column: str) -> str:

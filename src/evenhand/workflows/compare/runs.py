@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError, UserError, one_line
+from evenhand.core.text.model_names import model_names
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.hashing import sha256_file
 from evenhand.files.tables import scan as sources
@@ -89,7 +90,8 @@ class ComparedRun:
 
 def called_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """Runs whose names tell them apart: by their folders where they are called alike."""
-    names = [run.name for run in runs]
+    names = model_names(run.name for run in runs)
+    runs = [replace(run, name=name) for run, name in zip(runs, names, strict=True)]
     apart = [
         replace(run, name=f"{run.name} ({Path(run.folder).name})") if names.count(run.name) > 1 else run
         for run in runs

@@ -18,8 +18,8 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     frame,
     groupings_in,
     lead,
-    model_names,
     named,
+    names_of,
     need_sizes,
     numbers,
     ordered_groups,
@@ -114,7 +114,7 @@ def _figure13(runs: Sequence[RunFolder], setting: Setting) -> Made:
 def _figure2(runs: Sequence[RunFolder]) -> Made:
     """One row a model, however many of the indicators it was asked."""
     rows: dict[tuple[object, ...], Row] = {}
-    for name, run in zip(model_names(runs), runs, strict=True):
+    for name, run in zip(names_of(runs), runs, strict=True):
         row = with_recipe([lead(name, run, ())], PARAMETERS)[0]
         row["reason"] = "; ".join(filter(None, (unsized(row, size) for size in (IMAGES, PARAMETERS)))) or None
         key = (run.manifest.get("model"), *(row[column] for column in ("recipe", IMAGES, PARAMETERS)))

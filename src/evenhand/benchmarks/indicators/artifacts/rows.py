@@ -13,6 +13,7 @@ from evenhand.benchmarks.tidy import table_of
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Key, Part
+from evenhand.core.text.model_names import model_names
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.runs.run_folder import RunFolder
@@ -72,7 +73,7 @@ def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
 
     Runs of one model that are grouped differently, such as on two sets of people, may have one name.
     """
-    names = model_names(runs)
+    names = names_of(runs)
     keys = [
         (name, run.manifest.get("benchmark"), _groupings(run)) for name, run in zip(names, runs, strict=True)
     ]
@@ -84,26 +85,11 @@ def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     return list(zip(names, runs, strict=True))
 
 
-def model_names(runs: Sequence[RunFolder]) -> list[str]:
-    """The model of each run, of a path as many last parts as tell the models apart."""
-    models = [str(run.manifest.get("model") or "model") for run in runs]
-    parts = {model: _parts(model) for model in models}
-    names = {model: parts[model][-1] for model in parts}
-    for depth in range(2, max(map(len, parts.values()), default=0) + 1):
-        times = Counter(names.values())
-        names = {
-            model: "/".join(parts[model][-depth:]) if times[name] > 1 else name
-            for model, name in names.items()
-        }
+def names_of(runs: Sequence[RunFolder]) -> list[str]:
+    """The model of each run, and its mode where that is not the usual one."""
+    names = model_names(run.manifest.get("model") or "model" for run in runs)
     modes = [" · paper mode" if _parameters(run).get("mode") == "paper" else "" for run in runs]
-    return [f"{names[model]}{mode}" for model, mode in zip(models, modes, strict=True)]
-
-
-def _parts(model: str) -> list[str]:
-    """The parts of a model's path; a name that is no path is one part."""
-    scheme, _, rest = model.partition(":")
-    local = "/" in (rest or model) and scheme not in ("hf", "timm", "openclip", "api")
-    return (rest or model).rstrip("/").split("/") if local else [rest or model]
+    return [f"{name}{mode}" for name, mode in zip(names, modes, strict=True)]
 
 
 def _groupings(run: RunFolder) -> frozenset[str]:

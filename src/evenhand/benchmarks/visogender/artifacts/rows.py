@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.benchmarks.tidy import table_of
 from evenhand.core.figure import Reference
 from evenhand.core.findings import Finding, Part
+from evenhand.core.text.model_names import model_names
 from evenhand.runs.run_folder import RunFolder
 
 Row = dict[str, Any]
@@ -69,7 +70,8 @@ def labels_of(runs: Sequence[RunFolder]) -> list[str]:
     Args:
         runs: In order; runs of different benchmarks may have one name.
     """
-    names = [_label(run) for run in runs]
+    models = model_names(run.manifest.get("model") or "model" for run in runs)
+    names = [_label(model, run) for model, run in zip(models, runs, strict=True)]
     keys = list(zip(names, map(benchmark_of, runs), strict=True))
     for key, times in Counter(keys).items():
         if times > 1:
@@ -79,13 +81,9 @@ def labels_of(runs: Sequence[RunFolder]) -> list[str]:
     return names
 
 
-def _label(run: RunFolder) -> str:
-    model = str(run.manifest.get("model") or "model")
-    scheme, _, rest = model.partition(":")
-    local = rest if rest.startswith(("/", "~", ".")) else model if model.startswith(("/", "~", ".")) else ""
-    short = local.rstrip("/").rpartition("/")[2] if local else (rest if scheme == "hf" else model)
+def _label(model: str, run: RunFolder) -> str:
     tags = [f"{key}={value}" for key, value in _tags(run).items() if key != ZERO_SHOT]
-    return " · ".join([short or model, *tags, *(["paper mode"] if is_paper_mode(run) else [])])
+    return " · ".join([model, *tags, *(["paper mode"] if is_paper_mode(run) else [])])
 
 
 def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
