@@ -23,11 +23,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(tmp_path_factory):
-    """One of Ray's for all tests; it goes with them."""
+    """The address of one cluster for all tests; it goes with them."""
     import ray
 
     os.environ["PATTERNS_ROOM"] = "20"
-    yield
+    ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+    yield ray.get_runtime_context().gcs_address
     del os.environ["PATTERNS_ROOM"]
     ray.shutdown()
 
@@ -74,9 +75,10 @@ def test_workers_halve_and_what_they_say_to_the_user_arrives() -> None:
         ask(uri("Failing"), n=128)
 
 
-def test_the_command_says_one_line(tmp_path) -> None:
-    def said(model: str, *more: str) -> tuple[int, str]:
-        again = [*command(tmp_path / "run", model=model, n=100), "--engine", "ray", *more]
+def test_the_command_says_one_line(cluster, tmp_path) -> None:
+    def said(model: str, address: str = cluster) -> tuple[int, str]:
+        words = command(tmp_path / "run", model=model, n=100)
+        again = [*words, "--engine", "ray", "--workers", "1", "--ray-address", address]
         code, _, err = finish(again, tmp_path / "home")
         lines = [line for line in err.splitlines() if not line.startswith("[20")]  # of Ray's C++ part
         return code, "\n".join(lines)
@@ -85,7 +87,7 @@ def test_the_command_says_one_line(tmp_path) -> None:
     code, err = said("Dying")
     assert code == 2
     one_line_of(err, "died 3 times")
-    code, err = said("NotFinite", "--ray-address", "127.0.0.1:1")
+    code, err = said("NotFinite", "127.0.0.1:1")
     assert code == 2
     one_line_of(err, "--ray-address", "127.0.0.1:1")
 
