@@ -427,7 +427,7 @@ def test_groupings_and_order_are_chosen(tables, worded, tmp_path):
     with pytest.raises(UnknownName, match="did you mean 'race'"):
         made("figure4", [tmp_path / "two"], by="rice")
     ordered = made("figure4", [tmp_path / "two", worded[0]], order="parameters").table
-    assert list(dict.fromkeys(ordered["model"])) == ["org/blip", "two"]
+    assert list(dict.fromkeys(ordered["model"])) == ["hf:org/blip", "two"]
 
 
 def test_the_settings_of_the_run_are_kept(tables, tmp_path):

@@ -79,7 +79,7 @@ def accuracies(recipe):
     return np.array([(frame[column] == frame["label"]).mean() for column in columns])
 
 
-PLAIN, BETTER = "adapted:heads/plain-s* (3 seeds)", "adapted:heads/better-s* (3 seeds)"
+PLAIN, BETTER = "plain-s* (3 seeds)", "better-s* (3 seeds)"
 
 
 def test_runs_that_differ_in_the_seed_are_one(made):

@@ -10,6 +10,7 @@ from typing import Any
 
 from evenhand.core.errors import ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
+from evenhand.core.text.model_names import model_names
 from evenhand.metrics.differences.ranking import RankingNotes
 from evenhand.metrics.differences.seeds import Ends, OverSeeds, SeedGroup
 from evenhand.workflows.compare.runs import ComparedRun
@@ -220,7 +221,7 @@ def _own_samples(runs: Sequence[ComparedRun]) -> bool:
 def _called(runs: Sequence[ComparedRun], seeds: Sequence[str]) -> str:
     """What runs of one recipe have in common, and how many seeds there are."""
     shared = {_without(seed, run.name) for seed, run in zip(seeds, runs, strict=True)}
-    models = {one_line(run.manifest.get("model") or run.name) for run in runs}
+    models = set(model_names(one_line(run.manifest.get("model") or run.name) for run in runs))
     names = shared if len(shared) == 1 else models
     if len(names) == 1:
         return f"{names.pop()} ({len(runs)} seeds)"
