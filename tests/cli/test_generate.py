@@ -123,6 +123,7 @@ def test_a_definition_that_does_not_exist_and_a_missing_folder_are_told(tmp_path
     assert (done.returncode, "add -o DIR" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_definition_of_the_page_is_run_by_the_commands_under_it(tmp_path):
     _, painter = arrange(tmp_path)
     (tmp_path / "namer.py").write_text(

@@ -142,6 +142,7 @@ def test_good_images_arrive_whole_among_the_wrecks(wrecks):
     assert not [path for path in folder.iterdir() if path.name.startswith(".good")]
 
 
+@pytest.mark.slow
 def test_what_drips_is_given_up_after_so_many_attempts(server, tmp_path):
     """No end of it is waited for: each would take minutes, or send nothing at all."""
     slow = ("drip", "driphead", "silent")

@@ -318,6 +318,7 @@ def test_intervals_heed_subjects():
     assert gaps[0].null.method == "groups exchanged by subject"
 
 
+@pytest.mark.slow
 def test_p_is_right_only_where_subjects_are_heeded(monkeypatch):
     monkeypatch.setattr("evenhand.stats.exchange.rows._MOST", 999)
     small = np.zeros((2, 2))
@@ -333,6 +334,7 @@ def test_p_is_right_only_where_subjects_are_heeded(monkeypatch):
     assert small[1, 1] <= small[0, 1]  # exchanging rows overstates chance within subjects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [(0.2, 0.2), (0.15, 0.45)], ids=["fair", "planted"])
 def test_intervals_of_the_gap_hold(shares):
     inside = 0
@@ -345,6 +347,7 @@ def test_intervals_of_the_gap_hold(shares):
     assert inside >= 133  # 142 expected; fewer by chance once in 1,000
 
 
+@pytest.mark.slow
 def test_intervals_of_the_gap_hold_for_many_fair_groups():
     inside = 0
     for seed in range(150):

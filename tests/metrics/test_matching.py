@@ -100,6 +100,7 @@ def test_more_places_than_words_are_a_reason(reading):
     assert finding.notes == [f"{most} words are fewer than k = {most + 1}"]
 
 
+@pytest.mark.slow
 @each_reading
 def test_intervals_cover(reading):
     """Images drawn anew, the same words."""

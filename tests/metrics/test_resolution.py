@@ -207,6 +207,7 @@ def test_neutral_choices_are_not_misgendering():
     assert metrics.resolution_gap(evidence).p_value < 0.01
 
 
+@pytest.mark.slow
 def test_a_random_model_is_inside_the_null_bands():
     design = people(23, 5)
     for name in ("resolution_accuracy", "misgendering_gap"):

@@ -81,6 +81,7 @@ def test_exchanged_sets_change_the_sign(case, side):
     assert there.interval.low == pytest.approx(-here.interval.high, abs=0.5 * abs(here.value) + 0.05)
 
 
+@pytest.mark.slow
 @each_case
 def test_a_fair_model_stays_in_its_null_band_and_p_is_uniform(case):
     inside, p = 0, []
