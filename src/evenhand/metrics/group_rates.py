@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval
+from evenhand.core.options import Mode, Unknown
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.estimates import described, few_decide, null_band
 from evenhand.metrics.named_groups import NamedGroups
@@ -43,8 +44,8 @@ class GroupQuestion(ABC):
 
     bound: NamedGroups  # the samples or queries by group
     name: str  # name of the metric
-    unknown: str  # `keep` or `exclude` those whose annotators could not tell
-    mode: str  # `default` or `paper`
+    unknown: Unknown  # `keep` or `exclude` those whose annotators could not tell
+    mode: Mode  # `default` or `paper`
     infers: bool  # whether intervals, null bands and p are wanted
     seed: int  # of the exchanges
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
@@ -138,10 +139,10 @@ class BoundCounts:
         )
 
 
-def check_common(mode: str, inference: str, seed: int = 0) -> None:
+def check_common(mode: Mode, inference: Inference, seed: int = 0) -> None:
     """Refuse an unknown mode or inference, and a seed below 0."""
-    check_choice("mode", mode, ("default", "paper"))
-    check_choice("inference", inference, ("auto", "none"))
+    check_choice("mode", mode, get_args(Mode))
+    check_choice("inference", inference, get_args(Inference))
     check_seed(seed)
 
 

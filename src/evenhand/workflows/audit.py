@@ -11,12 +11,13 @@ import polars as pl
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
+from evenhand.core.options import Inference, Mode
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
 from evenhand.metrics.catalogue import declared_metrics
-from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
 from evenhand.metrics.classification.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.suite import audit_grouping, check_groups
 from evenhand.metrics.families import AUDIT, adjust_run
@@ -40,13 +41,13 @@ def audit(
     cluster: str | None = None,
     weight: str | None = None,
     metrics: Sequence[str | Metric[...]] | None = None,
-    mode: str = "default",
+    mode: Mode = "default",
     mev: float = 0.0,
-    mev_rule: str = "min",
-    rare: str = "drop",
+    mev_rule: MevRule = "min",
+    rare: Rare = "drop",
     alpha: float = 0.05,
-    adjustment: str = "holm",
-    inference: str = "auto",
+    adjustment: Adjustment = "holm",
+    inference: Inference = "auto",
     seed: int = 0,
     map: MapLike | None = None,
     normalize: bool = False,

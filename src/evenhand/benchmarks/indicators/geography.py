@@ -84,7 +84,7 @@ class Geography(Benchmark[Households]):
         ranked = ranked_answers(answered, _words(households), n_labels=_top(setting), who=NAME)
         mapped = _mapped(households, ranked, setting)
         mapped = replace(mapped, annotations=answered_rows(mapped.annotations, answered))
-        mode, thresholds = str(setting.parameters["mode"]), _thresholds(setting)
+        mode, thresholds = setting.parameters["mode"], _thresholds(setting)
         reference = _reference(setting, mapped.name)
         first = _hits(ranked, mapped, setting, thresholds[0])
         first = replace(first, notes=(*first.notes, *_not_grouped(households)))

@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError
+from evenhand.core.options import Mode
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.runs.run_folder import RunFolder
 
@@ -25,13 +26,13 @@ class ReferenceHits:
     """By what a run calls an image recognised.
 
     Attributes:
-        mode: ``default`` or ``paper``.
+        mode: As of the metrics.
         top: How many labels count.
         thresholds: Confidences that a hit must exceed.
         concept_map: Name of the map; None where it is not known yet.
     """
 
-    mode: str
+    mode: Mode
     top: int
     thresholds: tuple[float, ...]
     concept_map: str | None = None
@@ -45,7 +46,8 @@ class ReferenceHits:
             concept_map: Name of the map.
         """
         mode, top, threshold = (str(parameters.get(name) or usual) for name, usual in _OF.items())
-        return cls(mode, int(top), tuple(numbers("threshold", threshold, low=0, high=1)), concept_map)
+        thresholds = tuple(numbers("threshold", threshold, low=0, high=1))
+        return cls("paper" if mode == "paper" else "default", int(top), thresholds, concept_map)
 
     @classmethod
     def of(cls, run: RunFolder) -> ReferenceHits:

@@ -94,7 +94,7 @@ class LabelAssociation(Benchmark[People]):
         annotations = answered_rows(people.annotations, answered)
         matches = _matches(ranked, replace(people, annotations=annotations), taxonomy, setting)
         groupings = list(plan.by) or [()]
-        thresholds, unknown = _thresholds(setting), str(setting.parameters["unknown"])
+        thresholds, unknown = _thresholds(setting), setting.parameters["unknown"]
         findings = [
             finding
             for threshold in thresholds
@@ -127,7 +127,7 @@ def _findings(
     matches: LabelMatches, by: tuple[str, ...], threshold: float, setting: Setting
 ) -> list[Finding]:
     """The rate of each kind and union, and with two groups or more the gap."""
-    unknown = str(setting.parameters["unknown"])
+    unknown = setting.parameters["unknown"]
     shared: dict[str, Any] = {
         "by": by,
         "threshold": threshold,

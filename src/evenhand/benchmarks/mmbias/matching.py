@@ -132,7 +132,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
                         k=int(params["k"]),
                         reading=reading,
                         standardised=standardised,
-                        mode=str(params["mode"]),
+                        mode=params["mode"],
                         seed=setting.seed,
                     )
                     yield told_of(finding, test)

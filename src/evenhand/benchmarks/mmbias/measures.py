@@ -97,7 +97,7 @@ class AssociationMeasures:
     def _pairs(self, tests: Tests, templates: pl.DataFrame) -> Iterator[Finding]:
         """Effect size and mean difference of each test."""
         params, seed = self.setting.parameters, self.setting.seed
-        mode, alternative = str(params["mode"]), str(params["alternative"])
+        mode, alternative = params["mode"], params["alternative"]
         for test, test_similarities in tests:
             sets: dict[str, Any] = {"targets": (test.x, test.y), "attributes": (test.a, test.b)}
             effect = association.association_effect_size(
@@ -141,7 +141,7 @@ class AssociationMeasures:
                 similarities,
                 target=target,
                 attributes=attributes,
-                mode=str(self.setting.parameters["mode"]),
+                mode=self.setting.parameters["mode"],
                 seed=self.setting.seed,
             )
 
@@ -157,7 +157,7 @@ class AssociationMeasures:
                 k=int(self.setting.parameters["k"]),
                 reading="cosine" if self.scale is None else "softmax",
                 scale=self.scale or 1.0,
-                mode=str(self.setting.parameters["mode"]),
+                mode=self.setting.parameters["mode"],
                 seed=self.setting.seed,
             )
             notes = [*finding.notes, *([NO_SCALE] if self.scale is None else [])]

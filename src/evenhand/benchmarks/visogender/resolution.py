@@ -25,6 +25,7 @@ from evenhand.benchmarks.visogender.original_code.given_scores import given_scor
 from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
+from evenhand.core.options import Mode
 from evenhand.evidence.choices import Choices
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.choices import resolution
@@ -146,7 +147,7 @@ class VisoGenderResolution(Benchmark[None]):
             if template.name not in present:
                 continue  # there are no pairs, or a table of scores has one template only
             choices = choices_of(scores, samples.filter(~silent), template=template, candidates=candidates)
-            for name, finding in self._findings(choices, template, setting.seed, str(params["mode"])):
+            for name, finding in self._findings(choices, template, setting.seed, params["mode"]):
                 elicitation = {"ask": way} if way else {}
                 findings.append(bound(finding, setting=name, template=template.name, **elicitation))
         if not findings:
@@ -157,7 +158,7 @@ class VisoGenderResolution(Benchmark[None]):
         return Measured(findings, tables={"scores": scores, "coverage": coverage(samples, scored.to_list())})
 
     def _findings(
-        self, choices: Choices, template: Template, seed: int, mode: str
+        self, choices: Choices, template: Template, seed: int, mode: Mode
     ) -> Iterator[tuple[str, Finding]]:
         """Each metric in each setting, and under each grouping over all samples."""
         for name, where in SETTINGS.items():

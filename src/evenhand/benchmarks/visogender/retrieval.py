@@ -139,9 +139,9 @@ class VisoGenderRetrieval(Benchmark[None]):
             yield context, TEMPLATES[template_name], Rankings.from_frame(table, kind="occupation")
 
     def _findings(
-        self, rankings: Rankings, column: str, seed: int, params: Mapping[str, object]
+        self, rankings: Rankings, column: str, seed: int, params: Mapping[str, Any]
     ) -> list[Finding]:
-        mode, target = str(params["mode"]), str(params["target"])
+        mode, target = params["mode"], str(params["target"])
         findings = []
         present = set(rankings.table[column].drop_nulls().unique())
         for k in _places(str(params["k"])):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
+from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.similarities import (
@@ -51,7 +52,7 @@ class SetComparison(BoundSets):
 
     cells: Floats  # what is averaged over A and over B: the similarities, or a reading of them
     phi: Floats  # association of each row, shape (n + m,)
-    alternative: str  # which side the p-value looks at
+    alternative: Alternative  # which side the p-value looks at
 
     @classmethod
     def make(
@@ -61,10 +62,10 @@ class SetComparison(BoundSets):
         targets: Sequence[str],
         attributes: Sequence[str],
         *,
-        mode: str = "default",
-        inference: str = "none",
+        mode: Mode = "default",
+        inference: Inference = "none",
         seed: int = 0,
-        alternative: str = "two_sided",
+        alternative: Alternative = "two_sided",
         reading: Reading | None = None,
     ) -> SetComparison:
         """Check what every association metric takes; in paper mode p is that of the right tail.
@@ -72,7 +73,7 @@ class SetComparison(BoundSets):
         ``reading``: from the block of one set and na to what is averaged over A and over B; None: the block.
         """
         check_evidence(name, evidence, mode, inference, seed)
-        check_choice("alternative", alternative, ("two_sided", "greater", "less"))
+        check_choice("alternative", alternative, get_args(Alternative))
         target_pair, pair = pair_of("targets", targets), pair_of("attributes", attributes)
         rows = [by_name(evidence.targets, evidence.target_rows(target)) for target in target_pair]
         columns = attribute_columns(evidence, pair, np.concatenate(rows))

@@ -11,6 +11,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, Null
 from evenhand.core.metric import metric
+from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import BAND_DRAWS, Details
@@ -45,9 +46,9 @@ def match_association(
     k: int = 15,
     reading: str = "per_image_joint",
     standardised: bool = False,
-    alternative: str = "two_sided",
-    mode: str = "default",
-    inference: str = "auto",
+    alternative: Alternative = "two_sided",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over X minus mean over Y of how much likelier an image's k best matches are of A than of B.

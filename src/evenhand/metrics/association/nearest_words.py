@@ -14,6 +14,7 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet
@@ -50,8 +51,8 @@ def pleasant_at_k(
     k: int = 15,
     reading: str = "softmax",
     scale: float = 100.0,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Share of the k words that a model gives first for a group which belong to the second set of words.

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null
+from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding
@@ -42,8 +43,8 @@ class BoundSets:
     items: tuple[str, ...]  # ids of the rows
     words: tuple[str, ...]  # ids of the columns
     sizes: tuple[int, ...]  # of the sets, targets first
-    mode: str  # as of the metric; so are ``inference`` and ``seed``
-    inference: str
+    mode: Mode  # as of the metric; so are ``inference`` and ``seed``
+    inference: Inference
     seed: int
 
     @property
@@ -88,7 +89,7 @@ class SingleSet(BoundSets):
     @classmethod
     def make(
         cls, name: str, evidence: Similarities, target: str, attributes: Sequence[str], *,
-        mode: str = "default", inference: str = "none", seed: int = 0,
+        mode: Mode = "default", inference: Inference = "none", seed: int = 0,
     ) -> SingleSet:  # fmt: skip
         """Check what every metric of one set takes."""
         check_evidence(name, evidence, mode, inference, seed)
@@ -120,7 +121,7 @@ class SingleSet(BoundSets):
         return stream(self.seed, self.name, self.evidence.form, *self.targets, *self.attributes, *purpose)
 
 
-def check_evidence(name: str, evidence: Any, mode: str, inference: str, seed: int) -> None:
+def check_evidence(name: str, evidence: Any, mode: Mode, inference: Inference, seed: int) -> None:
     """Refuse what is no Similarities, and unknown options."""
     check_common(mode, inference, seed)
     if not isinstance(evidence, Similarities):
@@ -195,7 +196,7 @@ def partition_null(
 
 
 def crossed_fields(
-    estimate: TwoWayEstimate, how: str, nothing: str, alternative: str = "two_sided"
+    estimate: TwoWayEstimate, how: str, nothing: str, alternative: Alternative = "two_sided"
 ) -> dict[str, Any]:
     """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
     low, high = estimate.band(LEVEL)

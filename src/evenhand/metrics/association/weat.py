@@ -11,6 +11,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
+from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.left_out import MOST_PARTS, differences_without, effects_without, left_out
@@ -47,9 +48,9 @@ def association_effect_size(
     targets: Sequence[str],
     attributes: Sequence[str],
     ddof: int = 1,
-    alternative: str = "two_sided",
-    mode: str = "default",
-    inference: str = "auto",
+    alternative: Alternative = "two_sided",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """``d = (mean_X phi - mean_Y phi) / std(phi of X and Y)``: is X tied more to A than Y is? Fair at 0.
@@ -113,9 +114,9 @@ def association_difference(
     *,
     targets: Sequence[str],
     attributes: Sequence[str],
-    alternative: str = "two_sided",
-    mode: str = "default",
-    inference: str = "auto",
+    alternative: Alternative = "two_sided",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """``mean_X phi - mean_Y phi``: the effect size before it is divided by the spread; fair at 0.
@@ -155,8 +156,8 @@ def single_category_association(
     *,
     target: str,
     attributes: Sequence[str],
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over one set's items of ``phi``, the mean similarity with A minus that with B; fair at 0.
@@ -223,8 +224,8 @@ def association_reduction(
     targets: Sequence[str],
     attributes: Sequence[str],
     ddof: int = 1,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """``|d before| - |d after|`` of the same items; d as in ``association_effect_size``.

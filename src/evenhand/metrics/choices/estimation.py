@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Null, Part, key_of
+from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
@@ -56,7 +57,7 @@ def rule_of(name: str) -> tuple[str, Weight]:
 
 
 def choice_finding(
-    name: str, evidence: Choices, by: By, where: Where | None, mode: str, inference: str, seed: int
+    name: str, evidence: Choices, by: By, where: Where | None, mode: Mode, inference: Inference, seed: int
 ) -> Finding:
     """One of the metrics of choices."""
     check_common(mode, inference, seed)

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding, Interval, Null
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.catalogue import card_of
@@ -37,9 +38,9 @@ def resolution_difference(
     metric: str = "resolution_accuracy",
     by: By = (),
     where: Where | None = None,
-    inference: str = "auto",
+    inference: Inference = "auto",
     seed: int = 0,
-    mode: str = "default",
+    mode: Mode = "default",
 ) -> Finding:
     """A metric of one model minus that of another, on the samples that both answered; fair at 0.
 
@@ -116,7 +117,7 @@ class _Asked:
 
     bound: BoundChoices
     weight: Weight
-    inference: str
+    inference: Inference
     seed: int
     metric: str
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.estimation import choice_finding
 from evenhand.metrics.papers import VISOGENDER
@@ -27,8 +28,8 @@ def resolution_accuracy(
     *,
     by: By = (),
     where: Where | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """How often the right candidate is chosen, mean over the two genders (RA_avg); in [0, 1], higher better.
@@ -80,8 +81,8 @@ def resolution_gap(
     *,
     by: By = (),
     where: Where | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Accuracy for the first gender minus that for the second; in [-1, 1], fair at 0.
@@ -116,8 +117,8 @@ def misgendering_rate(
     *,
     by: By = (),
     where: Where | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """How often the other gender's candidate is chosen, mean over the two genders; in [0, 1].
@@ -146,8 +147,8 @@ def misgendering_gap(
     *,
     by: By = (),
     where: Where | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Misgendering rate of the first gender minus that of the second; in [-1, 1], fair at 0.
@@ -174,8 +175,8 @@ def neutral_rate(
     *,
     by: By = (),
     where: Where | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """How often a neutral candidate is chosen (R_neutral), mean over the two genders; in [0, 1].
@@ -204,8 +205,8 @@ def neutral_gap(
     *,
     by: By = (),
     where: Where | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Neutral rate of the first gender minus that of the second (Delta_N); in [-1, 1], fair at 0.

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
+from evenhand.core.options import Mode
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described
@@ -168,7 +169,7 @@ class BoundChoices(named.NamedGroups):
     choices: Choices
     by: tuple[str, ...]
     where: Where
-    mode: str
+    mode: Mode
     chosen: Mask  # usable rows that are in it, shape (usable,)
     groups: named.Groups
     group: Integers
@@ -176,7 +177,7 @@ class BoundChoices(named.NamedGroups):
     memo: dict[str, OutcomeRates] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, evidence: Any, by: By, where: Where | None, mode: str = "default") -> BoundChoices:
+    def of(cls, evidence: Any, by: By, where: Where | None, mode: Mode = "default") -> BoundChoices:
         """Bind choices to a grouping and a selection.
 
         Raises:

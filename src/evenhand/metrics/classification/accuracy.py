@@ -7,6 +7,7 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.options import Inference, Mode
 from evenhand.metrics.classification.accuracy_inference import (
     accuracy_parts,
     cell_gap_inference,
@@ -35,7 +36,7 @@ from evenhand.stats.rates.differences import normal_quantile
     made_of="right rows",
 )  # fmt: skip
 def accuracy(
-    evidence: Evidence, *, by: By = (), mode: str = "default", inference: str = "auto", seed: int = 0
+    evidence: Evidence, *, by: By = (), mode: Mode = "default", inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """Correct rows over usable rows, in [0, 1], higher is better; parts are the groups.
 
@@ -78,7 +79,7 @@ def accuracy(
     source="macro average over groups", unit="share", order=20, family="mistakes", headline=False,
 )  # fmt: skip
 def mean_group_accuracy(
-    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+    evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """Mean of the groups' accuracies, each group counting once; in [0, 1], higher is better.
 
@@ -100,7 +101,7 @@ def mean_group_accuracy(
     tags=("worst group",),
 )  # fmt: skip
 def worst_group_accuracy(
-    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+    evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """Smallest accuracy of a group, pooled over classes: ``min_z P(correct | z)``; higher is better.
 
@@ -126,7 +127,7 @@ def worst_group_accuracy(
     made_of="one cell",
 )  # fmt: skip
 def worst_class_group_accuracy(
-    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+    evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """Smallest accuracy of a (class, group) cell: ``min_{y,z} P(correct | y, z)``; higher is better.
 
@@ -162,8 +163,8 @@ def accuracy_gap(
     *,
     by: By,
     groups: str = "z",
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Accuracy minus worst group accuracy; in [0, 1] for ``z``, lower is fairer, fair at 0.
@@ -202,7 +203,7 @@ def accuracy_gap(
     tags=("group gap",),
 )  # fmt: skip
 def accuracy_range(
-    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+    evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """Largest minus smallest group accuracy; in [0, 1], lower is fairer, fair at 0.
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Part
+from evenhand.core.options import Inference
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, null_of, wilson
 from evenhand.metrics.estimates import number
@@ -175,7 +176,7 @@ def group_name(prepared: BoundCounts, group: int) -> str:
     return key if isinstance(key, str) else " · ".join(key)
 
 
-def accuracy_parts(prepared: BoundCounts, inference: str) -> list[Part]:
+def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:
     """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
     grouped, margins = prepared.grouped, Margins.of(prepared)
     if not grouped.by:

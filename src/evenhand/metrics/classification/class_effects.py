@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Codes, Floats
@@ -39,7 +39,7 @@ class ClassTables:
     """The tables of one form and filter, with what every statistic on them shares."""
 
     prepared: BoundCounts  # the evidence
-    form: str  # as in EffectOptions
+    form: Form  # as in EffectOptions
     labels: Codes  # label code of each table
     whole: TableBatch  # the tables before filtering; ``batch``: after
     batch: TableBatch
@@ -194,7 +194,7 @@ def plain_effects(
 
 
 def _unit_tables(
-    grouped: Grouped, form: str, batch: TableBatch, labels: Codes, pooled: int | None
+    grouped: Grouped, form: Form, batch: TableBatch, labels: Codes, pooled: int | None
 ) -> UnitTables | None:
     """What clusters or weighted rows add to the cells; ``pooled``: the column of all rare ones together."""
     cells = grouped if grouped.units is None else grouped.units

@@ -5,49 +5,60 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.core.options import Inference, Mode
 from evenhand.metrics.prepared import check_common
+
+Form = Literal["separation", "sufficiency", "independence"]
+"""Group x prediction given the truth, group x truth given the prediction, or group x prediction alone."""
+Statistic = Literal["cramers_v", "phi", "bergsma"]
+MevRule = Literal["min", "mean", "max"]
+"""Which of a column's expected values counts, over groups."""
+Rare = Literal["drop", "pool"]
+"""What becomes of columns below the minimum expected value."""
+Constant = Literal["drop", "zero"]
+"""What the effect size of a class with a single predicted label is: undefined, or zero."""
+EffectInterval = Literal["score", "delta", "noncentral", "bootstrap"]
+Adjustment = Literal["holm", "bh", "none"]
+"""How p-values of several classes are corrected."""
 
 
 class EffectKeywords(TypedDict, total=False):
     """The keyword options of every effect-size metric; see EffectOptions for their meaning."""
 
-    statistic: str
+    statistic: Statistic
     mev: float
-    mev_rule: str
-    rare: str
-    constant: str
-    interval: str
+    mev_rule: MevRule
+    rare: Rare
+    constant: Constant
+    interval: EffectInterval
     alpha: float
-    adjustment: str
-    mode: str
-    inference: str
+    adjustment: Adjustment
+    mode: Mode
+    inference: Inference
 
 
 @dataclass(frozen=True)
 class EffectOptions:
     """How effect sizes are measured."""
 
-    # ``separation`` (group x prediction given truth), ``sufficiency`` (group x truth given prediction) or
-    # ``independence`` (group x prediction, one table)
-    form: str = "separation"
-    statistic: str = "cramers_v"  # ``cramers_v``, ``phi`` or ``bergsma``
+    form: Form = "separation"
+    statistic: Statistic = "cramers_v"
     mev: float = 0.0  # minimum expected value a column must reach to stay (Appendix D.3); 0 keeps all
-    # which of a column's expected values counts: ``min``, ``mean`` or ``max`` over groups
-    mev_rule: str = "min"
-    rare: str = "drop"  # what happens to rarer columns: ``drop`` or ``pool`` into one
-    constant: str = "drop"  # what a class with a single predicted label is: ``drop`` (undefined) or ``zero``
-    interval: str = "score"  # ``score``, ``delta``, ``noncentral`` or ``bootstrap``
+    mev_rule: MevRule = "min"
+    rare: Rare = "drop"
+    constant: Constant = "drop"
+    interval: EffectInterval = "score"
     alpha: float = 0.05  # level of the tests
-    adjustment: str = "holm"  # ``holm``, ``bh`` or ``none``, over classes
+    adjustment: Adjustment = "holm"
     # ``paper`` applies Yates' correction to 2x2 tables, as the listing in Appendix G.2 does
-    mode: str = "default"
-    inference: str = "auto"  # ``auto``, or ``none`` for values only
+    mode: Mode = "default"
+    inference: Inference = "auto"
 
     @classmethod
-    def make(cls, form: str, keywords: Mapping[str, Any]) -> EffectOptions:
+    def make(cls, form: Form, keywords: Mapping[str, Any]) -> EffectOptions:
         """Options from keywords, checked.
 
         Raises:
@@ -60,8 +71,9 @@ class EffectOptions:
                 raise UnknownName("option", name, option_names)
         options = cls(form, **keywords)
         check_common(options.mode, options.inference)
-        for name, possible in _CHOICES.items():
-            check_choice(name, getattr(options, name), possible)
+        for name, possible in get_type_hints(EffectKeywords).items():
+            if get_args(possible):
+                check_choice(name, getattr(options, name), get_args(possible))
         if not 0 < options.alpha < 1:
             raise ParameterError(f"alpha={options.alpha} is not possible; choose a level between 0 and 1")
         if not 0 <= options.mev < math.inf:
@@ -80,13 +92,3 @@ class EffectOptions:
         names = ["mode", "statistic", "mev", "constant"] + (["mev_rule", "rare"] if self.mev else [])
         default = EffectOptions()
         return {n: getattr(self, n) for n in sorted(names) if getattr(self, n) != getattr(default, n)}
-
-
-_CHOICES = {
-    "statistic": ("cramers_v", "phi", "bergsma"),
-    "mev_rule": ("min", "mean", "max"),
-    "rare": ("drop", "pool"),
-    "constant": ("drop", "zero"),
-    "interval": ("score", "delta", "noncentral", "bootstrap"),
-    "adjustment": ("holm", "bh", "none"),
-}

@@ -8,7 +8,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
 from evenhand.metrics.classification.declared import classifier_metric
-from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions
+from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions, Form
 from evenhand.metrics.classification.summaries import (
     pooled_finding,
     single_table,
@@ -250,5 +250,5 @@ def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKe
     return summary_finding(_effects(evidence, by, seed, "separation", {**options, "statistic": "phi"}), "phi")
 
 
-def _effects(evidence: Evidence, by: By, seed: int, form: str, options: EffectKeywords) -> ClassEffects:
+def _effects(evidence: Evidence, by: By, seed: int, form: Form, options: EffectKeywords) -> ClassEffects:
     return class_effects(BoundCounts.of(evidence, by, seed), EffectOptions.make(form, options))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.options import Inference, Mode
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
@@ -37,7 +38,7 @@ class MarginInference:
     notes: Sequence[str] = ()  # what a reader has to know
 
 
-def observed(prepared: BoundCounts, mode: str) -> Confusion:
+def observed(prepared: BoundCounts, mode: Mode) -> Confusion:
     """The margins; in paper mode a difference over a single group is 0, as the formulas give it."""
     return replace(prepared.confusion, fewest=1) if mode == "paper" else prepared.confusion
 
@@ -47,8 +48,8 @@ def margin_finding(
     name: str,
     infer: Callable[[Margins, float], MarginInference | str],
     *,
-    mode: str,
-    inference: str,
+    mode: Mode,
+    inference: Inference,
     key: str | None = None,
     params: dict[str, Any] | None = None,
     parts: Sequence[Part] = (),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import get_args
 
 import numpy as np
 
 from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
+from evenhand.core.options import Aggregate, EqualizedOdds, Inference, Mode
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy_inference import TOO_MANY, deciding, largest_test, together
 from evenhand.metrics.classification.declared import classifier_metric
@@ -43,9 +45,9 @@ def demographic_parity(
     evidence: Evidence,
     *,
     by: By,
-    aggregate: str = "max",
-    mode: str = "default",
-    inference: str = "auto",
+    aggregate: Aggregate = "max",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Difference in prediction rates: per label ``max_z P(pred = c | z) - min_z P(pred = c | z)``.
@@ -73,7 +75,7 @@ def demographic_parity(
 
     Source: Albuquerque et al. 2024, eq. 5, Appendix A (after Alabdulmohsin et al. 2022).
     """
-    check_choice("aggregate", aggregate, ("max", "mean"))
+    check_choice("aggregate", aggregate, get_args(Aggregate))
     prepared = BoundCounts.of(evidence, by, seed)
     question = RangeSummary(("predicted",), aggregate, "max", aggregate)
     return margin_finding(
@@ -97,10 +99,10 @@ def equalized_odds(
     evidence: Evidence,
     *,
     by: By,
-    eo: str = "max",
-    aggregate: str = "max",
-    mode: str = "default",
-    inference: str = "auto",
+    eo: EqualizedOdds = "max",
+    aggregate: Aggregate = "max",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Difference in true and false positive rates, per label over groups; in [0, 1], lower is fairer.
@@ -130,8 +132,8 @@ def equalized_odds(
 
     Source: Albuquerque et al. 2024, eq. 6 and Table 1.
     """
-    check_choice("eo", eo, ("max", "avg", "full"))
-    check_choice("aggregate", aggregate, ("max", "mean"))
+    check_choice("eo", eo, get_args(EqualizedOdds))
+    check_choice("aggregate", aggregate, get_args(Aggregate))
     prepared = BoundCounts.of(evidence, by, seed)
     if eo == "full":
         return _full_odds(prepared, aggregate, mode, inference)
@@ -144,7 +146,7 @@ def equalized_odds(
     )  # fmt: skip
 
 
-def _full_odds(prepared: BoundCounts, aggregate: str, mode: str, inference: str) -> Finding:
+def _full_odds(prepared: BoundCounts, aggregate: Aggregate, mode: Mode, inference: Inference) -> Finding:
     check_common(mode, inference)
     batch = prepared.separation
     fewest = 1 if mode == "paper" else 2
@@ -182,7 +184,7 @@ class RangeSummary:
     kinds: tuple[str, ...]  # of rates: `predicted`, or `true` and `false`
     key: str  # of the value among those of `Chance`
     how: str  # `max` or `avg` of the ranges of two kinds
-    aggregate: str  # `max` or `mean` over labels
+    aggregate: Aggregate  # `max` or `mean` over labels
 
     def of_labels(self, ranges: Sequence[Floats]) -> Floats:
         """The value of each label from the ranges of each kind, shape (..., L)."""

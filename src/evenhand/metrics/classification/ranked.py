@@ -13,6 +13,7 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference
 from evenhand.evidence.predictions.levels import Codes, Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.to_polars import to_polars
@@ -40,7 +41,13 @@ _FEWEST = 99
     made_of="effects of ranks",
 )  # fmt: skip
 def skewsize_topk(
-    evidence: Predictions, *, by: By, k: int = 5, alpha: float = 0.05, inference: str = "auto", seed: int = 0
+    evidence: Predictions,
+    *,
+    by: By,
+    k: int = 5,
+    alpha: float = 0.05,
+    inference: Inference = "auto",
+    seed: int = 0,
 ) -> Finding:
     """SkewSize of the k best labels: each class's table group x label counts each of an image's k labels.
 
@@ -80,7 +87,7 @@ def skewsize_topk(
     made_of="effects of ranks",
 )  # fmt: skip
 def skewsize_softmax(
-    evidence: Predictions, *, by: By, alpha: float = 0.05, inference: str = "auto", seed: int = 0
+    evidence: Predictions, *, by: By, alpha: float = 0.05, inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """SkewSize of confidences: each class's table group x label sums the images' softmax confidences.
 
@@ -138,7 +145,13 @@ class ImageLabels:
 
 
 def _ranked(
-    evidence: Predictions, by: By, name: str, params: dict[str, int], alpha: float, inference: str, seed: int
+    evidence: Predictions,
+    by: By,
+    name: str,
+    params: dict[str, int],
+    alpha: float,
+    inference: Inference,
+    seed: int,
 ) -> Finding:
     check_common("default", inference)
     if not isinstance(evidence, Predictions) or evidence.id is None or evidence.rank is None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
+from evenhand.core.options import Mode
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy, effect_sizes, parity
@@ -23,7 +24,7 @@ def audit_grouping(
     *,
     metrics: Sequence[Metric[...]] | None = None,
     seed: int = 0,
-    mode: str = "default",
+    mode: Mode = "default",
     **options: object,
 ) -> tuple[list[Finding], BoundCounts]:
     """The metrics of an audit under one grouping.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Contrast, Dropped, Finding, Interval, Null, Part
+from evenhand.core.options import Mode
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.class_effects import (
@@ -204,7 +205,7 @@ def single_table(effects: ClassEffects, name: str) -> Finding:
     )
 
 
-def _skewness_of(values: Floats, mode: str) -> tuple[float | None, str | None]:
+def _skewness_of(values: Floats, mode: Mode) -> tuple[float | None, str | None]:
     """The skewness with the reason why it is missing or says nothing."""
     usable = values[~np.isnan(values)]
     if usable.size < 2:
@@ -267,7 +268,7 @@ def _part_inference(effects: ClassEffects, table: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _class_accuracy(prepared: BoundCounts, mode: str) -> Floats:
+def _class_accuracy(prepared: BoundCounts, mode: Mode) -> Floats:
     """Accuracy of each label, and that accuracy minus its worst group's (Table 3), shape (2, labels).
 
     The second is NaN where one group alone has rows; in paper mode it is 0 there.

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.options import Inference, Mode, Weighting
 from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
@@ -55,7 +56,14 @@ class HitQuestion(GroupQuestion):
 
     @classmethod
     def make(
-        cls, name: str, evidence: Any, by: By, weighting: str, mode: str, inference: str, seed: int
+        cls,
+        name: str,
+        evidence: Any,
+        by: By,
+        weighting: Weighting,
+        mode: Mode,
+        inference: Inference,
+        seed: int,
     ) -> HitQuestion:
         """Check what is asked for.
 

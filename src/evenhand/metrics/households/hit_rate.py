@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode, Weighting
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.households.comparison import income_finding, matched, relative_finding
 from evenhand.metrics.households.estimation import HitQuestion, gap_finding, rate_finding, worst_finding
@@ -28,9 +29,9 @@ def household_hit_rate(
     evidence: HouseholdHits,
     *,
     by: By = (),
-    weighting: str = "household",
-    mode: str = "default",
-    inference: str = "auto",
+    weighting: Weighting = "household",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over households of the share of a household's images that are recognised; in [0, 1].
@@ -88,9 +89,9 @@ def household_hit_gap(
     *,
     by: By = "income_bucket",
     groups: Sequence[str | Sequence[str]] | str | None = None,
-    weighting: str = "household",
-    mode: str = "default",
-    inference: str = "auto",
+    weighting: Weighting = "household",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """How far the hit rates of two groups are apart; fair at 0.
@@ -143,9 +144,9 @@ def worst_household_hit_rate(
     evidence: HouseholdHits,
     *,
     by: By = "income_bucket",
-    weighting: str = "household",
-    mode: str = "default",
-    inference: str = "auto",
+    weighting: Weighting = "household",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """The hit rate of the group that is recognised least; in [0, 1]. Details name it.
@@ -187,9 +188,9 @@ def household_hit_improvement(
     *,
     reference: HouseholdHits,
     by: By = (),
-    weighting: str = "household",
-    mode: str = "default",
-    inference: str = "auto",
+    weighting: Weighting = "household",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """``(hit rate - reference) / reference``: how much better a model is than another on the same images.
@@ -237,8 +238,8 @@ def country_income_correlation(
     *,
     method: str = "pearson",
     scale: str = "log",
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """How the hit rate of a country goes with the mean income of its households; in [-1, 1], fair at 0.
@@ -268,6 +269,6 @@ def country_income_correlation(
 
     Source: De Vries et al., Does object recognition work for everyone?, 2019, Figure 1.
     """
-    name, options = "country_income_correlation", ("country", "image", mode, inference, seed)
-    question = HitQuestion.make(name, evidence, *options)
+    name = "country_income_correlation"
+    question = HitQuestion.make(name, evidence, "country", "image", mode, inference, seed)
     return income_finding(question, method, scale)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
+from evenhand.core.options import Mode, Weighting
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, kept
 from evenhand.metrics.prepared import LEVEL, By, names_of
@@ -21,7 +22,7 @@ from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
 from evenhand.stats.rates.differences import MOST_PAIRED, normal_quantile
 from evenhand.stats.rates.rates import Rates
 
-WEIGHTINGS = ("household", "image")
+WEIGHTINGS = get_args(Weighting)
 _CONCEPT = "concept"
 _RELEASED = ("household", "country", "region", "income")  # what the released code calls a household
 
@@ -30,7 +31,7 @@ THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
 """Where a curve is drawn by default."""
 
 
-def household_rates(hits: HouseholdHits, *, mode: str = "default") -> pl.DataFrame:
+def household_rates(hits: HouseholdHits, *, mode: Mode = "default") -> pl.DataFrame:
     """The hit rate of each household.
 
     Args:
@@ -56,7 +57,7 @@ def household_rates(hits: HouseholdHits, *, mode: str = "default") -> pl.DataFra
     )
 
 
-def country_hit_rates(hits: HouseholdHits, *, mode: str = "default") -> pl.DataFrame:
+def country_hit_rates(hits: HouseholdHits, *, mode: Mode = "default") -> pl.DataFrame:
     """The hit rate of each country over its images, beside the mean income of its households.
 
     Args:
@@ -96,8 +97,8 @@ def hit_curve(
     by: By = (),
     thresholds: Sequence[float] = THRESHOLDS,
     *,
-    weighting: str = "household",
-    mode: str = "default",
+    weighting: Weighting = "household",
+    mode: Mode = "default",
 ) -> pl.DataFrame:
     """``household_hit_rate`` at several thresholds.
 
@@ -151,7 +152,7 @@ class BoundHits(NamedGroups):
 
     hits: HouseholdHits
     by: tuple[str, ...]
-    weighting: str  # ``household`` or ``image``
+    weighting: Weighting  # ``household`` or ``image``
     rows: pl.DataFrame  # the usable images or pairs, with the code of their ``_household``
     pooled: pl.DataFrame  # for the whole: one row an image that stands under several concepts in ``rows``
     groups: Groups  # income buckets by income
@@ -159,7 +160,9 @@ class BoundHits(NamedGroups):
     dropped: list[Dropped]
 
     @classmethod
-    def of(cls, evidence: Any, by: By, *, weighting: str = "household", mode: str = "default") -> BoundHits:
+    def of(
+        cls, evidence: Any, by: By, *, weighting: Weighting = "household", mode: Mode = "default"
+    ) -> BoundHits:
         """Bind HouseholdHits to a grouping; each ``household`` counts once, or each ``image``.
 
         ``paper`` mode has pairs of image and concept for rows, and a household with two incomes twice.
@@ -178,7 +181,9 @@ class BoundHits(NamedGroups):
         return kept(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
 
     @classmethod
-    def _bound(cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: str, mode: str) -> BoundHits:
+    def _bound(
+        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: Weighting, mode: Mode
+    ) -> BoundHits:
         paper, counts = mode == "paper", dict(evidence.dropped)
         table = evidence.table if paper or _CONCEPT in names else evidence.images
         for name in ("household", *names):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode, Unknown
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.labels.estimation import HARMFUL, BoundAssociation, gap_finding, rate_finding
 from evenhand.metrics.papers import INDICATORS
@@ -27,9 +28,9 @@ def label_association_rate(
     association: str,
     by: By = (),
     threshold: float = 0.1,
-    unknown: str = "keep",
-    mode: str = "default",
-    inference: str = "auto",
+    unknown: Unknown = "keep",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Share of samples with a label of one kind among their first predictions; in [0, 1].
@@ -86,9 +87,9 @@ def label_association_gap(
     association: str,
     by: By,
     threshold: float = 0.1,
-    unknown: str = "keep",
-    mode: str = "default",
-    inference: str = "auto",
+    unknown: Unknown = "keep",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Largest minus smallest rate of a group in ``label_association_rate``; in [0, 1], fair at 0.
@@ -128,9 +129,9 @@ def harmful_association_rate(
     *,
     by: By = (),
     threshold: float = 0.1,
-    unknown: str = "keep",
-    mode: str = "default",
-    inference: str = "auto",
+    unknown: Unknown = "keep",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Share of samples with a harmful label among their first predictions; in [0, 1], lower is fairer.
@@ -165,9 +166,9 @@ def harmful_association_gap(
     *,
     by: By,
     threshold: float = 0.1,
-    unknown: str = "keep",
-    mode: str = "default",
-    inference: str = "auto",
+    unknown: Unknown = "keep",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Largest minus smallest rate of a group in ``harmful_association_rate``; in [0, 1], fair at 0.

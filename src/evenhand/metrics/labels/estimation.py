@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, Part
+from evenhand.core.options import Inference, Mode, Unknown
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import null_band, number
@@ -44,8 +45,8 @@ class BoundAssociation(GroupQuestion):
 
     @classmethod
     def make(
-        cls, name: str, evidence: LabelMatches, association: str, by: By, threshold: float, unknown: str,
-        mode: str, inference: str, *, seed: int,
+        cls, name: str, evidence: LabelMatches, association: str, by: By, threshold: float, unknown: Unknown,
+        mode: Mode, inference: Inference, *, seed: int,
     ) -> BoundAssociation:  # fmt: skip
         """Check what is asked for.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped
+from evenhand.core.options import Unknown
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
@@ -37,7 +38,7 @@ def association_curve(
     thresholds: Sequence[float] = THRESHOLDS,
     *,
     associations: Sequence[str] | None = None,
-    unknown: str = "keep",
+    unknown: Unknown = "keep",
 ) -> pl.DataFrame:
     """``label_association_rate`` at many thresholds, from one pass over the confidences.
 
@@ -85,7 +86,7 @@ def _curve(bound: BoundMatches, name: str, cuts: Floats, covered: Integers) -> p
 
 
 def association_confidences(
-    matches: LabelMatches, by: By = (), threshold: float = 0.1, *, unknown: str = "keep"
+    matches: LabelMatches, by: By = (), threshold: float = 0.1, *, unknown: Unknown = "keep"
 ) -> pl.DataFrame:
     """How sure a model is of the labels of each association, and of its first prediction.
 
@@ -127,7 +128,7 @@ def label_rates(
     threshold: float = 0.1,
     *,
     disparate: float = 0.002,
-    unknown: str = "keep",
+    unknown: Unknown = "keep",
 ) -> pl.DataFrame:
     """How often each label is predicted for each group, and how far from the other groups that is.
 
@@ -243,14 +244,14 @@ class BoundMatches(NamedGroups):
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, evidence: Any, by: By, unknown: str = "keep") -> BoundMatches:
+    def of(cls, evidence: Any, by: By, unknown: Unknown = "keep") -> BoundMatches:
         """Bind LabelMatches to a grouping; ``exclude`` leaves samples out whose annotators could not tell.
 
         Raises:
             InputError: The evidence is not LabelMatches.
             UnknownName: An attribute that does not exist.
         """
-        check_choice("unknown", unknown, ("keep", "exclude"))
+        check_choice("unknown", unknown, get_args(Unknown))
         check_kind(evidence, LabelMatches, "LabelMatches.from_predictions")
         names = names_of(by)
         for name in names:
@@ -259,7 +260,7 @@ class BoundMatches(NamedGroups):
         return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 
     @classmethod
-    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: str) -> BoundMatches:
+    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: Unknown) -> BoundMatches:
         counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
         columns = named.texts(evidence.table, names)
         for name, column in columns.items():

@@ -12,6 +12,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null, Part, key_of
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode, Unknown
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.estimates import agreeing, null_band
@@ -52,9 +53,9 @@ def precision_at_k(
     match: By,
     by: By = (),
     k: int = 10,
-    unknown: str = "keep",
-    mode: str = "default",
-    inference: str = "auto",
+    unknown: Unknown = "keep",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     r"""Mean over queries of the share of their k nearest database samples that have the query's value.
@@ -118,9 +119,9 @@ def precision_gap(
     match: By,
     by: By,
     k: int = 10,
-    unknown: str = "keep",
-    mode: str = "default",
-    inference: str = "auto",
+    unknown: Unknown = "keep",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Largest minus smallest precision of a group in ``precision_at_k``; in [0, 1], fair at 0.
@@ -155,8 +156,8 @@ class BoundNeighbours(GroupQuestion):
 
     @classmethod
     def make(
-        cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: str, mode: str,
-        inference: str, *, seed: int,
+        cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: Unknown, mode: Mode,
+        inference: Inference, *, seed: int,
     ) -> BoundNeighbours:  # fmt: skip
         """Check what is asked for.
 

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Dropped
+from evenhand.core.options import Unknown
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics import named_groups as named
@@ -41,7 +42,7 @@ class BoundQueries(NamedGroups):
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, evidence: Any, match: By, by: By, unknown: str, *, paper: bool = False) -> BoundQueries:
+    def of(cls, evidence: Any, match: By, by: By, unknown: Unknown, *, paper: bool = False) -> BoundQueries:
         """Bind Neighbours to what has to match on both sides and to a grouping of the queries.
 
         ``exclude`` leaves queries out whose groups annotators could not tell. ``paper`` keeps those whose
@@ -52,7 +53,7 @@ class BoundQueries(NamedGroups):
             UnknownName: An attribute that does not exist.
             ParameterError: Nothing has to match.
         """
-        check_choice("unknown", unknown, ("keep", "exclude"))
+        check_choice("unknown", unknown, get_args(Unknown))
         check_kind(evidence, Neighbours, "Neighbours.from_embeddings")
         alike, names = names_of(match), names_of(by)
         if not alike:
@@ -66,7 +67,7 @@ class BoundQueries(NamedGroups):
 
     @classmethod
     def _bound(
-        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: str, paper: bool
+        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: Unknown, paper: bool
     ) -> BoundQueries:
         for name in match:
             _check_meaning(name, evidence.queries[name], evidence.database[name])

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
+from evenhand.core.options import Inference, Mode
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.papers import GEYIK, VISOGENDER
 from evenhand.metrics.prepared import By, check_k
@@ -50,8 +51,8 @@ def bias_at_k(
     by: By,
     k: int,
     groups: Sequence[str] | None = None,
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over queries of ``(n_plus - n_minus) / (n_plus + n_minus)`` among the first k; fair at 0.
@@ -104,8 +105,8 @@ def skew_at_k(
     k: int,
     group: str,
     target: Target = "pool",
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over queries of one group's ``ln(share of the first k / target share)``; fair at 0.
@@ -166,8 +167,8 @@ def max_skew_at_k(
     by: By,
     k: int,
     target: Target = "pool",
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over queries of the largest skew of a group; at least 0 with target ``pool``, lower is fairer.
@@ -197,8 +198,8 @@ def min_skew_at_k(
     by: By,
     k: int,
     target: Target = "pool",
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over queries of the smallest skew of a group; at most 0 with target ``pool``, higher is fairer.
@@ -229,8 +230,8 @@ def ndkl(
     by: By,
     k: int | None = None,
     target: Target = "pool",
-    mode: str = "default",
-    inference: str = "auto",
+    mode: Mode = "default",
+    inference: Inference = "auto",
     seed: int = 0,
 ) -> Finding:
     """Mean over queries of the normalised discounted KL divergence of all tops; at least 0, lower is fairer.

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Pools, Rankings
 from evenhand.metrics.prepared import By, check_common, names_of
@@ -33,13 +34,20 @@ class BoundRankings:
     name: str  # the metric's name
     pools: Pools  # the usable rows
     target: Target  # as given: ``pool``, ``equal``, or a share for each group
-    mode: str  # ``default`` or ``paper``
-    inference: str  # ``auto`` or ``none``
+    mode: Mode  # ``default`` or ``paper``
+    inference: Inference  # ``auto`` or ``none``
     seed: int  # of every random stream
 
     @classmethod
     def make(
-        cls, name: str, evidence: Rankings, by: By, target: Target, mode: str, inference: str, seed: int
+        cls,
+        name: str,
+        evidence: Rankings,
+        by: By,
+        target: Target,
+        mode: Mode,
+        inference: Inference,
+        seed: int,
     ) -> BoundRankings:
         """Check what every retrieval metric takes.
 

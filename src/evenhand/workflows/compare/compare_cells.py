@@ -247,7 +247,7 @@ def _households(compared_run: ComparedRun, finding: Finding) -> Contributions | 
     if table is None:
         return "it keeps no hits of single images"
     hits = HouseholdHits.from_hits(table).at(float(str(finding.params.get("threshold", 0.0))))
-    weighting = str(finding.params.get("weighting", _HOUSEHOLD))
+    weighting: Any = finding.params.get("weighting", _HOUSEHOLD)
     bound = BoundHits.of(hits, finding.by, weighting=weighting)
     columns = {"unit": pl.col(_HOUSEHOLD), "value": pl.col("hit").cast(pl.Float64)}
     concept = [pl.col("concept")] if "concept" in bound.rows.columns else []

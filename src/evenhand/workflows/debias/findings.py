@@ -11,6 +11,7 @@ import polars as pl
 
 from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding, Null
+from evenhand.core.options import Inference
 from evenhand.core.random_streams import stream
 from evenhand.metrics.association.weat import association_effect_size, association_reduction
 from evenhand.metrics.estimates import number
@@ -120,7 +121,7 @@ def _of_test(
     options: dict[str, Any] = {"targets": test[:2], "attributes": test[2:], "seed": seed}
     evidence = [[similarities(items, matrix, half, test) for matrix in values] for half in halves]
     for half, name in reversed(list(zip((0, 1), HALVES, strict=True))):
-        inference = "auto" if name == "held_out" else "none"
+        inference: Inference = "auto" if name == "held_out" else "none"
         for stage, stage_evidence in zip(("before", "after"), evidence[half], strict=True):
             finding = association_effect_size(stage_evidence, inference=inference, **options)
             staged.append(_staged(finding, stage, name))

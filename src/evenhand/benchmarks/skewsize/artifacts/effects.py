@@ -32,6 +32,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
 from evenhand.core.errors import UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding, Part
+from evenhand.core.options import EqualizedOdds
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.class_effects import class_effects
@@ -153,7 +154,7 @@ def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     texts: list[str] = []
-    eo = str(setting.parameters["eo"])
+    eo = setting.parameters["eo"]
     for view in views(runs, setting, "skewsize/figure5"):
         options = chosen_options(view, setting)
         texts.append(_shown(view, options))
@@ -181,9 +182,9 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame([*rows, *printed], columns), notes)
 
 
-def _class_rows(view: RunSlice, options: Mapping[str, Any], eo: str) -> list[Row]:
+def _class_rows(view: RunSlice, options: Mapping[str, Any], eo: EqualizedOdds) -> list[Row]:
     """Each class with its V, accuracy, gap, EO and DP; one group alone has no gap and no EO."""
-    mode = {"mode": view.mode, "inference": "none"}
+    mode: dict[str, Any] = {"mode": view.mode, "inference": "none"}
     odds = _by_key(parity.equalized_odds(view.counts, by=view.by, eo=eo, seed=view.seed, **mode).parts)
     rates = _by_key(parity.demographic_parity(view.counts, by=view.by, seed=view.seed, **mode).parts)
     effect = view.effect("skewsize", **{**options, "inference": "none"})
