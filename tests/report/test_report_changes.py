@@ -45,7 +45,7 @@ def test_the_first_screen_says_who_is_better_on_how_many_samples(page):
     assert re.search(
         r"is right more often than “before of t.parquet”, by \d+\.\d points \(.*?\), more than noise", start
     )
-    assert "not told apart; “after of t.parquet” minus “before of t.parquet” is" in start
+    assert "no more than noise; “after of t.parquet” minus “before of t.parquet” is" in start
     assert "pair beyond chance" not in words
 
 
@@ -147,7 +147,7 @@ def test_one_pair_in_one_line():
     better = difference("accuracy", -0.031, 0.001, -0.042, -0.02)
     gap = difference("accuracy_gap", 0.02, 0.01)
     assert change_words.of_one_pair([better, difference("accuracy_gap", 0.01, 0.6)], 0.05) == (
-        "“B” is right more often: more than noise. No measure of fairness tells the two apart."
+        "“B” is right more often: more than noise. No measure of fairness differs by more than noise."
     )
     assert change_words.of_one_pair([better, gap], 0.05) == (
         "“B” is right more often and is fairer by accuracy gap: more than noise."
@@ -164,8 +164,8 @@ def test_a_better_worst_group_is_no_fairness():
     better, gap = difference("accuracy", 0.03, 0.001), difference("accuracy_gap", -0.001, 0.95)
     worst = difference("worst_group_accuracy", 0.03, 0.01)
     assert change_words.of_one_pair([better, worst, gap], 0.05) == (
-        "“A” is right more often, also in its worst group: more than noise. No measure of fairness tells the "
-        "two apart."
+        "“A” is right more often, also in its worst group: more than noise. No measure of "
+        "fairness differs by more than noise."
     )
     assert change_words.of_one_pair([worst, gap], 0.05).startswith(
         "“A” is right more often in its worst group: more than noise."
@@ -209,12 +209,12 @@ def test_sentences_tell_the_model_that_has_more():
     )
     assert told == [
         "Accuracy: “B” is right more often than “A”, by 3.1 points (2.0 to 4.2), more than noise.",
-        "Accuracy gap: not told apart; “A” minus “B” is 0.4 points (−1.0 to 2.0).",
+        "Accuracy gap: no more than noise; “A” minus “B” is 0.4 points (−1.0 to 2.0).",
         "Mean effect size: no difference could be estimated (no value for A).",
         "Future: higher for “A” than for “B”, by 0.200 (0.100 to 0.500), more than noise.",
         "Mean effect size: “A” errs more differently by group, on average over classes, than “B”, by 0.150 "
         "without noise (0.050 to 0.250), more than noise.",
-        "Accuracy: not told apart; “A” minus “B” is 20.0 points (−10.0 to 50.0).",
+        "Accuracy: no more than noise; “A” minus “B” is 20.0 points (−10.0 to 50.0).",
     ]
 
 
@@ -226,9 +226,9 @@ def test_many_pairs_in_few_lines():
         difference("accuracy_gap", 0.0, 0.9),
     ]
     assert change_words.of_many(pairs, 0.05) == [
-        "Accuracy: “A” does better than 2 of 2 others it was held against; 2 of 3 pairs differ by more than "
+        "Accuracy: “A” does better than 2 of 2 others it was compared with; 2 of 3 pairs differ by more than "
         "noise.",
-        "Accuracy gap: no model is told apart from another.",
+        "Accuracy gap: no two models differ by more than noise.",
     ]
 
 

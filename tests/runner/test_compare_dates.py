@@ -167,7 +167,7 @@ def test_the_report_says_since_when(made):
     assert '<section id="over-time"' in html
     assert "Since 2026-10-01 (on 2026-11-01): accuracy, by group, rose by 0.1" in html
     assert "more than noise" in html
-    assert "not told apart from noise" in html
+    assert "no more than noise" in html
 
 
 def test_runs_of_one_model_are_put_in_order_unasked(runs, audits, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -211,8 +212,8 @@ def _measure(finding: Finding, varied: Sequence[str]) -> str:
     if "unit" not in finding.details:
         return name
     values = [finding.params[key] for key in varied if key in finding.params]
-    texts = ["/".join(map(str, value)) if isinstance(value, list) else str(value) for value in values]
-    return clean(" ".join([name, *([f"by {finding.grouping}"] if finding.by else []), *texts]), _LONG)
+    words = [name, *([f"by {finding.grouping}"] if finding.by else []), *map(_short, values)]
+    return clean(" ".join(words), _LONG)
 
 
 def _print_stability(console: Console, run: Run, grouping: str, numbers: Mapping[str, int]) -> None:
@@ -261,6 +262,10 @@ def _print_dropped(console: Console, findings: Sequence[Finding]) -> None:
         )
 
 
+def _short(value: object) -> str:
+    return "/".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _wide(values: pl.DataFrame) -> Table:
     """Findings side by side: one row for each metric and grouping, one column for each run."""
     models = values["model"].unique(maintain_order=True).to_list()
@@ -271,6 +276,6 @@ def _wide(values: pl.DataFrame) -> Table:
     for (metric, by, params), metric_rows in values.group_by("metric", "by", "params", maintain_order=True):
         cells = {row["model"]: _cell(row) for row in metric_rows.iter_rows(named=True)}
         where = f" by {by}" if by else ""
-        more = "" if params == "{}" else f" {params}"
+        more = "".join(f" {name}={_short(value)}" for name, value in json.loads(params).items())
         table.add_row(clean(f"{metric}{where}{more}", 90), *(cells.get(model, "–") for model in models))
     return table

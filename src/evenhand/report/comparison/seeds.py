@@ -193,7 +193,7 @@ def _dated(row: Mapping[str, Any], title: str) -> dict[str, Any]:
 
 
 def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
-    """Changes beyond noise, the surest first, and how many are not told apart from it."""
+    """Changes beyond noise, the surest first, and how many are no more than noise."""
     tested = [row for row in rows if row["p_adjusted"] is not None]
     sure = [
         row
@@ -204,7 +204,7 @@ def _moved(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[str]:
     within = len(tested) - len(sure)
     if within:
         verb = "is" if within == 1 else "are"
-        sentences.append(f"{within} of {len(tested)} changes {verb} not told apart from noise.")
+        sentences.append(f"{within} of {len(tested)} changes {verb} no more than noise.")
     if not tested:
         sentences.append("No change could be tested.")
     return sentences

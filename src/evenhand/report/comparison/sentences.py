@@ -13,7 +13,6 @@ from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
 
 SUFFIX = "_difference"
-_NOT_TOLD = "not told apart"
 _SHARES = ("share", "share difference")
 _MOST_NAMED = 3
 
@@ -44,7 +43,7 @@ def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
         by_model.setdefault(_better(difference), []).append(_measure(difference))
     clauses = [f"{quoted(model)} {_does_better(measures)}" for model, measures in by_model.items()]
     fairness = any(_is_of_fairness(_measure(difference)) for difference in judged)
-    rest = "" if fairness else " No measure of fairness tells the two apart."
+    rest = "" if fairness else " No measure of fairness differs by more than noise."
     return f"{'; '.join(clauses)}: more than noise.{rest}"
 
 
@@ -103,7 +102,7 @@ def _sentence(finding: Finding, alpha: float) -> str:
     apart = f"{first} minus {second} is {write(_shown(finding))}{_noise(finding)}{ends}"
     if finding.p_adjusted is None:
         return f"{title}: {apart}; {untested(finding)}."
-    return f"{title}: {_NOT_TOLD}; {apart}."
+    return f"{title}: no more than noise; {apart}."
 
 
 def _shown(finding: Finding) -> float:
@@ -131,7 +130,7 @@ def _better(finding: Finding) -> str:
 
 
 def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
-    """For each measure, the models that are told apart from most others as the better ones.
+    """For each measure, the models that are better than most others.
 
     Args:
         findings: Differences of several pairs under one grouping.
@@ -145,7 +144,7 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
         beyond = [difference for difference in mine if is_beyond(difference, alpha)]
         if not beyond:
             if mine:
-                lines.append(f"{title}: no model is told apart from another.")
+                lines.append(f"{title}: no two models differ by more than noise.")
             continue
         counts = f"{len(beyond)} of {len(mine)} pairs differ by more than noise"
         if not measure.sentences.models:
@@ -170,7 +169,7 @@ def _best(tested: Sequence[Finding], beyond: Sequence[Finding]) -> str:
     best = [model for model in wins if wins[model] == n]
     if len(best) == 1:
         others = sum(best[0] in (difference.model, difference.reference) for difference in tested)
-        return f"{quoted(best[0])} does better than {n} of {others} others it was held against"
+        return f"{quoted(best[0])} does better than {n} of {others} others it was compared with"
     who = listing(map(quoted, best)) if len(best) <= _MOST_NAMED else f"{len(best)} models"
     return f"{who} each do better than {plural(n, 'other')}, no model than more"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,13 @@ from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.comparison import sentences as change_words
+from evenhand.report.facets import in_words
 from evenhand.report.views.rows import STRIP_WIDTH, Strip
 
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.core.significance import is_beyond
-from evenhand.core.findings import Finding, Findings
+    from evenhand.core.findings import Finding, Findings
 
 _PAD = 0.04
 
@@ -116,12 +117,12 @@ def _on(tables: Mapping[str, polars.DataFrame]) -> str:
     pairing = _rows(tables, "pairing")
     samples = sorted(row["samples"] for row in pairing if row["samples"] is not None)
     if not samples:
-        return ", on samples that could not be paired," if pairing else ""
+        return ", on samples that could not be paired" if pairing else ""
     low, high = count(samples[0]), count(samples[-1])
     many = low if low == high else f"{low} to {high}"
     some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
     both = "both" if len(pairing) == 1 else "both of a pair"
-    return f", on {many} samples that {both} answered{some},"
+    return f", on {many} samples that {both} answered{some}"
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:
@@ -251,5 +252,5 @@ def _side_by_side(rows: Sequence[Mapping[str, Any]], findings: Findings) -> list
 
 def _called(title: str, by: str, params: str) -> str:
     """A finding in words: its title, grouping and parameters."""
-    words = (title, f"by {by}" if by else "", params if params != "{}" else "")
-    return " ".join(filter(None, words))
+    conditions = ", ".join(in_words(name, value) for name, value in json.loads(params).items())
+    return " ".join(filter(None, (title, f"by {by}" if by else "", f"({conditions})" if conditions else "")))
