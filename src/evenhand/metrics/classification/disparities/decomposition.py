@@ -9,7 +9,7 @@ from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.candidates import MISS
@@ -30,7 +30,9 @@ _CLUSTERS = "rows come in clusters, so that parts have no interval"
     unit="share difference", order=55, headline=False,
     tags=("group gap",),
 )  # fmt: skip
-def accuracy_decomposition(evidence: Evidence, *, by: By, seed: int = 0) -> Finding:
+def accuracy_decomposition(
+    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+) -> Finding:
     """Why groups differ in accuracy from all others: mix of classes, or mistakes within classes.
 
     ``gap = acc_rest - acc_group = mix + errors``, exactly. With shares of classes w and accuracies acc,
@@ -41,21 +43,22 @@ def accuracy_decomposition(evidence: Evidence, *, by: By, seed: int = 0) -> Find
     Parts, of each group: ``gap`` (its accuracy and the rest's in details), ``mix``, ``errors``, then
     ``mistake`` for each that ``disparities`` lists for it (key: class, group, label) and ``other mistakes``,
     which is the rest of ``errors``. Intervals are by the delta method, both sides being multinomial; with
-    weights by Kish's size; where a cluster column was declared there are none.
+    weights by Kish's size; where a cluster column was declared there are none. None with reason
+    ``single_group``.
 
     Args:
         evidence: Predictions or Counts.
         by: Attribute, or list of attributes to cross.
+        mode: Same value in both.
+        inference: ``none`` skips intervals.
         seed: Not used; every metric takes it.
-
-    Returns:
-        The finding; None with reason ``single_group``.
 
     Raises:
         UserError: Unknown columns, or no usable row.
 
     Source: Kitagawa 1955; Oaxaca 1973 and Blinder 1973, with mean weights; Chevan and Sutherland 2009.
     """
+    check_common(mode, inference)
     bound = BoundCounts.of(evidence, by, seed)
     g = bound.grouped
     if len(g.groups) < 2:
@@ -72,6 +75,8 @@ def accuracy_decomposition(evidence: Evidence, *, by: By, seed: int = 0) -> Find
     for z in range(len(g.groups)):
         parts += _parts(bound, parts_of, z)
         parts += _mistakes(bound, lines, shares, z, float(parts_of.errors[z]))
+    if inference == "none":
+        parts = [part.model_copy(update={"interval": None}) for part in parts]
     notes = [] if g.units is None else [_CLUSTERS]
     value = number(float(parts_of.errors.max()))
     return build(g, "accuracy_decomposition", {}, value, parts=parts, notes=notes)

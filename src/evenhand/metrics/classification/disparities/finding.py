@@ -17,13 +17,14 @@ from evenhand.metrics.classification.disparities.comparison import (
     Order,
 )
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
 
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
 _METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"
+_NO_INFERENCE = dict.fromkeys(("interval", "p_value", "p_adjusted"))
 _COUNTS = ("a", "n", "b", "m")
 
 
@@ -40,7 +41,7 @@ _COUNTS = ("a", "n", "b", "m")
 )  # fmt: skip
 def disparities(
     evidence: Evidence, *, by: By, alpha: float = 0.05, min_rows: int = 5, correction: Correction = "bh",
-    order: Order = "rows", seed: int = 0,
+    order: Order = "rows", mode: str = "default", inference: str = "auto", seed: int = 0,
 ) -> Finding:  # fmt: skip
     """Number of mistakes that a group gets more, or less, often than the others of its class; from 0.
 
@@ -69,6 +70,8 @@ def disparities(
         correction: ``bh`` (Benjamini and Hochberg 1995), ``by`` (Benjamini and Yekutieli 2001), ``holm``.
         order: What is listed first: ``rows``, those with the most certain rows, or ``points``, the largest
             certain difference.
+        mode: Same value in both.
+        inference: ``none`` leaves p and intervals out; what is listed stays.
         seed: Of the exchange of clusters.
 
     Raises:
@@ -76,15 +79,18 @@ def disparities(
 
     Source: Fisher 1935; Lancaster 1961 (mid-p); Tarone 1990; Gilbert 2005; Newcombe 1998.
     """
+    check_common(mode, inference)
     options = Options(alpha, min_rows, correction, order)
     comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
     lines = comparison.lines.take(comparison.listed)
-    parts = _parts(comparison, lines)
+    parts, p_value = _parts(comparison, lines), comparison.p_value
+    if inference == "none":
+        parts, p_value = [part.model_copy(update=_NO_INFERENCE) for part in parts], None
     reason = comparison.status if comparison.status in UNDEFINED else None
     value = None if reason else float(len(parts))
     return build(
         comparison.bound.grouped, "disparities", options.params, value, reason=reason,
-        p_value=comparison.p_value, parts=parts, details=_details(comparison),
+        p_value=p_value, parts=parts, details=_details(comparison),
     )  # fmt: skip
 
 
