@@ -6,14 +6,31 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.disparities.candidates import Candidates
+from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.rates.differences import mover, normal_quantile
 from evenhand.stats.rates.rates import Rates
 
 _LEVEL = 0.95
 _PIECE = 1 << 18  # lines whose limits are made together
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How much both rates of lines vary where that is not as of independent rows; shape (N,) each."""
+
+    sizes: Ends  # as many independent rows would vary as much, in the group and elsewhere
+    freedom: Ends | None = None  # degrees of freedom of t; None: infinite
+    correlation: Floats | None = None  # of both rates, by what lies in both; None: 0
+
+    def take(self, index: Codes | Mask | slice) -> Spread:
+        """Those of some lines."""
+        freedom = None if self.freedom is None else (self.freedom[0][index], self.freedom[1][index])
+        correlation = None if self.correlation is None else self.correlation[index]
+        return Spread((self.sizes[0][index], self.sizes[1][index]), freedom, correlation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,23 +47,29 @@ class Lines:
     m: Floats
     p: Floats  # NaN: not tested
     q: Floats  # corrected for all tested
-    # how many independent rows would vary as much, in the group and elsewhere; None: as many as there are
-    sizes: Ends | None = None
+    spread: Spread | None = None  # None: rows are independent
+    robust: Floats | None = None  # score that heeds clusters
 
     @classmethod
-    def of(cls, candidates: Candidates, p: Floats, q: Floats, sizes: Ends | None = None) -> Lines:
+    def of(cls, candidates: Candidates, p: Floats, q: Floats, spread: Spread | None = None) -> Lines:
         """From candidates with their p."""
         mistakes, a, n = candidates.mistakes, candidates.a, candidates.n
         return cls(
             candidates.truth, mistakes.group[candidates.stratum], mistakes.pair_label[candidates.pair],
-            candidates.pair, a, n, candidates.hits - a, candidates.total - n, p, q, sizes,
+            candidates.pair, a, n, candidates.hits - a, candidates.total - n, p, q, spread,
         )  # fmt: skip
 
     def take(self, index: Codes | Mask) -> Lines:
         """Some of them, in the order of the index."""
-        arrays = {f.name: getattr(self, f.name)[index] for f in fields(self) if f.name != "sizes"}
-        sizes = None if self.sizes is None else (self.sizes[0][index], self.sizes[1][index])
-        return replace(self, **arrays, sizes=sizes)
+        names = [field.name for field in fields(self) if field.name not in ("spread", "robust")]
+        arrays = {name: getattr(self, name)[index] for name in names}
+        spread = None if self.spread is None else self.spread.take(index)
+        robust = None if self.robust is None else self.robust[index]
+        return replace(self, **arrays, spread=spread, robust=robust)
+
+    def with_spread(self, spread: Spread, robust: Floats) -> Lines:
+        """The same lines of rows in clusters, with scores that heed them."""
+        return replace(self, spread=spread, robust=robust)
 
     def __len__(self) -> int:
         return self.truth.size
@@ -80,15 +103,16 @@ class Lines:
     def limits(self) -> Ends:
         """95 % limits of the difference: Wilson's of both rates, joined (Newcombe 1998, method 10)."""
         quantile, low, high = normal_quantile(_LEVEL), np.empty(len(self)), np.empty(len(self))
-        sizes = (self.n, self.m) if self.sizes is None else self.sizes
-        freedom = np.array(np.inf)
+        spread = Spread((self.n, self.m)) if self.spread is None else self.spread
         for start in range(0, len(self), _PIECE):
             some = slice(start, start + _PIECE)
+            here = spread.take(some)
+            freedom = (np.array(np.inf),) * 2 if here.freedom is None else here.freedom
             figures = []
-            for rate, size in ((self.rate[some], sizes[0][some]), (self.others[some], sizes[1][some])):
-                ends = Rates(rate, size.astype(np.float64), freedom).limits(quantile)
-                figures.append((ends[0], rate, ends[1]))
-            low[some], high[some] = mover(figures[0], figures[1])
+            for rate, size, degrees in zip((self.rate, self.others), here.sizes, freedom, strict=True):
+                ends = Rates(rate[some], size, degrees).limits(quantile)
+                figures.append((ends[0], rate[some], ends[1]))
+            low[some], high[some] = mover(figures[0], figures[1], here.correlation)
         return low, high
 
     @property
@@ -115,9 +139,25 @@ class Lines:
     @property
     def score(self) -> Floats:
         """The difference in the standard error of the pooled rate; 0 where every row has the mistake."""
+        if self.robust is not None:
+            return self.robust
         pooled = (self.a + self.b) / (self.n + self.m)
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 0) * (1 / self.n + 1 / self.m))
         return np.divide(self.difference, error, out=np.zeros(len(self)), where=error > 0)
+
+    def p_of(self, count: Floats, size: Floats, total: Floats, hits: Floats) -> Floats:
+        """P of other tables of these lines' mistakes, shape (N,); arguments as of ``mid_p``.
+
+        In clusters that of the score, at sizes that are as much smaller as those of the lines.
+        """
+        if self.spread is None:
+            return mid_p(count, size, total, hits)
+        mine, elsewhere = self.spread.sizes
+        pooled, others = hits / total, total - size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inflated = self.n / mine / size + self.m / elsewhere / others
+            score = (count / size - (hits - count) / others) / np.sqrt(pooled * (1 - pooled) * inflated)
+        return np.asarray(2 * special.ndtr(-np.abs(np.nan_to_num(score))))
 
     def ranked(self, order: str) -> Integers:
         """Indices, what matters most first.

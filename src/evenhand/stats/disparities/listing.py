@@ -10,7 +10,6 @@ from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
-from evenhand.stats.disparities.mid_p import mid_p
 
 _HALF = 0.5
 
@@ -50,9 +49,9 @@ def _still_holds(lines: Lines, hits: Floats, rows: Floats, alpha: float, min_row
     """Whether lines hold without so many rows of elsewhere, of which so many have the mistake."""
     b, m = lines.b - hits, lines.m - rows
     holds = m >= min_rows
-    a, n, b, m = (numbers[holds] for numbers in (lines.a, lines.n, b, m))
-    alike = _goes(lines.is_more[holds], a * m, b * n)
-    holds[holds] = alike & (mid_p(a, n, n + m, a + b) <= alpha)
+    lines, b, m = lines.take(holds), b[holds], m[holds]
+    alike = _goes(lines.is_more, lines.a * m, b * lines.n)
+    holds[holds] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= alpha)
     return holds
 
 
@@ -98,7 +97,7 @@ class Parents:
             lines.pair * width + wider[lines.group],
         )  # fmt: skip
         total, hits = lines.n + lines.m, lines.a + lines.b
-        outer, inner = mid_p(count, rows, total, hits), mid_p(lines.a, lines.n, rows, count)
+        outer, inner = lines.p_of(count, rows, total, hits), lines.p_of(lines.a, lines.n, rows, count)
         holds = (outer <= alpha) & _goes(lines.is_more, count * total, rows * hits)
         more = (inner <= alpha) & _goes(lines.is_more, lines.a * rows, lines.n * count)
         return cls(rows, count, outer, inner, holds & ~more)

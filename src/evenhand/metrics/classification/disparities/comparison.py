@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Literal, get_args
@@ -11,9 +11,10 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.metrics.prepared import BoundCounts
-from evenhand.stats.arrays import Ends, Integers
+from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
-from evenhand.stats.disparities.lines import Lines
+from evenhand.stats.disparities.clusters import ClusterRows, clustered_lines
+from evenhand.stats.disparities.lines import Lines, Spread
 from evenhand.stats.disparities.listing import Parents, listed
 from evenhand.stats.disparities.mid_p import detectable_rate
 from evenhand.stats.disparities.testing import compared_lines
@@ -21,7 +22,7 @@ from evenhand.stats.multiplicity import adjust
 
 Correction = Literal["bh", "holm", "by"]
 Order = Literal["rows", "points"]
-UNDEFINED = ("single_group", "too_few_rows", "too_few_mistakes", "weighted")
+UNDEFINED = ("single_group", "too_few_rows", "too_few_mistakes", "weighted", "one_cluster")
 """What a status says why nothing could be tested."""
 
 
@@ -97,6 +98,8 @@ class GroupMistakes:
         if self.bound.grouped.moments is not None:
             nothing = np.full(candidates.pair.size, np.nan)
             return Lines.of(candidates, nothing, nothing, self._kish(candidates)), candidates.pair.size
+        if self.bound.grouped.units is not None:
+            return self._clustered(candidates), candidates.pair.size
         lines, _ = compared_lines(candidates, alpha=options.alpha, correction=options.correction)
         return lines, candidates.pair.size
 
@@ -126,15 +129,21 @@ class GroupMistakes:
             "too_few_rows": not mistakes.eligible(self.options.min_rows).any(),
             "weighted": self.bound.grouped.moments is not None,
             "too_few_mistakes": not len(self.lines),
+            "one_cluster": bool(np.isnan(self.lines.p).all()),
             "none_beyond_chance": not self.listed.size,
         }
         return next((name for name, holds in states.items() if holds), "found")
 
     @property
     def p_value(self) -> float | None:
-        """Simes' p that no mistake differs between groups; None where nothing was tested."""
+        """Simes' p that no mistake differs between groups; of clusters, that of the largest score.
+
+        None where nothing was tested.
+        """
         if self.status in UNDEFINED or not len(self.lines):
             return None
+        if self.bound.grouped.units is not None:
+            return float(self.lines.q.min())
         return float(adjust(self.lines.p, "bh").min())
 
     @cached_property
@@ -169,8 +178,8 @@ class GroupMistakes:
 
     @cached_property
     def detectable(self) -> Detectable | None:
-        """What would have been noticed; None where nothing was tested."""
-        if self.p_value is None:
+        """What would have been noticed; None where nothing was tested, and where rows come in clusters."""
+        if self.p_value is None or self.bound.grouped.units is not None:
             return None
         lines, (n, m) = self.lines, (_lower_median(rows) for rows in (self.lines.n, self.lines.m))
         _, first = np.unique(lines.pair, return_index=True)
@@ -187,7 +196,21 @@ class GroupMistakes:
         best = index[self.lines.take(index).by_p()[:1]]
         return self.lines.take(best)
 
-    def _kish(self, candidates: Candidates) -> Ends:
+    def _clustered(self, candidates: Candidates) -> Lines:
+        """Lines of rows in clusters; p is NaN where nothing says how clusters vary."""
+        units = self.bound.grouped.units
+        if units is None:
+            raise ValueError("these rows have no clusters")
+        unit = np.unique(units.unit, return_inverse=True)[1]
+        codes = np.stack([units.truth, units.group, units.prediction, unit]).astype(np.int64)
+        rows = ClusterRows(*np.repeat(codes, units.rows.astype(np.int64), axis=1))
+        lines = clustered_lines(candidates, rows, self.bound.stream("disparities"))
+        if not rows.relabelling.fixed:
+            return lines
+        nothing = np.full(len(lines), np.nan)
+        return replace(lines, p=nothing, q=nothing)
+
+    def _kish(self, candidates: Candidates) -> Spread:
         """How many independent rows would vary as much, in each group's rows of the class and elsewhere."""
         g, mistakes = self.bound.grouped, self.mistakes
         weights = np.zeros(0) if g.moments is None else g.moments[1]
@@ -195,7 +218,7 @@ class GroupMistakes:
         of_class = np.bincount(mistakes.truth, squares, minlength=mistakes.classes)[candidates.truth]
         inside = squares[candidates.stratum]
         n, m = candidates.n, candidates.total - candidates.n
-        return n**2 / inside, m**2 / (of_class - inside)
+        return Spread((n**2 / inside, m**2 / (of_class - inside)))
 
 
 def _lower_median(values: np.ndarray) -> int:

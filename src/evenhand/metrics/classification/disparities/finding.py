@@ -24,6 +24,7 @@ from evenhand.stats.disparities.lines import Lines
 
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
 _METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"
+_OF_CLUSTERS = "Wilson limits of both rates, effective size over {unit}, joined (MOVER)"
 _NO_INFERENCE = dict.fromkeys(("interval", "p_value", "p_adjusted"))
 _COUNTS = ("a", "n", "b", "m")
 
@@ -57,17 +58,19 @@ def disparities(
     ``a/n - b/m`` with its 95 % interval; details: ``excess``, the rows above the better side's rate,
     and ``certain``, the same from the end of the interval that is nearer to 0.
 
-    With weights there are rates and differences (``disparity_lines``), but no p and no value. Where a cluster
-    column was declared, a note says that rows are taken as independent. None with reason ``single_group``,
-    ``too_few_rows``, ``too_few_mistakes`` or ``weighted``; no mistake at all is 0. What came of it stands in
-    ``details["status"]``.
+    Where a cluster column was declared, clusters change groups within a class: q is that of the largest score
+    (step-down, 999 exchanges), nothing is left out before, and intervals take effective sizes. With weights
+    there are rates and differences (``disparity_lines``), but no p and no value. None with reason
+    ``single_group``, ``too_few_rows``, ``too_few_mistakes``, ``weighted`` or ``one_cluster``; no mistake at
+    all is 0. What came of it stands in ``details["status"]``.
 
     Args:
         evidence: Predictions or Counts.
         by: Attribute, or list of attributes to cross.
         alpha: Largest corrected p of a line.
         min_rows: Fewest rows of a class in a group, and elsewhere.
-        correction: ``bh`` (Benjamini and Hochberg 1995), ``by`` (Benjamini and Yekutieli 2001), ``holm``.
+        correction: ``bh`` (Benjamini and Hochberg 1995), ``by`` (Benjamini and Yekutieli 2001), ``holm``;
+            of independent rows.
         order: What is listed first: ``rows``, those with the most certain rows, or ``points``, the largest
             certain difference.
         mode: Same value in both.
@@ -77,7 +80,8 @@ def disparities(
     Raises:
         UserError: Unknown columns or options, or no usable row.
 
-    Source: Fisher 1935; Lancaster 1961 (mid-p); Tarone 1990; Gilbert 2005; Newcombe 1998.
+    Source: Fisher 1935; Lancaster 1961 (mid-p); Tarone 1990; Gilbert 2005; Newcombe 1998; Westfall and Young
+    1993 (clusters).
     """
     check_common(mode, inference)
     options = Options(alpha, min_rows, correction, order)
@@ -155,6 +159,7 @@ def _parts(comparison: GroupMistakes, lines: Lines) -> list[Part]:
     """The listed lines; the key of each is class, group and, unless it is a miss, label."""
     g, parts = comparison.bound.grouped, []
     columns = {name: getattr(lines, name).tolist() for name in (*_NUMBERS, "difference", "p", "q", "is_more")}
+    method = _METHOD if g.units is None else _OF_CLUSTERS.format(unit=g.units.name)
     low, high = (ends.tolist() for ends in lines.limits)
     codes = zip(lines.truth.tolist(), lines.group.tolist(), lines.label.tolist(), strict=True)
     for index, (truth, group, label) in enumerate(codes):
@@ -164,7 +169,7 @@ def _parts(comparison: GroupMistakes, lines: Lines) -> list[Part]:
         details |= {"direction": "more" if row["is_more"] else "less", "rank": float(index + 1)}
         if comparison.parents[index] is not None:
             details["repeats"] = comparison.parents[index]
-        interval = Interval(low=low[index], high=high[index], level=LEVEL, method=_METHOD)
+        interval = Interval(low=low[index], high=high[index], level=LEVEL, method=method)
         part = Part(
             kind="miss" if label == MISS else "mistake",
             key=key if label == MISS else [*key, g.label_key(label)],
