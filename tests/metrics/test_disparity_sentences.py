@@ -32,8 +32,8 @@ def test_two_groups_a_miss_and_never():
 def test_a_group_that_is_spared():
     line = {**LAGOS, "direction": "less", "a": 0, "rate": 0.0, "parent": "office = Lagos"}
     assert line_sentence(line) == (
-        "Lagos is spared: of its 98 account_locked rows, 0 (0 %) are called fraud_report; in the other groups "
-        "9 of 313 (3 %). It is so in all of office = Lagos."
+        "Lagos is spared: of its 98 account_locked rows, 0 (0 %) are called fraud_report; in the other "
+        "groups 9 of 313 (3 %). It is so in all of office = Lagos."
     )
 
 
@@ -72,8 +72,8 @@ def test_what_would_have_been_noticed():
     facts = {"by": "channel", "groups": 2, "n": 1957}
     assert status_sentence(details, **facts) == (
         "No mistake differs between the 2 groups of channel beyond chance (22 comparisons). In a class with "
-        "220 rows of one group a mistake made 4 % of the time elsewhere would have been noticed (4 times in 5) "
-        "had it been 14 % there."
+        "220 rows of one group a mistake made 4 % of the time elsewhere would have been noticed (4 times in "
+        "5) had it been 14 % there."
     )
     assert status_sentence({**details, "detectable_rate": None}, **facts).endswith("noticed at any rate.")
     assert status_sentence({"status": "no_mistakes"}, **facts) == "No mistake in 1,957 rows."

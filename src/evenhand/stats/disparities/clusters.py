@@ -200,8 +200,8 @@ def _spread(lines: Lines, pieces: _Pieces, rows: ClusterRows, mistakes: Mistakes
         stop = max(start + 1, int(np.searchsorted(ends, ends[start] + _HELD, side="right")) - 1)
         some = slice(start, stop)
         owner = np.repeat(np.arange(stop - start), lengths[some])
-        place = first[lines.truth[some]][owner] + np.arange(owner.size) - (ends[some] - ends[start])[owner]
-        numbers[:, some] = _sizes(lines.take(np.arange(start, stop)), owner, place, inside, rows.is_mixed)
+        piece = first[lines.truth[some]][owner] + np.arange(owner.size) - (ends[some] - ends[start])[owner]
+        numbers[:, some] = _sizes(lines.take(np.arange(start, stop)), owner, piece, inside, rows.is_mixed)
         start = stop
     shared = numbers[4] if rows.is_mixed else None
     return Spread((numbers[0], numbers[1]), (numbers[2], numbers[3]), shared)
@@ -230,12 +230,12 @@ class _Inside:
             (pieces.pair * pieces.w.size + pieces.where, pieces.s), (cells[0], cells[1].astype(np.float64)),
         )  # fmt: skip
 
-    def of_lines(self, pair: Integers, group: Integers, place: Integers) -> tuple[Ends, Ends]:
+    def of_lines(self, pair: Integers, group: Integers, piece: Integers) -> tuple[Ends, Ends]:
         """Rows with the mistake, and rows, of some clusters in a group and in the others."""
-        key = pair * self.pieces.w.size + place
-        s, w = _looked_up(*self.mistakes, key), self.pieces.w[place]
+        key = pair * self.pieces.w.size + piece
+        s, w = _looked_up(*self.mistakes, key), self.pieces.w[piece]
         mine = _looked_up(*self.mistakes_by_group, key * self.groups + group)
-        mine_w = _looked_up(*self.by_group, place * self.groups + group)
+        mine_w = _looked_up(*self.by_group, piece * self.groups + group)
         return (mine, mine_w), (s - mine, w - mine_w)
 
 
@@ -243,14 +243,14 @@ def _looked_up(keys: Integers, values: Floats, key: Integers) -> Floats:
     """Values by ascending keys; 0 where a key does not occur."""
     if not keys.size:
         return np.zeros(key.size)
-    place = np.minimum(np.searchsorted(keys, key), keys.size - 1)
-    return np.where(keys[place] == key, values[place], 0.0)
+    piece = np.minimum(np.searchsorted(keys, key), keys.size - 1)
+    return np.where(keys[piece] == key, values[piece], 0.0)
 
 
-def _sizes(lines: Lines, owner: Integers, place: Integers, inside: _Inside, is_mixed: bool) -> Floats:
+def _sizes(lines: Lines, owner: Integers, piece: Integers, inside: _Inside, is_mixed: bool) -> Floats:
     """Sizes, degrees of freedom and correlation of both rates of some lines, shape (5, lines)."""
     count, numbers, shifts = len(lines), np.zeros((5, len(lines))), []
-    tables = inside.of_lines(lines.pair[owner], lines.group[owner], place)
+    tables = inside.of_lines(lines.pair[owner], lines.group[owner], piece)
     for row, (s, w) in enumerate(tables):
         total, hits = sum_by(owner, w, count), sum_by(owner, s, count)
         units = sum_by(owner, (w > 0).astype(np.float64), count)

@@ -119,7 +119,7 @@ def disparity_lines(
     by_p = every.by_p()
     lines = every.take(np.concatenate([first, by_p[~is_listed[by_p]]]))
     rest = len(every) - first.size
-    whole = pl.Int64 if comparison.bound.grouped.moments is None else pl.Float64
+    kind = pl.Int64 if comparison.bound.grouped.moments is None else pl.Float64
     low, high = lines.limits
     numbers: dict[str, Any] = {name: getattr(lines, name) for name in ("rate", "others", "difference")}
     numbers |= {"low": low, "high": high}
@@ -128,7 +128,7 @@ def disparity_lines(
     return pl.DataFrame(
         {
             **_names(comparison, lines),
-            **{name: pl.Series(getattr(lines, name), dtype=pl.Float64).cast(whole) for name in _COUNTS},
+            **{name: pl.Series(getattr(lines, name), dtype=pl.Float64).cast(kind) for name in _COUNTS},
             **{name: pl.Series(values, dtype=pl.Float64).fill_nan(None) for name, values in numbers.items()},
             "listed": np.arange(len(lines)) < first.size,
             "rank": pl.Series([*range(1, first.size + 1), *nothing], dtype=pl.Int64),
