@@ -14,7 +14,8 @@ from tests.properties.metric_table import CASES, random_frame
 CARDS = known_cards()
 
 DECLARED = declared_metrics()
-TABLES_ONLY = {"association_curve", "prediction_differences", "model_differences"}  # return no single Finding
+# return no single Finding
+TABLES_ONLY = {"association_curve", "disparity_lines", "prediction_differences", "model_differences"}
 # what gates and saved runs may name beside metrics; more may come, none may go
 OF_TWO_MODELS = {
     f"{name}{ending}"

@@ -17,6 +17,9 @@ from .classification.accuracy import accuracy_range as accuracy_range
 from .classification.accuracy import mean_group_accuracy as mean_group_accuracy
 from .classification.accuracy import worst_class_group_accuracy as worst_class_group_accuracy
 from .classification.accuracy import worst_group_accuracy as worst_group_accuracy
+from .classification.disparities.decomposition import accuracy_decomposition as accuracy_decomposition
+from .classification.disparities.finding import disparities as disparities
+from .classification.disparities.finding import disparity_lines as disparity_lines
 from .classification.effect_sizes import cramers_v as cramers_v
 from .classification.effect_sizes import cramers_v_corrected as cramers_v_corrected
 from .classification.effect_sizes import cramers_v_max as cramers_v_max

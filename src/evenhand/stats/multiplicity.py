@@ -11,7 +11,8 @@ def adjust(p_values: Floats, method: str) -> Floats:
     """Adjusted p-values of one family.
 
     NaN means not tested and does not count towards m. Methods: ``holm`` (family-wise error, Holm 1979),
-    ``bh`` (false discovery rate, Benjamini and Hochberg 1995) or ``none``. No p is smaller than it was.
+    ``bh`` (false discovery rate, Benjamini and Hochberg 1995), ``by`` (the same however tests depend,
+    Benjamini and Yekutieli 2001) or ``none``. No p is smaller than it was.
     """
     result = np.full(p_values.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
@@ -23,6 +24,8 @@ def adjust(p_values: Floats, method: str) -> Floats:
     if method == "holm":
         scaled = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
     else:
-        scaled = np.minimum.accumulate((ranked * m / np.arange(1, m + 1))[::-1])[::-1]
+        ranks = np.arange(1, m + 1)
+        factor = m * (1 / ranks).sum() if method == "by" else m
+        scaled = np.minimum.accumulate((ranked * factor / ranks)[::-1])[::-1]
     result[order] = np.maximum(np.minimum(scaled, 1), ranked)  # rounding must not go below the input
     return result

@@ -5,6 +5,9 @@ from __future__ import annotations
 REASONS: dict[str, str] = {
     "empty": "no usable row here; what was dropped, and why, stands beside it",
     "single_group": "only one group has rows here, so there is nothing to compare",
+    "too_few_rows": "no class has enough rows in a group and in the others",
+    "too_few_mistakes": "no mistake is made by so many rows that a difference between groups could show",
+    "weighted": "rows have weights, so that there are rates and differences but no p",
     "constant": "every row got the same label, so predictions cannot differ between groups",
     "below_minimum_expected": "fewer than two predicted labels reach the minimum expected value",
     "no_usable_class": "no class has two groups and two different predictions (a model without errors is "

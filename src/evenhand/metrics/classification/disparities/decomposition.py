@@ -1,0 +1,127 @@
+"""The metric of what a group's lower accuracy comes from: its mix of classes, or mistakes within them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.cards import Source
+from evenhand.core.findings import Finding, Interval, Key, Part
+from evenhand.metrics.classification.declared import classifier_metric
+from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
+from evenhand.metrics.estimates import build, number
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
+from evenhand.stats.arrays import Floats
+from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.disparities.candidates import MISS
+from evenhand.stats.disparities.decomposition import Decomposition
+from evenhand.stats.disparities.lines import Lines
+from evenhand.stats.rates.differences import normal_quantile
+
+_METHOD = "normal, delta method"
+_CLUSTERS = "rows come in clusters, so that parts have no interval"
+
+
+@classifier_metric(
+    title="Accuracy gap within classes",
+    summary="how much less accurate the worst group would be than the others if it had their mix of classes",
+    formula="max over groups z of sum_y (w_zy + w_ry)/2 (acc_ry - acc_zy), r: all other groups",
+    range=(-1, 1), direction="lower is fairer", fair_at=0.0,
+    source=Source(paper="Kitagawa 1955", equation="two-part decomposition, symmetric"),
+    unit="share difference", order=55, headline=False,
+    tags=("group gap",),
+)  # fmt: skip
+def accuracy_decomposition(
+    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+) -> Finding:
+    """Why groups differ in accuracy from all others: mix of classes, or mistakes within classes.
+
+    ``gap = acc_rest - acc_group = mix + errors``, exactly. With shares of classes w and accuracies acc,
+    ``mix = sum_y (w_ry - w_zy) (acc_zy + acc_ry)/2``, ``errors = sum_y (w_zy + w_ry)/2 (acc_ry - acc_zy)``;
+    errors are the sum of the shares of all mistakes, ``(w_zy + w_ry)/2 (p_zyk - p_ryk)``. A class that only
+    one side has is all mix. The value is the largest ``errors`` of a group, in [-1, 1], lower is fairer.
+
+    Parts, of each group: ``gap`` (its accuracy and the rest's in details), ``mix``, ``errors``, then
+    ``mistake`` for each that ``disparities`` lists for it (key: class, group, label) and ``other mistakes``,
+    which is the rest of ``errors``. Intervals are by the delta method, both sides being multinomial; with
+    weights by Kish's size; where a cluster column was declared there are none. None with reason
+    ``single_group``.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or list of attributes to cross.
+        mode: Same value in both.
+        inference: ``none`` skips intervals.
+        seed: Not used; every metric takes it.
+
+    Raises:
+        UserError: Unknown columns, or no usable row.
+
+    Source: Kitagawa 1955; Oaxaca 1973 and Blinder 1973, with mean weights; Chevan and Sutherland 2009.
+    """
+    check_common(mode, inference)
+    bound = BoundCounts.of(evidence, by, seed)
+    g = bound.grouped
+    if len(g.groups) < 2:
+        return build(g, "accuracy_decomposition", {}, None, reason="single_group")
+    squares = None
+    if g.moments is not None:
+        squares = sum_by(g.group, g.moments[1], len(g.groups))
+    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, squares)
+    comparison = GroupMistakes.of(bound, Options())
+    lines = comparison.lines.take(np.sort(comparison.listed))
+    lines = lines.take(lines.label != MISS)
+    shares = parts_of.shares(lines.group, lines.truth, (lines.a, lines.b))
+    parts: list[Part] = []
+    for z in range(len(g.groups)):
+        parts += _parts(bound, parts_of, z)
+        parts += _mistakes(bound, lines, shares, z, float(parts_of.errors[z]))
+    if inference == "none":
+        parts = [part.model_copy(update={"interval": None}) for part in parts]
+    notes = [] if g.units is None else [_CLUSTERS]
+    value = number(float(parts_of.errors.max()))
+    return build(g, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
+
+
+def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
+    """Gap, mix and errors of a group."""
+    g, numbers = bound.grouped, {
+        "gap": (parts_of.gap, parts_of.gap_error), "mix": (parts_of.mix, parts_of.mix_error),
+        "errors": (parts_of.errors, parts_of.errors_error),
+    }  # fmt: skip
+    accuracies = {
+        "accuracy": number(parts_of.group.accuracy[z]), "rest": number(parts_of.rest.accuracy[z])
+    }  # fmt: skip
+    return [
+        _part(
+            bound, z, kind, g.group_key(z), float(values[z]), float(errors[z]),
+            accuracies if kind == "gap" else {},
+        )
+        for kind, (values, errors) in numbers.items()
+    ]  # fmt: skip
+
+
+def _mistakes(
+    bound: BoundCounts, lines: Lines, shares: tuple[Floats, Floats], z: int, errors: float
+) -> list[Part]:
+    """Listed mistakes of a group, and what is left of its errors."""
+    g, parts = bound.grouped, []
+    some = np.flatnonzero(lines.group == z).tolist()
+    for index in some:
+        key = [g.label_key(int(lines.truth[index])), *map(str, g.groups[z])]
+        key.append(g.label_key(int(lines.label[index])))
+        share, error = (float(numbers[index]) for numbers in shares)
+        parts.append(_part(bound, z, "mistake", key, share, error, {}))
+    left = errors - float(shares[0][some].sum())
+    return [*parts, _part(bound, z, "other mistakes", g.group_key(z), left, None, {})]
+
+
+def _part(
+    bound: BoundCounts, z: int, kind: str, key: Key, value: float, error: float | None,
+    details: dict[str, float | None],
+) -> Part:  # fmt: skip
+    interval = None
+    if error is not None and bound.grouped.units is None:
+        reach = normal_quantile(LEVEL) * error
+        interval = Interval(low=value - reach, high=value + reach, level=LEVEL, method=_METHOD)
+    rows = int(bound.grouped.group_sizes[z])
+    return Part(kind=kind, key=key, value=value, interval=interval, n=rows, details=dict(details))

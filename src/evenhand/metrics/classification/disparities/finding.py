@@ -1,0 +1,202 @@
+"""The metric of the mistakes that one group gets more often, and the table of all that were compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.findings import Finding, Interval, Part
+from evenhand.metrics.classification.declared import classifier_metric
+from evenhand.metrics.classification.disparities.comparison import (
+    UNDEFINED,
+    Correction,
+    GroupMistakes,
+    Options,
+    Order,
+)
+from evenhand.metrics.estimates import build, number
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
+from evenhand.stats.arrays import Integers
+from evenhand.stats.disparities.candidates import MISS
+from evenhand.stats.disparities.lines import Lines
+
+_NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
+_METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"
+_OF_CLUSTERS = "Wilson limits of both rates, effective size over {unit}, joined (MOVER)"
+_NO_INFERENCE = dict.fromkeys(("interval", "p_value", "p_adjusted"))
+_COUNTS = ("a", "n", "b", "m")
+
+
+@classifier_metric(
+    title="Disparities",
+    summary="mistakes that one group gets more often, or less often, than the others of the same class, each "
+    "beyond chance",
+    formula="number of (class, group, label) whose rate differs from that of the class's other groups, less "
+    "those that another one explains",
+    range=(0, None), direction="lower is fairer", fair_at=0.0,
+    source="Fisher's exact test, doubled mid-p; Tarone 1990; Benjamini and Hochberg 1995; Newcombe 1998",
+    unit="count", order=5, why_not_compared="which mistakes are listed depends on each model's own counts",
+    tags=("where it differs",),
+)  # fmt: skip
+def disparities(
+    evidence: Evidence, *, by: By, alpha: float = 0.05, min_rows: int = 5, correction: Correction = "bh",
+    order: Order = "rows", mode: str = "default", inference: str = "auto", seed: int = 0,
+) -> Finding:  # fmt: skip
+    """Number of mistakes that a group gets more, or less, often than the others of its class; from 0.
+
+    Of a class y in a group z, ``a`` of ``n`` rows are taken for a wrong label k; elsewhere, in all other
+    groups together, ``b`` of ``m``. Compared is every such (y, z, k) with ``a + b >= 2`` and at least
+    ``min_rows`` rows on both sides, and beside the labels a miss: any wrong label, where a class has several.
+    With two groups a mistake is compared once, for the group that makes it more often.
+
+    p is the doubled mid-p of the 2 x 2 table with fixed margins. Those that the margins keep from being small
+    enough are left out before the correction (Tarone 1990), which is over all others of the grouping. The
+    parts are the lines that are listed: those with ``q <= alpha`` that are not the mirror image of another
+    line of the same mistake, and misses that no listed label explains. A part's value is the difference
+    ``a/n - b/m`` with its 95 % interval; details: ``excess``, the rows above the better side's rate,
+    and ``certain``, the same from the end of the interval that is nearer to 0.
+
+    Where a cluster column was declared, clusters change groups within a class: q is that of the largest score
+    (step-down, 999 exchanges), nothing is left out before, and intervals take effective sizes. With weights
+    there are rates and differences (``disparity_lines``), but no p and no value. None with reason
+    ``single_group``, ``too_few_rows``, ``too_few_mistakes``, ``weighted`` or ``one_cluster``; no mistake at
+    all is 0. What came of it stands in ``details["status"]``.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or list of attributes to cross.
+        alpha: Largest corrected p of a line.
+        min_rows: Fewest rows of a class in a group, and elsewhere.
+        correction: ``bh`` (Benjamini and Hochberg 1995), ``by`` (Benjamini and Yekutieli 2001), ``holm``;
+            of independent rows.
+        order: What is listed first: ``rows``, those with the most certain rows, or ``points``, the largest
+            certain difference.
+        mode: Same value in both.
+        inference: ``none`` leaves p and intervals out; what is listed stays.
+        seed: Of the exchange of clusters.
+
+    Raises:
+        UserError: Unknown columns or options, or no usable row.
+
+    Source: Fisher 1935; Lancaster 1961 (mid-p); Tarone 1990; Gilbert 2005; Newcombe 1998; Westfall and Young
+    1993 (clusters).
+    """
+    check_common(mode, inference)
+    options = Options(alpha, min_rows, correction, order)
+    comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
+    lines = comparison.lines.take(comparison.listed)
+    parts, p_value = _parts(comparison, lines), comparison.p_value
+    if inference == "none":
+        parts, p_value = [part.model_copy(update=_NO_INFERENCE) for part in parts], None
+    reason = comparison.status if comparison.status in UNDEFINED else None
+    value = None if reason else float(len(parts))
+    return build(
+        comparison.bound.grouped, "disparities", options.params, value, reason=reason,
+        p_value=p_value, parts=parts, details=_details(comparison),
+    )  # fmt: skip
+
+
+def disparity_lines(
+    evidence: Evidence, *, by: By, alpha: float = 0.05, min_rows: int = 5, correction: Correction = "bh",
+    order: Order = "rows", seed: int = 0,
+) -> pl.DataFrame:  # fmt: skip
+    """Every mistake that ``disparities`` tested, with its numbers; arguments and errors as there.
+
+    Returns:
+        One row per line, those that are listed first, then by p: ``by, truth, group, prediction`` (null: a
+        miss), ``direction`` (``more`` or ``less``), ``a, n, b, m, rate, others, difference, low, high,
+        ratio`` (null where it never occurs elsewhere), ``excess, certain, p, q, listed, rank, repeats,
+        parent``. ``repeats`` is of listed lines: whether a wider group, ``parent``, of fewer of the crossed
+        attributes says the same. With weights every mistake that could be compared, without p.
+    """
+    options = Options(alpha, min_rows, correction, order)
+    comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
+    every, first = comparison.lines, comparison.listed
+    is_listed = np.zeros(len(every), dtype=bool)
+    is_listed[first] = True
+    by_p = every.by_p()
+    lines = every.take(np.concatenate([first, by_p[~is_listed[by_p]]]))
+    rest = len(every) - first.size
+    kind = pl.Int64 if comparison.bound.grouped.moments is None else pl.Float64
+    low, high = lines.limits
+    numbers: dict[str, Any] = {name: getattr(lines, name) for name in ("rate", "others", "difference")}
+    numbers |= {"low": low, "high": high}
+    numbers |= {name: getattr(lines, name) for name in ("ratio", "excess", "certain", "p", "q")}
+    parents, nothing = comparison.parents, [None] * rest
+    return pl.DataFrame(
+        {
+            **_names(comparison, lines),
+            **{name: pl.Series(getattr(lines, name), dtype=pl.Float64).cast(kind) for name in _COUNTS},
+            **{name: pl.Series(values, dtype=pl.Float64).fill_nan(None) for name, values in numbers.items()},
+            "listed": np.arange(len(lines)) < first.size,
+            "rank": pl.Series([*range(1, first.size + 1), *nothing], dtype=pl.Int64),
+            "repeats": pl.Series([*(name is not None for name in parents), *nothing], dtype=pl.Boolean),
+            "parent": pl.Series([*parents, *nothing], dtype=pl.String),
+        }
+    )
+
+
+def _names(comparison: GroupMistakes, lines: Lines) -> dict[str, pl.Series]:
+    g = comparison.bound.grouped
+    labels = pl.Series([*map(g.label_key, range(len(g.labels))), None], dtype=pl.String)
+    groups = pl.Series([" · ".join(map(str, group)) for group in g.groups], dtype=pl.String)
+    return {
+        "by": pl.repeat("+".join(g.by), len(lines), dtype=pl.String, eager=True),
+        "truth": _gathered(labels, lines.truth),
+        "group": _gathered(groups, lines.group),
+        "prediction": _gathered(labels, np.where(lines.label == MISS, len(g.labels), lines.label)),
+        "direction": _gathered(pl.Series(["less", "more"]), lines.is_more.astype(np.int64)),
+    }
+
+
+def _gathered(names: pl.Series, codes: Integers) -> pl.Series:
+    return names.gather(pl.Series(codes, dtype=pl.UInt32))
+
+
+def _parts(comparison: GroupMistakes, lines: Lines) -> list[Part]:
+    """The listed lines; the key of each is class, group and, unless it is a miss, label."""
+    g, parts = comparison.bound.grouped, []
+    columns = {name: getattr(lines, name).tolist() for name in (*_NUMBERS, "difference", "p", "q", "is_more")}
+    method = _METHOD if g.units is None else _OF_CLUSTERS.format(unit=g.units.name)
+    low, high = (ends.tolist() for ends in lines.limits)
+    codes = zip(lines.truth.tolist(), lines.group.tolist(), lines.label.tolist(), strict=True)
+    for index, (truth, group, label) in enumerate(codes):
+        row = {name: column[index] for name, column in columns.items()}
+        key = [g.label_key(truth), *map(str, g.groups[group])]
+        details: dict[str, float | str | None] = {name: number(float(row[name])) for name in _NUMBERS}
+        details |= {"direction": "more" if row["is_more"] else "less", "rank": float(index + 1)}
+        if comparison.parents[index] is not None:
+            details["repeats"] = comparison.parents[index]
+        interval = Interval(low=low[index], high=high[index], level=LEVEL, method=method)
+        part = Part(
+            kind="miss" if label == MISS else "mistake",
+            key=key if label == MISS else [*key, g.label_key(label)],
+            value=row["difference"], chance_at=0.0, interval=interval, p_value=row["p"],
+            p_adjusted=row["q"], n=row["n"], details=details,
+        )  # fmt: skip
+        parts.append(part)
+    return parts
+
+
+def _details(comparison: GroupMistakes) -> dict[str, float | str | None]:
+    """What came of it, how much was compared, what would have been noticed, and the largest where none is."""
+    details: dict[str, float | str | None] = {
+        "status": comparison.status, "candidates": float(comparison.candidates),
+        "tested": float(len(comparison.lines)) if comparison.status != "weighted" else None,
+    }  # fmt: skip
+    detectable = comparison.detectable
+    if detectable is not None:
+        details |= {
+            "detectable_n": float(detectable.n), "detectable_others": detectable.others,
+            "detectable_rate": number(detectable.rate),
+        }  # fmt: skip
+    if comparison.status == "none_beyond_chance":
+        largest = comparison.largest
+        names = _names(comparison, largest)
+        for name in ("truth", "group", "prediction"):
+            details |= {f"largest_{name}": text for text in names[name].to_list()}
+        for name in (*_COUNTS, "p", "q"):
+            details |= {f"largest_{name}": float(value) for value in getattr(largest, name)}
+    return details

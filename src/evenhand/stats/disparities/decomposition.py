@@ -1,0 +1,170 @@
+"""Why a group's accuracy differs from that of all others: its mix of classes, or mistakes within classes.
+
+``acc_rest - acc_group = mix + sum over classes y and wrong labels k of share_yk``, with
+
+* ``mix = sum_y (w_rest,y - w_group,y) (acc_group,y + acc_rest,y) / 2``,
+* ``share_yk = (w_group,y + w_rest,y) / 2 * (p_group,yk - p_rest,yk)``,
+
+where w are shares of classes and p rates of labels within them (Kitagawa 1955; Oaxaca-Blinder with mean
+weights and dummies for classes). It is symmetric and adds up exactly. Where only one side has a class, the
+other is taken to be as accurate, so that all of it is mix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Rows of one side of the comparison: each group, or all others beside it."""
+
+    support: Floats  # rows by group and class, shape (G, L)
+    correct: Floats  # right ones
+    # how many independent rows would vary as much, shape (G,); None: as many as there are
+    size: Floats | None = None
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Rows of each group, shape (G, 1); NaN without any."""
+        rows = self.support.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(rows > 0, rows, np.nan))
+
+    @cached_property
+    def units(self) -> Floats:
+        """How many independent rows would vary as much, shape (G,)."""
+        return self.rows[:, 0] if self.size is None else np.where(self.size > 0, self.size, np.nan)
+
+    @cached_property
+    def accuracy(self) -> Floats:
+        """Share of right rows, shape (G,)."""
+        return np.asarray(self.correct.sum(axis=1) / self.rows[:, 0])
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Shares of classes, shape (G, L)."""
+        return np.asarray(self.support / self.rows)
+
+    @cached_property
+    def by_class(self) -> Floats:
+        """Accuracy of each class, shape (G, L); NaN without rows."""
+        nothing = np.full(self.support.shape, np.nan)
+        return np.asarray(np.divide(self.correct, self.support, out=nothing, where=self.support > 0))
+
+    def variance(self, middle: Floats, slope: Floats) -> Floats:
+        """Of a part that is ``sum_y w_y middle_y`` in shares and ``sum_y slope_y acc_y`` in accuracies."""
+        accuracy = np.nan_to_num(self.by_class)
+        within = self.weight * middle**2
+        of_weights = within.sum(axis=1) - (self.weight * middle).sum(axis=1) ** 2
+        noise = slope**2 * accuracy * (1 - accuracy)
+        of_rates = np.divide(noise, self.weight, out=np.zeros(noise.shape), where=self.weight > 0).sum(axis=1)
+        return np.asarray((np.maximum(of_weights, 0) + of_rates) / self.units)
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """Each group beside all others; shape (G,) each, NaN where one of the two has no rows."""
+
+    group: Side
+    rest: Side
+
+    @classmethod
+    def of(cls, support: Floats, correct: Floats, squares: Floats | None = None) -> Decomposition:
+        """From rows, and right ones, by group and class, shape (G, L).
+
+        ``squares``: with weights, the sum of the squared weights of each group, shape (G,).
+        """
+        rest = (support.sum(axis=0) - support, correct.sum(axis=0) - correct)
+        if squares is None:
+            return cls(Side(support, correct), Side(*rest))
+        sizes = (
+            np.divide(total.sum(axis=1) ** 2, square, out=np.zeros(square.shape), where=square > 0)
+            for total, square in ((support, squares), (rest[0], squares.sum() - squares))
+        )
+        return cls(Side(support, correct, next(sizes)), Side(*rest, next(sizes)))
+
+    @cached_property
+    def gap(self) -> Floats:
+        """Accuracy of the rest less that of the group."""
+        return self.rest.accuracy - self.group.accuracy
+
+    @cached_property
+    def gap_error(self) -> Floats:
+        """Its standard error, both sides being samples of their own."""
+        mine, others = (s.accuracy * (1 - s.accuracy) / s.units for s in (self.group, self.rest))
+        return np.sqrt(np.asarray(mine + others))
+
+    @cached_property
+    def mix(self) -> Floats:
+        """What comes from other shares of classes."""
+        return np.asarray((self._step * self._middle).sum(axis=1))
+
+    @cached_property
+    def errors(self) -> Floats:
+        """What comes from mistakes within classes: the sum of all shares."""
+        mine, others = self._accuracies
+        return np.asarray((self._mean * (others - mine)).sum(axis=1))
+
+    @cached_property
+    def mix_error(self) -> Floats:
+        """Standard error by the delta method, both sides multinomial."""
+        slope = np.where(self._is_shared, self._step / 2, self._step)
+        return self._error(self._middle, slope)
+
+    @cached_property
+    def errors_error(self) -> Floats:
+        """Standard error by the delta method."""
+        mine, others = self._accuracies
+        return self._error((others - mine) / 2, np.where(self._is_shared, self._mean, 0.0))
+
+    def shares(self, group: Codes, truth: Codes, counts: Ends) -> Ends:
+        """``share_yk`` of some mistakes, and its standard error, shape (N,); NaN where a side lacks a class.
+
+        ``counts``: rows with the mistake in the group and elsewhere.
+        """
+        compared = (self.group, self.rest)
+        w, w_rest = (side.weight[group, truth] for side in compared)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p, p_rest = (
+                count / side.support[group, truth] for side, count in zip(compared, counts, strict=True)
+            )
+            apart, mean = p - p_rest, (w + w_rest) / 2
+            parts = [
+                ((apart / 2) ** 2 * share * (1 - share) + mean**2 / share * rate * (1 - rate))
+                / side.units[group]
+                for side, share, rate in zip(compared, (w, w_rest), (p, p_rest), strict=True)
+            ]
+            return mean * apart, np.sqrt(parts[0] + parts[1])
+
+    @cached_property
+    def _is_shared(self) -> Mask:
+        """Classes that both sides have, shape (G, L)."""
+        return np.asarray((self.group.support > 0) & (self.rest.support > 0))
+
+    @cached_property
+    def _accuracies(self) -> Ends:
+        """Accuracies of classes; where one side lacks the class, that of the other; 0 where both do."""
+        mine, others = self.group.by_class, self.rest.by_class
+        pair = np.where(np.isnan(mine), others, mine), np.where(np.isnan(others), mine, others)
+        return np.nan_to_num(pair[0]), np.nan_to_num(pair[1])
+
+    @cached_property
+    def _middle(self) -> Floats:
+        mine, others = self._accuracies
+        return (mine + others) / 2
+
+    @cached_property
+    def _step(self) -> Floats:
+        return self.rest.weight - self.group.weight
+
+    @cached_property
+    def _mean(self) -> Floats:
+        return (self.rest.weight + self.group.weight) / 2
+
+    def _error(self, middle: Floats, slope: Floats) -> Floats:
+        return np.sqrt(self.group.variance(middle, slope) + self.rest.variance(middle, slope))

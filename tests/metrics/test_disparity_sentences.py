@@ -1,0 +1,80 @@
+"""Sentences on lines, gaps and what would have been noticed, as the specification has them."""
+
+import pytest
+
+from evenhand.core.text.disparities import gap_sentence, headline, line_sentence, share, status_sentence
+
+LAGOS = {
+    "group": "Lagos", "truth": "account_locked", "prediction": "fraud_report", "direction": "more", "a": 33,
+    "n": 98, "b": 9, "m": 313, "rate": 33 / 98, "others": 9 / 313, "excess": 30.18, "certain": 21.42,
+}  # fmt: skip
+
+
+def test_a_line_of_several_groups():
+    assert line_sentence(LAGOS, noun="tickets") == (
+        "Of 98 Lagos tickets that are account_locked, 33 (34 %) are called fraud_report; elsewhere 9 of 313 "
+        "(3 %). At the rate elsewhere it would be 30 fewer (at least 21)."
+    )
+    assert headline(LAGOS, noun="tickets") == (
+        "Lagos: 33 of 98 account_locked tickets are called fraud_report; elsewhere 9 of 313."
+    )
+
+
+def test_two_groups_a_miss_and_never():
+    line = {**LAGOS, "prediction": None, "b": 0, "others": 0.0, "certain": 0.4}
+    assert line_sentence(line, elsewhere="Osaka") == (
+        "Of 98 Lagos rows that are account_locked, 33 (34 %) are wrong, under several labels; never in Osaka "
+        "(0 of 313). At the rate of Osaka it would be 30 fewer."
+    )
+    assert "never elsewhere (0 of 313)" in line_sentence(line)
+
+
+def test_a_group_that_is_spared():
+    line = {**LAGOS, "direction": "less", "a": 0, "rate": 0.0, "parent": "office = Lagos"}
+    assert line_sentence(line) == (
+        "Lagos is spared: of its 98 account_locked rows, 0 (0 %) are called fraud_report; in the other "
+        "groups 9 of 313 (3 %). It is so in all of office = Lagos."
+    )
+
+
+def test_shares_stand_beside_ten_rows_or_more():
+    assert "5 are called" in line_sentence({**LAGOS, "a": 5, "n": 9, "rate": 5 / 9})
+    assert [share(rate) for rate in (0, 0.004, 0.336, 1)] == ["0 %", "0.4 %", "34 %", "100 %"]
+
+
+@pytest.mark.parametrize("low", [0.03, -0.02])
+def test_a_gap_is_said_where_it_is_beyond_chance(low):
+    gap = {"value": 0.076, "low": low, "high": 0.12, "accuracy": 0.798, "rest": 0.874}
+    mistake = {
+        "truth": "account_locked",
+        "prediction": "fraud_report",
+        "value": 0.066,
+        "low": 0.044,
+        "high": 0.087,
+    }
+    errors = {"value": 0.077, "low": 0.04, "high": 0.11}
+    text = gap_sentence("Lagos", gap, {"value": -0.002}, errors, (mistake,), 0.011)
+    lower = (
+        "Lagos is right in 80 %, the rest in 87 %: 7.6 points lower. 6.6 of them (4.4 to 8.7) are "
+        "account_locked called fraud_report; −0.2 come from its mix of classes; 1.1 from all other mistakes."
+    )
+    level = (
+        "Lagos looks level, but only because its classes are easier (−0.2 points); within classes it is 7.7 "
+        "points worse."
+    )
+    assert text == (lower if low > 0 else level)
+    assert gap_sentence("Lagos", {**gap, "low": -0.1}, {"value": 0.0}, {**errors, "low": -0.1}) is None
+
+
+def test_what_would_have_been_noticed():
+    details = {"status": "none_beyond_chance", "tested": 22.0, "detectable_n": 220.0,
+               "detectable_others": 0.038, "detectable_rate": 0.135}  # fmt: skip
+    facts = {"by": "channel", "groups": 2, "n": 1957}
+    assert status_sentence(details, **facts) == (
+        "No mistake differs between the 2 groups of channel beyond chance (22 comparisons). In a class with "
+        "220 rows of one group a mistake made 4 % of the time elsewhere would have been noticed (4 times in "
+        "5) had it been 14 % there."
+    )
+    assert status_sentence({**details, "detectable_rate": None}, **facts).endswith("noticed at any rate.")
+    assert status_sentence({"status": "no_mistakes"}, **facts) == "No mistake in 1,957 rows."
+    assert status_sentence({"status": "found"}, **facts) is None

@@ -1,0 +1,197 @@
+"""Kernels of disparities against exact integers, and against the vectors where they are."""
+
+import json
+from fractions import Fraction
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
+from evenhand.stats.disparities.decomposition import Decomposition
+from evenhand.stats.disparities.lines import Lines
+from evenhand.stats.disparities.listing import listed
+from evenhand.stats.disparities.mid_p import detectable_rate, least_mid_p, mid_p
+from evenhand.stats.disparities.testing import compared_lines, tarone
+from evenhand.stats.multiplicity import adjust
+from tests.conftest import SHARED
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    path = SHARED / "vectors" / "disparities" / "kernels.json"
+    if not path.is_file():
+        pytest.skip(f"needs {path}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def column(cells, name):
+    return np.array([cell[name] for cell in cells])
+
+
+def chance(x, n, total, hits):
+    return Fraction(comb(hits, x) * comb(total - hits, n - x), comb(total, n))
+
+
+def exact(a, n, total, hits):
+    """Doubled mid-p in whole numbers."""
+    if a * total < n * hits:
+        a, n = hits - a, total - n
+    beyond = sum((chance(x, n, total, hits) for x in range(a + 1, min(n, hits) + 1)), Fraction())
+    u = chance(a, n, total, hits) + 2 * beyond
+    return float(min(u, 2 - u))
+
+
+def lines_of(cells, groups, **options):
+    codes = np.array(sorted(cells), dtype=np.int64).T
+    mistakes = Mistakes.of_cells(*codes, codes[3], groups)
+    chosen = {"alpha": 0.05, "correction": "bh", **options}
+    return mistakes, compared_lines(Candidates.of(mistakes, 5), **chosen)[0]
+
+
+def test_p_is_that_of_whole_numbers():
+    rng = np.random.default_rng(3)
+    total = rng.integers(2, 120, 400)
+    n, hits = rng.integers(1, total), rng.integers(1, total + 1)
+    low, high = np.maximum(0, hits - (total - n)), np.minimum(n, hits)
+    a = rng.integers(low, high + 1)
+    expected = [exact(*map(int, row)) for row in zip(a, n, total, hits, strict=True)]
+    assert mid_p(a, n, total, hits) == pytest.approx(expected, rel=1e-10, abs=1e-300)
+    least = [min(exact(int(x), *map(int, row)) for x in ends) for *row, ends in
+             zip(n, total, hits, np.stack([low, high], 1), strict=True)]  # fmt: skip
+    assert least_mid_p(n, total, hits) == pytest.approx(least, rel=1e-10)
+
+
+def test_p_of_large_tables_and_far_tails():
+    rows = [
+        (900, 1000, 10_000, 1000),
+        (60, 100, 20_000_000, 4_000_000),
+        (500_000, 1_000_000, 2_000_000, 999_000),
+    ]
+    for a, n, total, hits in rows:
+        law = stats.hypergeom(total, hits, n)
+        upper = a * total >= n * hits
+        u = law.pmf(a) + 2 * (law.sf(a) if upper else law.cdf(a - 1))
+        got = mid_p(*(np.array([number]) for number in (a, n, total, hits)))[0]
+        assert got == pytest.approx(min(u, 2 - u), rel=1e-6)
+
+
+def test_p_of_a_group_is_that_of_all_others():
+    a, n, total, hits = (np.array(row) for row in ([3, 9, 0], [10, 12, 20], [50, 30, 60], [11, 17, 6]))
+    assert mid_p(hits - a, total - n, total, hits).tolist() == mid_p(a, n, total, hits).tolist()
+
+
+def test_kernels_are_those_of_the_vectors(kernels):
+    cells = kernels["cells"]
+    a, n, total, hits = (column(cells, name) for name in ("a", "n", "M", "t"))
+    assert mid_p(a, n, total, hits) == pytest.approx(column(cells, "p"), rel=1e-7)
+    assert least_mid_p(n, total, hits) == pytest.approx(column(cells, "least"), rel=1e-7, abs=1e-300)
+    codes = np.zeros(a.size, dtype=np.int64)
+    nothing = np.ones(a.size)
+    lines = Lines(codes, codes, codes, codes, a, n, hits - a, total - n, nothing, nothing)
+    for ends, name in zip(lines.limits, ("low", "high"), strict=True):
+        assert ends == pytest.approx(column(cells, name), abs=1e-9)
+
+
+def test_what_would_have_been_noticed_is_that_of_the_vectors(kernels):
+    for case in kernels["detectable"]:
+        rate = detectable_rate(case["n"], case["m"], case["b"], case["alpha"], case["power"])
+        assert rate == pytest.approx(case["rate"], abs=1e-9)
+    assert np.isnan(detectable_rate(5, 5, 1, 1e-9))
+
+
+def test_tarone_counts_what_can_reach_its_share():
+    rng = np.random.default_rng(0)
+    for size in (0, 1, 5, 300):
+        least = 10 ** -rng.uniform(0, 6, size)
+        first = next(k for k in range(1, size + 2) if (least <= 0.05 / k).sum() <= k)
+        assert tarone(least, 0.05) == first
+
+
+def test_dependent_tests_pay_the_harmonic_sum():
+    p = np.array([0.001, 0.02, 0.04, np.nan])
+    assert adjust(p, "by")[:3] == pytest.approx(np.minimum(adjust(p, "bh")[:3] * (1 + 1 / 2 + 1 / 3), 1))
+
+
+def test_a_miss_is_compared_beside_two_wrong_labels_and_not_beside_one():
+    cells = [(0, 0, 0, 50), (0, 0, 1, 9), (0, 1, 0, 50), (0, 1, 1, 2)]
+    assert lines_of(cells, 2)[1].label.tolist() == [1]
+    _, lines = lines_of([*cells, (0, 1, 2, 12)], 2)
+    assert sorted(lines.label.tolist()) == [MISS, 1, 2]
+
+
+def test_only_the_first_of_mirror_images_is_listed():
+    """Group 0 is hurt, so that 1 and 2 look spared; of two hurt groups of eight, both are listed."""
+    for counts, hurt in (((60, 6, 6), [0]), ((60, 50, *[6] * 6), [0, 1])):
+        cells = [(0, z, label, k if label else 200 - k) for z, k in enumerate(counts) for label in (0, 1)]
+        _, lines = lines_of(cells, len(counts))
+        assert (lines.q <= 0.05).all()
+        assert not lines.is_more[2:].any()
+        assert lines.take(listed(lines, alpha=0.05, min_rows=5)).group.tolist() == hurt
+
+
+def test_the_order_is_by_certain_rows_or_certain_points():
+    codes = np.arange(3)
+    a, n, b, m = (
+        np.array(row) for row in ([300, 9, 20], [1000, 10, 1000], [100, 20, 300], [1000, 1000, 1000])
+    )
+    lines = Lines(codes, codes, codes, codes, a, n, b, m, np.full(3, 1e-5), np.full(3, 1e-4))
+    assert lines.ranked("rows").tolist() == [0, 1, 2]
+    assert lines.ranked("points").tolist() == [1, 0, 2]
+    assert lines.certain.tolist() == pytest.approx(
+        [n[0] * lines.near[0], n[1] * lines.near[1], m[2] * lines.near[2]]
+    )
+
+
+def test_shares_add_up_to_the_gap():
+    rng = np.random.default_rng(8)
+    table = rng.integers(1, 30, (4, 6, 6)).astype(float)
+    table[0, 5] = table[1:3, 4] = 0  # classes that a group lacks
+    table[1:, 3] = 0  # and that only one has
+    parts = Decomposition.of(table.sum(axis=2), table.diagonal(axis1=1, axis2=2))
+    assert parts.gap == pytest.approx(parts.mix + parts.errors, abs=1e-12)
+    for z in range(4):
+        wrong = [(y, k) for y in range(6) for k in range(6) if y != k and table[z, y].any()]
+        truth, label = np.array([pair for pair in wrong if pair[0] != 3]).T
+        counts = table[z, truth, label], table[:, truth, label].sum(axis=0) - table[z, truth, label]
+        shares, errors = parts.shares(np.full(truth.size, z), truth, counts)
+        assert shares.sum() == pytest.approx(parts.errors[z], abs=1e-12)
+        assert (errors > 0).all()
+
+
+def test_intervals_of_the_parts_hold_their_values():
+    """Coverage of 95 % intervals by the delta method, 5 classes, two groups of unlike mix and accuracy."""
+    rng, mixes = np.random.default_rng(1), np.array([[0.4, 0.3, 0.1, 0.1, 0.1], [0.1, 0.1, 0.2, 0.3, 0.3]])
+    accuracy = np.array([[0.9, 0.7, 0.8, 0.6, 0.75], [0.92, 0.8, 0.85, 0.7, 0.8]])
+    truth = Decomposition.of(mixes * 1e9, mixes * accuracy * 1e9)
+    support = rng.multinomial(400, mixes[:, None], (2, 800))
+    correct = rng.binomial(support, accuracy[:, None])
+    inside = {"mix": 0, "errors": 0, "gap": 0}
+    for rows, right in zip(
+        support.swapaxes(0, 1).astype(float), correct.swapaxes(0, 1).astype(float), strict=True
+    ):
+        parts = Decomposition.of(rows, right)
+        for name in inside:
+            away = abs(getattr(parts, name)[0] - getattr(truth, name)[0])
+            inside[name] += away <= 1.96 * getattr(parts, f"{name}_error")[0]
+    assert all(0.92 <= count / 800 <= 0.98 for count in inside.values()), inside
+
+
+def test_nothing_is_compared_in_an_empty_table():
+    empty = np.zeros(0, dtype=np.int64)
+    mistakes = Mistakes.of_cells(empty, empty, empty, empty, empty, 0)
+    lines, divisor = compared_lines(Candidates.of(mistakes, 5), alpha=0.05, correction="bh")
+    assert (len(lines), divisor, listed(lines, alpha=0.05, min_rows=5).size) == (0, 1, 0)
+
+
+def test_cells_are_sorted_once_and_never_dense():
+    """A million possible labels of a thousand classes; every count is found again."""
+    rng = np.random.default_rng(5)
+    codes = np.unique(rng.integers(0, (1000, 3, 1_000_000), (20_000, 3)), axis=0)
+    n = rng.integers(1, 9, len(codes))
+    mistakes = Mistakes.of_cells(*codes.T, n, n, 3)
+    is_label = mistakes.pair_label[mistakes.cell_pair] != MISS
+    assert mistakes.cell_n[is_label].sum() == n[codes[:, 0] != codes[:, 2]].sum()
+    assert all(first <= second for first, second in pairwise(mistakes.truth.tolist()))

@@ -1,0 +1,91 @@
+"""Disparities of rows in clusters: scores, exchange and sizes against a plain reference."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evenhand import Predictions, metrics
+from evenhand.stats.disparities.candidates import Candidates, Mistakes
+from evenhand.stats.disparities.clusters import ClusterRows, clustered_lines
+from evenhand.stats.rates.clustered import ClusterMean
+
+
+def people(seed, n=60, photos=12, classes=3, groups=3, hurt=0.0, alike=True, several=False):
+    """Photos of people who each have their own error rates; ``several``: a person is in several groups."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n), photos)
+    group = rng.integers(groups, size=person.size) if several else rng.integers(groups, size=n)[person]
+    truth = rng.integers(classes, size=person.size)
+    rate = (rng.beta(0.4, 3, (n, classes)) if alike else np.full((n, classes), 0.12))[person, truth]
+    is_hurt = (group == 0) & (truth == 0) & (rng.random(person.size) < hurt)
+    wrong = (truth + rng.integers(1, classes, person.size)) % classes
+    prediction = np.where(is_hurt, 1, np.where(rng.random(person.size) < rate, wrong, truth))
+    return np.stack([truth, group, prediction, person])
+
+
+def found(codes, cluster="person"):
+    names = [[f"{letter}{code}" for code in row] for letter, row in zip("cgcp", codes.tolist(), strict=True)]
+    table = pl.DataFrame(dict(zip(("truth", "group", "prediction", "person"), names, strict=True)))
+    evidence = Predictions.from_frame(table, truth="truth", prediction="prediction", cluster=cluster)
+    return metrics.disparities(evidence, by="group")
+
+
+def lines_of(codes, groups, replicates=99):
+    cells, n = np.unique(codes[:3], axis=1, return_counts=True)
+    mistakes = Mistakes.of_cells(*cells, n, n, groups)
+    return clustered_lines(
+        Candidates.of(mistakes, 5), ClusterRows(*codes), np.random.default_rng(0), replicates
+    )
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_sizes_are_those_of_leaving_out_each_cluster(several):
+    codes = people(3, several=several)
+    lines = lines_of(codes, 3)
+    truth, group, prediction, person = codes
+    for index in range(0, len(lines), 5):
+        for side, inside in enumerate((group == lines.group[index], group != lines.group[index])):
+            some = inside & (truth == lines.truth[index])
+            label = lines.label[index]
+            hit = (prediction != truth) if label < 0 else prediction == label
+            clusters, local = np.unique(person[some], return_inverse=True)
+            w = np.bincount(local).astype(float)
+            s = np.bincount(local, hit[some])
+            mean = ClusterMean.of(s, w, w, clusters, 60)
+            assert lines.spread.sizes[side][index] == pytest.approx(mean.size, rel=1e-9)
+            assert lines.spread.freedom[side][index] == pytest.approx(max(mean.effective - 1, 1))
+    assert (lines.spread.correlation is not None) == several
+
+
+def test_q_is_that_of_the_largest_score_of_those_left():
+    lines = lines_of(people(4, hurt=0.4), 3, replicates=199)
+    order = np.argsort(-np.abs(lines.score), kind="stable")
+    assert (np.diff(lines.q[order]) >= 0).all()
+    assert (lines.q >= lines.p - 1e-12).all()
+    assert lines.p.min() == lines.q.min() == 1 / 200
+
+
+def test_a_planted_mistake_is_listed_and_people_who_differ_are_not():
+    """30 tables of 60 people x 12 photos whose errors are alike, 3 classes x 3 groups; 15 with a mistake."""
+    fair = [found(people(seed)).value > 0 for seed in range(30)]
+    alone = [found(people(seed), None).value > 0 for seed in range(30)]
+    assert sum(fair) <= 5  # .08 of 30 in the mean; more in one of 30 such tests
+    assert sum(alone) > sum(fair)
+    firsts = [found(people(seed, hurt=0.5)).parts[0].key for seed in range(15)]
+    assert firsts.count(["c0", "g0", "c1"]) >= 12
+
+
+def test_groups_of_one_person_have_no_p():
+    codes = people(1, n=3)
+    codes[1] = codes[3]
+    finding = found(codes)
+    assert (finding.value, finding.reason, finding.p_value) == (None, "one_cluster", None)
+
+
+def test_clusters_of_one_row_have_the_intervals_of_rows():
+    codes = people(2, n=500, photos=1, alike=False, hurt=0.4)
+    mine = {tuple(part.key): part for part in found(codes).parts}
+    plain = {tuple(part.key): part for part in found(codes, None).parts}
+    key = ("c0", "g0", "c1")
+    for end in ("low", "high"):
+        assert getattr(mine[key].interval, end) == pytest.approx(getattr(plain[key].interval, end), abs=0.01)
