@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+import evenhand
 from evenhand import Counts, Predictions, metrics
 from evenhand.core.errors import ParameterError
+from evenhand.report.suppression.suppress import suppressed_findings
 from tests.conftest import SHARED
 
 FOLDER = SHARED / "vectors" / "disparities"
@@ -245,3 +247,16 @@ def test_other_mixes_of_classes_are_told_from_mistakes():
     assert (finding.value, errors.value) == pytest.approx((0, 0), abs=1e-12)
     assert mix.value == pytest.approx(gap.value, abs=1e-12)
     assert gap.value > 0.2
+
+
+def test_suppression_hides_counts_of_mistakes() -> None:
+    rows = [("a", "b" if i < 9 else "a", "x") for i in range(30)] + [("a", "a", "y")] * 90
+    frame = pl.DataFrame([*rows, ("b", "a", "y"), ("b", "b", "x")], schema=["t", "p", "g"], orient="row")
+    names = ["disparities", "accuracy_decomposition"]
+    run = evenhand.audit(frame, truth="t", prediction="p", by="g", metrics=names)
+    assert run["disparities"].parts
+    for finding in suppressed_findings(run.findings, 10):
+        assert (finding.value, finding.reason) == (None, "suppressed")
+        assert [part.value for part in finding.parts if part.value is not None] == []
+        details = {name for part in finding.parts for name in part.details}
+        assert not details & {"a", "b", "excess", "certain", "rate", "others"}

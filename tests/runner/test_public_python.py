@@ -60,6 +60,7 @@ def test_findings_are_iterated_counted_and_found_by_metric_and_group(run) -> Non
     assert len(run.findings) == len(list(run.findings)) == len(run.findings.findings)
     assert run["accuracy_gap", "group"] is run["accuracy_gap"]
     assert run["accuracy_gap"].name == "accuracy_gap"
+    assert list(run) == list(run.findings)
     with pytest.raises(eh.UserError, match="accuracy_gap"):
         run["acuracy_gap", "group"]
 

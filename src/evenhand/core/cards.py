@@ -18,6 +18,7 @@ Compared = Literal["counts", "contributions", "values"]
 MadeOf = Literal[
     "", "right rows", "effects of classes", "other effects of classes", "effects of ranks",
     "effects of answers", "all effects", "mean effect", "one effect", "shares", "one table", "one cell",
+    "mistakes",
 ]  # fmt: skip
 """What of a table of truth, group and prediction a value is made of."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]

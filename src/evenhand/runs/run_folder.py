@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -90,6 +91,9 @@ class RunFolder:
             UnknownName: There is none.
         """
         return self.finding(key) if isinstance(key, str) else self.finding(*key)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
 
     @property
     def annotations(self) -> pl.DataFrame | None:

@@ -43,6 +43,7 @@ __all__ = ["COUNTS", "REASON", "HiddenFindings"]
 REASON = "suppressed"
 
 _MOST_CELLS = 20_000  # cells that are protected one by one; of more, none are shown
+_MISTAKES = "mistakes"  # each is a count of a few rows, in and outside of a group: all are hidden
 _CLASS_PARTS = (*OF_CLASSES, OF_ANSWERS, "shares")
 _WITHOUT: Mapping[str, None] = {"value": None, **NO_TEST}
 
@@ -187,6 +188,8 @@ class HiddenFindings:
     def _part_lost(self, index: int, finding: Finding, number: int) -> bool:
         """Whether the value of a part is hidden."""
         part = finding.parts[number]
+        if finding.card.made_of == _MISTAKES:
+            return True
         if self.small.hidden(index, "part", number) or self.small.hidden(index, "n"):
             return True
         # The few people of one part are all of them minus those of the other parts.
@@ -213,7 +216,11 @@ class HiddenFindings:
 
     def _value_lost(self, index: int, finding: Finding) -> bool:
         """Whether a finding's own value is hidden."""
-        if self.small.hidden(index, "n") or few_people(finding, self._fewest):
+        if (
+            finding.card.made_of == _MISTAKES
+            or self.small.hidden(index, "n")
+            or few_people(finding, self._fewest)
+        ):
             return True
         if compared(finding) and card_of(finding).made_of == "right rows":
             return False

@@ -6,6 +6,7 @@ import numpy as np
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
+from evenhand.core.options import Inference, Mode
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.estimates import build, number
@@ -28,10 +29,10 @@ _CLUSTERS = "rows come in clusters, so that parts have no interval"
     range=(-1, 1), direction="lower is fairer", fair_at=0.0,
     source=Source(paper="Kitagawa 1955", equation="two-part decomposition, symmetric"),
     unit="share difference", order=55, headline=False,
-    tags=("group gap",),
+    tags=("group gap",), made_of="mistakes",
 )  # fmt: skip
 def accuracy_decomposition(
-    evidence: Evidence, *, by: By, mode: str = "default", inference: str = "auto", seed: int = 0
+    evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
 ) -> Finding:
     """Why groups differ in accuracy from all others: mix of classes, or mistakes within classes.
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.options import Inference, Mode
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import (
     UNDEFINED,
@@ -38,11 +39,11 @@ _COUNTS = ("a", "n", "b", "m")
     range=(0, None), direction="lower is fairer", fair_at=0.0,
     source="Fisher's exact test, doubled mid-p; Tarone 1990; Benjamini and Hochberg 1995; Newcombe 1998",
     unit="count", order=5, why_not_compared="which mistakes are listed depends on each model's own counts",
-    tags=("where it differs",),
+    tags=("where it differs",), made_of="mistakes",
 )  # fmt: skip
 def disparities(
     evidence: Evidence, *, by: By, alpha: float = 0.05, min_rows: int = 5, correction: Correction = "bh",
-    order: Order = "rows", mode: str = "default", inference: str = "auto", seed: int = 0,
+    order: Order = "rows", mode: Mode = "default", inference: Inference = "auto", seed: int = 0,
 ) -> Finding:  # fmt: skip
     """Number of mistakes that a group gets more, or less, often than the others of its class; from 0.
 
