@@ -1,12 +1,13 @@
 """Labels of neighbours exchanged, and the dyadic variance of precision: against loops over pairs."""
 
-from itertools import permutations
+from itertools import combinations, permutations
+from math import sqrt
 
 import numpy as np
 import pytest
 
-from evenhand.stats.rankings.neighbour_labels import _Moved, relabel
-from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows
+from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, _in_errors, _Moved, relabel
+from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.differences import normal_quantile
 
 
@@ -44,44 +45,60 @@ def test_precision_is_the_mean_of_queries():
         assert precision.chance[group] == pytest.approx(share[group])
 
 
-@pytest.mark.parametrize("clusters", [False, True], ids=["single", "persons on both sides"])
-def test_the_covariance_is_that_of_pairs_that_share_a_unit(clusters):
+PERSONS = np.arange(12) // 3, np.arange(15) // 3
+
+
+@pytest.mark.parametrize("left_out", [False, True], ids=["as they are", "shares left out"])
+@pytest.mark.parametrize(
+    ("unit", "item_unit"),
+    [(None, None), PERSONS, (PERSONS[0], 1000 + PERSONS[1])],
+    ids=["single", "persons on both sides", "persons of one side each"],
+)
+def test_the_covariance_is_that_of_pairs_that_share_a_unit(unit, item_unit, left_out):
     """``sum over pairs (q, j), (q', j') that share a unit of e e'``, items less the mean of their label."""
-    unit, item_unit = (np.arange(12) // 3, np.arange(15) // 3) if clusters else (None, None)
     found = rows(3, unit=unit, item_unit=item_unit)
     marks, k = found.marks, found.k
+    marks.labels[found.items[0, 0]] = -1  # nobody asks for it, and it is the only one
     n = np.bincount(marks.group)
     value = found.precision(marks).value
     away = (marks.labels[found.items] == marks.query_labels[:, None]) - value[marks.group][:, None]
     away = away / (n[marks.group][:, None] * k)
-    total = np.zeros((40, 2))
-    item = np.zeros((15, 2))
+    codes = np.unique(np.concatenate([found.unit, found.item_unit[np.unique(found.items)]])).tolist()
+    share = np.zeros((2, len(codes), 2))
+    if left_out:
+        share = np.random.default_rng(1).uniform(0, 0.5, share.shape)
+        share[0, 0, 0] = share[1, -1, 1] = 0.99  # a unit left out makes a part 20 times larger at most
+    asking, owned, item = np.zeros((len(codes), 2)), np.zeros((len(codes), 2)), np.zeros((15, 2))
     cell = {}
     for q in range(12):
         for place in range(k):
             j, g, e = found.items[q, place], marks.group[q], away[q, place]
-            ends = (found.unit[q], found.item_unit[j] % 1000 + (0 if clusters else 20))
-            total[ends[0], g] += e
+            ends = codes.index(found.unit[q]), codes.index(found.item_unit[j])
+            asking[ends[0], g] += e
             item[j, g] += e
             cell.setdefault(ends, np.zeros(2))[g] += e
-    for label in (0, 1):
+    for label in (-1, 0, 1):
         some = marks.labels == label
         item[some & np.isin(np.arange(15), found.items)] -= item[some].sum(axis=0) / some.sum()
-    for j in range(15):
-        total[found.item_unit[j] % 1000 + (0 if clusters else 20)] += item[j]
+    for j in np.unique(found.items):
+        owned[codes.index(found.item_unit[j])] += item[j]
+    asking, owned = (
+        part / np.maximum(1 - gone, 0.05) for part, gone in ((asking, share[0]), (owned, share[1]))
+    )
+    total = asking + owned
     for (first, second), e in cell.items():
         if first == second:
             total[first] -= e
     pairs = np.array(list(cell.values()))
     expected = total.T @ total - pairs.T @ pairs
-    nothing_left_out = np.zeros((2, 1, found.pairs.units, 2))
-    measured = found.pairs.covariance(away[None], marks.once, 2, nothing_left_out)[0]
-    assert measured[0, 1] == pytest.approx(expected[0, 1])
-    assert (np.diagonal(measured) >= np.diagonal(expected) - 1e-12).all()
+    code = np.arange(2)
+    expected[code, code] = np.maximum(expected[code, code], (asking**2).sum(axis=0))
+    measured = found.pairs.covariance(away[None], marks.once, 2, share[:, None])[0]
+    np.testing.assert_allclose(measured, expected, atol=1e-12)
 
 
 def test_draws_held_together_are_what_each_is_alone():
-    for unit, item_unit in ((None, None), (np.arange(12) // 3, np.arange(15) // 3)):
+    for unit, item_unit in ((None, None), PERSONS, (PERSONS[0], 1000 + PERSONS[1])):
         found = rows(5, groups=3, unit=unit, item_unit=item_unit)
         (draws,) = _Moved.of(found).draws(np.random.default_rng(2), 7)
         together = found.precisions(draws)
@@ -133,6 +150,63 @@ def test_labels_of_a_unit_that_has_several_change_places_inside():
     assert {one[:3].sum() for one in drawn} == {2}
     assert len({tuple(one[:3]) for one in drawn}) == 3
     assert all(one[3:].sum() == 0 for one in drawn)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("codes", [[0, 2], [2, 1, 0]])
+@pytest.mark.parametrize("observed", [[0.35, 0.6, 0.75], [0.52, 0.5, 0.51]], ids=["far apart", "too near"])
+def test_gaps_of_exchanged_labels_are_those_of_a_loop_over_groups(observed, codes, shared):
+    rng, chance = np.random.default_rng(6), np.array([0.3, 0.4, 0.55])
+    excess = rng.normal(0.05, 0.04, (39, 3))
+    excess[0] = -0.7, 0.9, 0.9  # beyond 0 and 1
+    roots = rng.normal(0, 0.04, (40, 3, 3))
+    covariance = roots @ roots.transpose(0, 2, 1)
+    own = Precisions(np.array(observed), chance, covariance[0], np.array(0.52), np.array(0.45))
+    found = RelabelledPrecision(own, excess, covariance[1:], excess[:, 0], shared)
+    expected = chance + (excess.mean(axis=0) if shared else 0)
+    expected_total = 0.45 + (excess[:, 0].mean() if shared else 0)
+
+    def compared(away, matrix):
+        """Of each two groups: how far their difference is from what is expected, and its error."""
+        for a, b in combinations(codes, 2):
+            apart = matrix[a, a] + matrix[b, b]
+            error = sqrt(max(apart - 2 * matrix[a, b], 0.1 * apart))
+            yield abs(away[a] - away[b]), error
+
+    largest = np.sort(
+        [
+            max(apart / error for apart, error in compared(chance + one - expected, matrix))
+            for one, matrix in zip(excess, covariance[1:], strict=True)
+        ]
+    )
+    by_chance = max(apart for apart, _ in compared(expected, covariance[0]))
+    beyond = [(apart, (apart - by_chance) / error) for apart, error in compared(observed, covariance[0])]
+    most, widest = max(t for _, t in beyond), abs(max(beyond)[1])
+    assert found.chance_at(np.array(codes)) == pytest.approx(by_chance)
+    assert found.p_gap(np.array(codes)) == (1 + (largest >= most).sum()) / 40
+    assert found.p_gap(np.array(codes), two_sided=True) == (1 + (largest >= widest).sum()) / 40
+    assert found.quantile(np.array(codes), 0.95) == pytest.approx(largest[37])  # 36.1 of 38
+    assert found.quantile(np.array(codes), 0.5) == pytest.approx(largest[19])
+    moved = np.clip(chance + excess, 0, 1)
+    np.testing.assert_allclose(found.rates, moved)
+    np.testing.assert_allclose(found.totals, np.clip(0.45 + excess[:, 0], 0, 1))
+    far = [(np.abs(moved[:, g] - expected[g]) >= abs(observed[g] - expected[g])).sum() for g in range(3)]
+    assert found.p_each().tolist() == [(1 + number) / 40 for number in far]
+    far_in_all = np.abs(np.clip(0.45 + excess[:, 0], 0, 1) - expected_total) >= abs(0.52 - expected_total)
+    assert found.p_total() == (1 + far_in_all.sum()) / 40
+
+
+@pytest.mark.parametrize(("excess", "expected"), [(0.3, 1), (-0.95, 0)])
+def test_expected_precision_is_a_share(excess, expected):
+    own = Precisions(np.zeros(1), np.array([0.9]), np.zeros((1, 1)), np.array(0.0), np.array(0.9))
+    found = RelabelledPrecision(own, np.full((5, 1), excess), np.zeros((5, 1, 1)), np.full(5, excess), True)
+    assert found.expected.tolist() == [expected]
+    assert found.expected_total == expected
+
+
+def test_a_difference_without_error_is_beyond_all_unless_it_is_none():
+    apart, error = np.array([0.0, 1e-12, 0.1, -0.1, 0.2, -0.3]), np.array([0.0, 0, 0, 0, 0.1, 0.1])
+    assert _in_errors(apart, error).tolist() == pytest.approx([0, 0, np.inf, -np.inf, 2, -3])
 
 
 def test_limits_of_one_person_are_0_and_1_and_hubs_widen_them():
