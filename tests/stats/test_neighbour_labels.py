@@ -6,6 +6,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from evenhand.stats.rankings import neighbour_labels
 from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, _in_errors, _Moved, relabel
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.differences import normal_quantile
@@ -138,6 +139,66 @@ def test_units_keep_their_labels_together_on_both_sides():
         assert marks.labels[12:].tolist() == [1] * 3  # alone on its side
         seen.add(tuple(marks.query_labels))
     assert len(seen) == 6
+
+
+def test_units_change_places_with_those_of_the_same_sides():
+    """Units 0-2 on both sides, 3-5 only asked about, 6-8 only in the database; groups are not the labels."""
+    asked, labels = np.array([0, 1, 1, 2, 2, 3]), np.array([0, 1, 1, -1, 4, 4])
+    group = np.array([1, 0, 0, 2, 2, 3])
+    marks = Marks(asked, group, labels)
+    unit, item_unit = np.arange(6), np.array([0, 1, 2, 6, 7, 8])
+    found = NeighbourRows(np.arange(6)[:, None], np.ones((6, 1)), 1, marks, 4, unit, item_unit)
+    group_of = dict(zip(asked.tolist(), group.tolist(), strict=True))
+    seen = []
+    for draw in drawn_alone(found, 60):
+        assert [group_of[label] for label in draw.query_labels.tolist()] == draw.group.tolist()
+        assert draw.labels[:3].tolist() == draw.query_labels[:3].tolist()
+        seen.append((draw.query_labels[:3], draw.query_labels[3:], draw.labels[3:]))
+    for kind, start in zip(zip(*seen, strict=True), ([0, 1, 1], [2, 2, 3], [-1, 4, 4]), strict=True):
+        assert {tuple(part.tolist()) for part in kind} == set(permutations(start))
+
+
+def test_a_unit_asked_for_one_label_that_holds_another_keeps_both():
+    asked, labels = np.array([0, 0, 1, 1]), np.array([1, 0, 1, 1])  # unlike in unit 0
+    marks, unit = Marks(asked, asked, labels), np.arange(4)
+    found = NeighbourRows(unit[:, None], np.ones((4, 1)), 1, marks, 2, unit, unit)
+    draws = drawn_alone(found, 40)
+    assert {(int(draw.query_labels[0]), int(draw.labels[0])) for draw in draws} == {(0, 1)}
+    assert {tuple(draw.query_labels[1:].tolist()) for draw in draws} == set(permutations([0, 1, 1]))
+    assert all(draw.labels[1:].tolist() == draw.query_labels[1:].tolist() for draw in draws)
+
+
+def test_draws_are_as_many_as_their_work_allows_and_held_up_to_a_bound(monkeypatch):
+    found = rows()  # 12 queries of 3 neighbours, 15 items
+    for bound, fewest, most, draws in (
+        (51 * 60, 1, 999, 60), (51 * 60 - 1, 1, 999, 59), (51 * 60, 70, 999, 70), (51 * 60, 1, 20, 20),
+    ):  # fmt: skip
+        for name, number in (("_WORK", bound), ("_FEWEST", fewest), ("_MOST", most)):
+            monkeypatch.setattr(neighbour_labels, name, number)
+        drawn = relabel(found, np.random.default_rng(0))
+        assert drawn.value.shape == (draws, 2)
+        assert drawn.totals.shape == (draws,)
+    occurring = np.unique(found.items).size
+    numbers = 36 + (2 * (12 + occurring) + occurring) * 2  # of pairs; of units asking and owning, and items
+    for bound, sizes in ((4 * numbers, [4, 4, 2]), (4 * numbers - 1, [3, 3, 3, 1]), (1, [1] * 10)):
+        monkeypatch.setattr(neighbour_labels, "_HELD", bound)
+        pieces = _Moved.of(found).draws(np.random.default_rng(0), 10)
+        assert [len(piece.query_labels) for piece in pieces] == sizes
+
+
+def test_precision_above_chance_is_that_of_all_orders():
+    """Three queries and four items in two groups of unlike chance."""
+    items = np.array([[0, 1], [0, 2], [0, 3]])
+    marks = Marks(np.array([0, 0, 1]), np.array([0, 0, 1]), np.array([0, 1, 1, 1]))
+    found = NeighbourRows(items, np.ones((3, 2)), 2, marks, 2, np.arange(3), 10 + np.arange(4))
+    above = []
+    for asked in map(np.array, permutations(marks.query_labels)):
+        for labels in map(np.array, permutations(marks.labels)):
+            same = (labels[items] == asked[:, None]).mean(axis=1)
+            above.append([same[asked == group].mean() - (labels == group).mean() for group in (0, 1)])
+    drawn = relabel(found, np.random.default_rng(0))
+    assert drawn.value.mean(axis=0) == pytest.approx(np.mean(above, axis=0), abs=0.03)
+    assert drawn.value.std(axis=0) == pytest.approx(np.std(above, axis=0), rel=0.1)
 
 
 def test_labels_of_a_unit_that_has_several_change_places_inside():
