@@ -59,7 +59,7 @@ def test_more_clusters_than_groups_may_have() -> None:
     frame = pl.DataFrame({"label": ["a"] * many, "said": ["a"] * many, "person": np.arange(many)})
     counts = Predictions.from_frame(frame, **LABELS, cluster="person").count()
     assert counts.n.size == many
-    with pytest.raises(InputError, match="distinct values"):
+    with pytest.raises(InputError, match="more than the 100,000 groups"):
         Predictions.from_frame(frame, **LABELS).count(["person"])
 
 
@@ -79,6 +79,14 @@ def test_weights_are_summed_with_their_squares_and_rows() -> None:
     assert counts.moments is not None
     assert counts.moments.sum(axis=1).tolist() == [6, 0.25 + 2.25 + 4 + 1 + 9 + 0.0625, 1]
     assert counts.n_total == ROWS.height
+
+
+def test_weights_of_no_row_are_none() -> None:
+    counts = count(ROWS.clear(), weight="survey")
+    assert counts.weighted
+    assert counts.n.sum() == counts.n_total == 0
+    assert counts.moments is not None
+    assert counts.moments.shape == (3, 0)
 
 
 def test_rows_of_weight_zero_are_dropped_and_counted() -> None:

@@ -152,7 +152,7 @@ def test_too_many_classes_are_refused_but_predictions_are_open() -> None:
     frame = pl.DataFrame({"truth": [0] * n, "prediction": range(n), "group": ["x", "y"] * (n // 2) + ["x"]})
     assert len(Predictions.from_frame(frame, **COLUMNS).count(["group"]).axis("prediction").levels) == n
     flipped = Predictions.from_frame(frame, truth="prediction", prediction="truth")
-    with pytest.raises(InputError, match="100,001 distinct"):
+    with pytest.raises(InputError, match="100,001 distinct values, more than the 100,000 classes"):
         flipped.count(["group"])
 
 

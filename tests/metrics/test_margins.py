@@ -11,6 +11,12 @@ import evenhand as eh
 from evenhand.core.findings import Finding
 from evenhand.core.significance import significance_of
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.classification.accuracy_inference import _cells, cell_gap_inference
+from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.classification.parity import RangeSummary, inference_of
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.stats.rates.differences import worst_limits
+from tests.helpers import wilson
 
 DIFFERENCES = [
     ("accuracy_gap", {}),
@@ -194,6 +200,47 @@ def test_the_gap_of_cells_is_compared_with_that_of_classes_alone() -> None:
     assert gap.chance_at == pytest.approx(gap.null.mean)
     assert gap.chance_at > 0.1
     assert gap.interval.low <= gap.chance_at <= gap.interval.high
+
+
+@pytest.mark.parametrize("wrong", [1, 4])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_limits_of_the_gap_of_cells_are_those_of_both_rates(wrong: int, level: float) -> None:
+    """MOVER (Zou and Donner 2008): each limit is as far as those of both rates, as sides of a right angle."""
+    rows = [("a", "a", "f", 90), ("b", "b", "f", 9 - wrong), ("b", "a", "f", wrong), ("a", "a", "m", 50)]
+    counts = counted([*rows, ("b", "b", "m", 15)])
+    gap = call(counts, "accuracy_gap", groups="yz")
+    margins = Margins.of(BoundCounts.of(counts, "group"))
+    worst_rate, rate = (9 - wrong) / 9, (164 - wrong) / 164
+    worst, best = (float(end) for end in worst_limits(_cells(margins), level))
+    low, high = wilson(164 - wrong, 164, level)
+    value = rate - worst_rate
+    expected = (
+        value - np.hypot(rate - low, best - worst_rate),
+        value + np.hypot(high - rate, worst_rate - worst),
+    )
+    assert gap.value == pytest.approx(value)
+    inference = cell_gap_inference(margins, value)
+    assert not isinstance(inference, str)
+    assert inference.ends(level) == pytest.approx((max(expected[0], 0), expected[1]))
+    assert (expected[0] < 0) == (wrong == 1 and level == 0.95)  # cut there
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_the_p_of_a_weighted_mean_range_counts_ranges_of_noise(groups: int) -> None:
+    rng = np.random.default_rng(0)
+    columns = {"truth": rng.integers(0, 2, 90), "said": rng.integers(0, 2, 90), "w": rng.integers(1, 9, 90)}
+    frame = pl.DataFrame({**columns, "group": np.arange(90) % groups})
+    rows = eh.Predictions.from_frame(frame, truth="truth", prediction="said", weight="w")
+    margins = Margins.of(BoundCounts.of(rows.count(["group"]), "group"))
+    shares = margins.rates("predicted").value
+    value = float(np.mean([max(share) - min(share) for share in shares.tolist()]))
+    noise = margins.weight_noise("predicted")
+    ranges = [np.mean([max(some) - min(some) for some in draw.T.tolist()]) for draw in noise]
+    question = RangeSummary(("predicted",), "demographic_parity/mean", "max", "mean")
+    inference = inference_of(question, margins, value)
+    assert not isinstance(inference, str)
+    assert inference.p_value == (1 + sum(some >= value for some in ranges)) / (1 + len(ranges))
+    assert 0.05 < inference.p_value < 1
 
 
 @pytest.mark.parametrize("name", ["accuracy_gap", "demographic_parity"])

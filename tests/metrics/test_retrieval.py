@@ -273,6 +273,18 @@ def test_queries_of_one_pool_are_not_independent():
     assert not any("independent" in note for note in many.notes)
 
 
+@pytest.mark.parametrize("gender", ["f", "m"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_unit_of_any_group_may_stand_in_several_pools(gender, shared):
+    """Two pools of a man and a woman each, which share a person of one gender or nobody."""
+    rows = [("q1", "f1", "f", 1.0), ("q1", "m1", "m", 0.5), ("q2", "f2", "f", 1.0), ("q2", "m2", "m", 0.5)]
+    columns = ["query", "sample", "gender", "score"]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    if shared:
+        table = table.with_columns(pl.col("sample").replace({f"{gender}2": f"{gender}1"}))
+    assert Rankings.from_frame(table).pools(["gender"]).shared == shared
+
+
 @pytest.mark.parametrize("name", ["bias_at_k", "max_skew_at_k", "ndkl"])
 def test_pictures_of_one_person_are_one_unit(name):
     """Six persons of four pictures each, the three men first: one of C(6,3) = 20 ways, not one in 10^6."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics import prepared
 from evenhand.metrics.classification import margin_rates
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.exchange import rows, unit_rates
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.exchange.unit_rates import UnitRates
-from tests.metrics.test_margins import persons
+from tests.helpers import counts_of
+from tests.metrics.test_margins import persons, weighted
 
 
 @pytest.mark.parametrize(
@@ -70,3 +74,63 @@ def test_what_groups_share_is_held_up_to_a_bound(bound, monkeypatch):
             mean = hits.sum() / sizes.sum()
             shifts[:, g] = (hits - mean * sizes) / sizes.sum() / (1 - sizes / sizes.sum()) * np.sqrt(19 / 20)
         assert covariance[1] == pytest.approx(shifts.T @ shifts)
+
+
+@pytest.mark.parametrize(("bound", "draws"), [(12 * 80, 80), (12 * 80 - 1, 79), (12 * 7, 60), (10**9, 999)])
+def test_noise_of_weights_is_held_up_to_a_bound(bound, draws, monkeypatch):
+    counts = weighted()
+    margins = Margins.of(BoundCounts.of(counts, "group", 0))
+    assert margins.prepared.grouped.truth.size == 12  # cells, as many as 3 groups x 2 truths x 2 answers
+    monkeypatch.setattr(margin_rates, "_KEPT", bound)
+    noise = margins.weight_noise("predicted")
+    assert noise.shape == (draws, 3, 2)
+    assert noise.sum(axis=2) == pytest.approx(np.zeros((draws, 3)), abs=1e-12)  # what one label gains
+
+
+def test_noise_of_few_cells_is_held_by_groups_and_labels(monkeypatch):
+    frame = pl.DataFrame(
+        {"label": range(10), "said": range(10), "group": [0, 1, 2, 2, 2] * 2, "w": [2.0] * 10}
+    )
+    counts = Predictions.from_frame(frame, truth="label", prediction="said", weight="w").count(["group"])
+    margins = Margins.of(BoundCounts.of(counts, "group", 0))
+    monkeypatch.setattr(margin_rates, "_KEPT", 90 * 3 * 10)
+    assert margins.weight_noise("true").shape == (90, 3, 10)
+    assert np.isnan(margins.weight_noise("true")).sum() == 90 * (30 - 10)  # no rows of such a truth
+
+
+@pytest.mark.parametrize("kind", ["hit", "predicted", "true", "false"])
+def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
+    """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; Kish: (sum w)^2 / sum w^2."""
+    bound = BoundCounts.of(weighted(0.001), "group", 0)
+    margins, cells = Margins.of(bound), bound.grouped
+    noise, rates = margins.weight_noise(kind), margins.rates(kind)
+    label = noise.shape[2] - 1
+    trials = {"true": cells.truth == 1, "false": cells.truth != 1}.get(kind, cells.group >= 0)
+    hits = cells.truth == cells.prediction if kind == "hit" else cells.prediction == 1
+    for group in range(3):
+        some = trials & (cells.group == group)
+        n, square, hit = cells.n[some], cells.moments[1][some], hits[some]
+        share = n[hit].sum() / n.sum()
+        variance = (square * (hit - share) ** 2).sum() / n.sum() ** 2
+        assert noise[:, group, label].var() == pytest.approx(variance, rel=0.15)  # 999 draws
+        assert noise[:, group, label].mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 999))
+        assert rates.value[label, group] == pytest.approx(share)
+        assert rates.size[label, group] == pytest.approx(n.sum() ** 2 / square.sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("CELL_BUDGET", (2 + 3) * 2 * 7),  # answers that a class has x groups x draws
+        ("_MOST_ROWS", 60),
+        ("_MOST_CELLS", 8 + 1),  # cells that have rows
+    ],
+)
+def test_tables_are_drawn_cell_by_cell_up_to_each_bound(name, least, monkeypatch):
+    tables = {"a": [[9, 1, 0], [8, 2, 0]], "b": [[5, 10, 0], [0, 10, 15]]}
+    bound = BoundCounts.of(counts_of(tables, ["a", "b", "c"]), "group", 0)
+    assert bound.grouped.truth.size == 8
+    monkeypatch.setattr(prepared, name, least)
+    assert bound.cellwise(7)
+    monkeypatch.setattr(prepared, name, least - 1)
+    assert not bound.cellwise(7)

@@ -215,17 +215,29 @@ def test_score_draws_have_the_moments():
     assert squared.std() == pytest.approx(0.1 * error, rel=0.03)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_noncentral_interval_puts_the_tails_at_the_observed_value(table):
+@pytest.mark.parametrize("level", [None, 0.5, 0.99])
+@pytest.mark.parametrize("table", [*TABLES, [[9, 0], [0, 9]], [[30, 28], [29, 31]]])
+def test_noncentral_interval_puts_the_tails_at_the_observed_value(table, level):
     tables = association(one_table(table))
     degrees = (tables.n_rows[0] - 1) * (tables.n_columns[0] - 1)
-    low, high = noncentral_interval(tables)
+    low, high = noncentral_interval(tables) if level is None else noncentral_interval(tables, level)
+    tail = (1 - (level or 0.95)) / 2
     shift = [end[0] ** 2 * tables.dof[0] * tables.n[0] for end in (low, high)]
-    if low[0] > 0:
-        assert stats.ncx2.sf(tables.chi2[0], degrees, shift[0]) == pytest.approx(0.025, rel=1e-6)
-    if 0 < high[0] < 1:
-        assert stats.ncx2.cdf(tables.chi2[0], degrees, shift[1]) == pytest.approx(0.025, rel=1e-6)
-    assert low[0] <= high[0]
+    if stats.chi2.sf(tables.chi2[0], degrees) < tail:
+        assert stats.ncx2.sf(tables.chi2[0], degrees, shift[0]) == pytest.approx(tail, rel=1e-6)
+    else:
+        assert low[0] == pytest.approx(0, abs=1e-12)
+    if stats.chi2.cdf(tables.chi2[0], degrees) < tail:
+        assert high[0] == pytest.approx(0, abs=1e-12)
+    elif stats.ncx2.cdf(tables.chi2[0], degrees, tables.dof[0] * tables.n[0]) > tail:
+        assert high[0] == 1  # even V = 1 would give so little too often
+    else:
+        assert stats.ncx2.cdf(tables.chi2[0], degrees, shift[1]) == pytest.approx(tail, rel=1e-6)
+
+
+def test_noncentral_ends_of_a_table_of_equal_shares_are_0():
+    low, high = noncentral_interval(association(one_table([[8, 2, 6], [4, 1, 3]])))
+    assert [low[0], high[0]] == pytest.approx([0, 0], abs=1e-12)
 
 
 @pytest.mark.parametrize("table", [[[5], [4]], [[5, 4]], [[9]]])
