@@ -124,9 +124,17 @@ def visit(browser, addresses):
         yield go
 
 
+SEEN = """(node) => new Promise((resolve) => {
+    const observer = new IntersectionObserver((entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) { observer.disconnect(); resolve(); }
+    });
+    observer.observe(node);
+    node.scrollIntoView({ block: "nearest", behavior: "instant" });
+})"""
+"""Scrolls until the page itself sees a node, which is when it draws it; a busy page need not stand still."""
+
+
 def scroll_through(page):
-    for host in page.query_selector_all(
-        "[data-chart], [data-figure], [data-table]:not(details *), [data-mistakes]"
-    ):
-        host.scroll_into_view_if_needed()
+    for host in page.query_selector_all(HOSTS):
+        host.evaluate(SEEN)
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.report.browsing import addresses, browser, needs_chromium, playwright, scroll_through, visit
+from tests.report.browsing import SEEN, addresses, browser, needs_chromium, playwright, scroll_through, visit
 
 __all__ = ["addresses", "browser", "visit"]
 pytestmark = needs_chromium
@@ -38,7 +38,7 @@ def opened(page):
     scroll_through(page)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for host in page.query_selector_all("details [data-table]"):
-        host.scroll_into_view_if_needed()
+        host.evaluate(SEEN)
     playwright.expect(page.locator("details [data-table]:empty")).to_have_count(0)
 
 
