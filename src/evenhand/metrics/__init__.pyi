@@ -20,6 +20,7 @@ from .classification.accuracy import worst_group_accuracy as worst_group_accurac
 from .classification.disparities.decomposition import accuracy_decomposition as accuracy_decomposition
 from .classification.disparities.finding import disparities as disparities
 from .classification.disparities.finding import disparity_lines as disparity_lines
+from .classification.disparities.mistakes import prediction_differences as prediction_differences
 from .classification.effect_sizes import cramers_v as cramers_v
 from .classification.effect_sizes import cramers_v_corrected as cramers_v_corrected
 from .classification.effect_sizes import cramers_v_max as cramers_v_max
@@ -29,7 +30,6 @@ from .classification.effect_sizes import cramers_v_pooled as cramers_v_pooled
 from .classification.effect_sizes import phi as phi
 from .classification.effect_sizes import skewsize as skewsize
 from .classification.effect_sizes import skewsize_sufficiency as skewsize_sufficiency
-from .classification.mistakes import prediction_differences as prediction_differences
 from .classification.parity import demographic_parity as demographic_parity
 from .classification.parity import equalized_odds as equalized_odds
 from .classification.ranked import skewsize_softmax as skewsize_softmax

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval
-from evenhand.core.options import Mode, Unknown
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.estimates import described, few_decide, null_band
 from evenhand.metrics.named_groups import NamedGroups
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.prepared import LEVEL, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.rates.differences import normal_quantile

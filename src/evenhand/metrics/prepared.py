@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
@@ -19,6 +18,19 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch, sum_by
 from evenhand.stats.rates.confusion import Confusion
+
+Mode = Literal["default", "paper"]
+"""``paper`` gives the published values, rounding and ties included; docstrings say where the two differ."""
+Inference = Literal["auto", "none"]
+"""``none``: values without intervals and tests, faster."""
+Unknown = Literal["keep", "exclude"]
+"""What becomes of people whom annotators could not place."""
+Weighting = Literal["household", "image"]
+"""What counts once."""
+Aggregate = Literal["max", "mean"]
+"""How values of labels become one."""
+EqualizedOdds = Literal["max", "avg", "full"]
+Alternative = Literal["two_sided", "greater", "less"]
 
 Evidence: TypeAlias = "Predictions | Counts | BoundCounts"
 By: TypeAlias = str | Sequence[str]

@@ -11,17 +11,16 @@ import polars as pl
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
-from evenhand.core.options import Inference, Mode
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
 from evenhand.metrics.catalogue import declared_metrics
+from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
-from evenhand.metrics.classification.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.suite import audit_grouping, check_groups
 from evenhand.metrics.families import AUDIT, adjust_run
-from evenhand.metrics.prepared import names_of
+from evenhand.metrics.prepared import Inference, Mode, names_of
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.audited_table import Audited, Evidence

@@ -10,8 +10,8 @@ import polars as pl
 
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError
-from evenhand.core.options import Mode
 from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.metrics.prepared import Mode
 from evenhand.runs.run_folder import RunFolder
 
 BENCHMARK = "indicators/geography"

@@ -136,3 +136,8 @@ def _one_table(folder: Path) -> bool:
 
 def _is_glob(data: Path) -> bool:
     return any(sign in str(data) for sign in "*?[")
+
+
+BACKGROUNDS = study("backgrounds", synonyms="objects", outside="exclude")
+OCCUPATIONS = study("occupations", synonyms="occupations")
+SPORTS = study("sports", synonyms="sports", templates="a photo of a person practising {label}")

@@ -24,7 +24,7 @@ from evenhand.core.capabilities import Pixels
 from evenhand.core.requests import Question
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.accuracy import accuracy
-from evenhand.metrics.classification.mistakes import prediction_differences
+from evenhand.metrics.classification.disparities.mistakes import prediction_differences
 from evenhand.metrics.classification.suite import audit_grouping
 from evenhand.metrics.families import AUDIT
 

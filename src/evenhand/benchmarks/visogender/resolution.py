@@ -25,10 +25,10 @@ from evenhand.benchmarks.visogender.original_code.given_scores import given_scor
 from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
-from evenhand.core.options import Mode
 from evenhand.evidence.choices import Choices
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.choices import resolution
+from evenhand.metrics.prepared import Mode
 
 METRICS = (
     resolution.resolution_accuracy,

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
-from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.similarities import (
@@ -27,6 +26,7 @@ from evenhand.metrics.association.similarities import (
     partition_null,
 )
 from evenhand.metrics.estimates import number
+from evenhand.metrics.prepared import Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association.effect_size import (
     associations,

@@ -11,14 +11,13 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, Null
 from evenhand.core.metric import metric
-from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import BAND_DRAWS, Details
 from evenhand.metrics.association.weat import undefined
+from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
-from evenhand.metrics.papers import MMBIAS
-from evenhand.metrics.prepared import LEVEL, check_k
+from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_k
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import effect_bound
 

@@ -14,13 +14,12 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference, Mode
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet
+from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import number, percentile_interval
-from evenhand.metrics.papers import MMBIAS
-from evenhand.metrics.prepared import LEVEL, check_k
+from evenhand.metrics.prepared import LEVEL, Inference, Mode, check_k
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.hypergeometric import top_outcomes
 

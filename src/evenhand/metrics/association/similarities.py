@@ -12,11 +12,10 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null
-from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding
-from evenhand.metrics.prepared import LEVEL, check_common
+from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.association.two_way import TwoWayEstimate
 

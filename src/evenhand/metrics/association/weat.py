@@ -11,7 +11,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
-from evenhand.core.options import Alternative, Inference, Mode
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.left_out import MOST_PARTS, differences_without, effects_without, left_out
@@ -22,9 +21,9 @@ from evenhand.metrics.association.similarities import (
     partition_null,
     plain_interval,
 )
+from evenhand.metrics.catalogue import CALISKAN, MMBIAS
 from evenhand.metrics.estimates import number
-from evenhand.metrics.papers import CALISKAN, MMBIAS
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import associations, effect_bound, effect_size, single_category
 from evenhand.stats.association.permutation import permutation_test, sign_flip_test

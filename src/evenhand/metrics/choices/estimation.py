@@ -10,12 +10,11 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Null, Part, key_of
-from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
-from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, check_common
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
 

@@ -10,15 +10,13 @@ import numpy as np
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding, Interval, Null
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.catalogue import card_of
+from evenhand.metrics.catalogue import BONETT_PRICE, card_of
 from evenhand.metrics.choices.estimation import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, joint_p
-from evenhand.metrics.papers import BONETT_PRICE
-from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.paired.differences import Deviations, paired_difference
 

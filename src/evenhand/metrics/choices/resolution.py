@@ -5,11 +5,10 @@ from __future__ import annotations
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference, Mode
 from evenhand.evidence.choices import Choices, Where
+from evenhand.metrics.catalogue import VISOGENDER
 from evenhand.metrics.choices.estimation import choice_finding
-from evenhand.metrics.papers import VISOGENDER
-from evenhand.metrics.prepared import By
+from evenhand.metrics.prepared import By, Inference, Mode
 
 
 @metric(

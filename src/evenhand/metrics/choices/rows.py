@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
-from evenhand.core.options import Mode
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described
-from evenhand.metrics.prepared import By, names_of
+from evenhand.metrics.prepared import By, Mode, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange, likeness

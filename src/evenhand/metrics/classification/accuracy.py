@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.options import Inference, Mode
+from evenhand.metrics.catalogue import SAGAWA, SKEWSIZE
 from evenhand.metrics.classification.accuracy_inference import (
     accuracy_parts,
     cell_gap_inference,
@@ -21,8 +21,7 @@ from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import margin_finding, wilson
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.papers import SAGAWA, SKEWSIZE
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.rates.differences import normal_quantile
 
 

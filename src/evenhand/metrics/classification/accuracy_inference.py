@@ -9,11 +9,10 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Part
-from evenhand.core.options import Inference
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, null_of, wilson
 from evenhand.metrics.estimates import number
-from evenhand.metrics.prepared import LEVEL, BoundCounts
+from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.rates.differences import (

@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 from evenhand.core.errors import ParameterError, UnknownName, check_choice
-from evenhand.core.options import Inference, Mode
-from evenhand.metrics.prepared import check_common
+from evenhand.metrics.prepared import Inference, Mode, check_common
 
 Form = Literal["separation", "sufficiency", "independence"]
 """Group x prediction given the truth, group x truth given the prediction, or group x prediction alone."""

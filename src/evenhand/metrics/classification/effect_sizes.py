@@ -6,6 +6,7 @@ from typing import Unpack
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
+from evenhand.metrics.catalogue import BERGSMA, SKEWSIZE
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions, Form
@@ -15,7 +16,6 @@ from evenhand.metrics.classification.summaries import (
     skewness_finding,
     summary_finding,
 )
-from evenhand.metrics.papers import BERGSMA, SKEWSIZE
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.options import Inference, Mode
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.rates.confusion import Confusion, summaries
 

@@ -12,15 +12,23 @@ import numpy as np
 from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
-from evenhand.core.options import Aggregate, EqualizedOdds, Inference, Mode
 from evenhand.core.text.reasons import explain
+from evenhand.metrics.catalogue import SKEWSIZE
 from evenhand.metrics.classification.accuracy_inference import TOO_MANY, deciding, largest_test, together
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.papers import SKEWSIZE
-from evenhand.metrics.prepared import BoundCounts, By, Evidence, check_common
+from evenhand.metrics.prepared import (
+    Aggregate,
+    BoundCounts,
+    By,
+    EqualizedOdds,
+    Evidence,
+    Inference,
+    Mode,
+    check_common,
+)
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.rates import mean_range

@@ -13,16 +13,15 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference
 from evenhand.evidence.predictions.levels import Codes, Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.to_polars import to_polars
+from evenhand.metrics.catalogue import SKEWSIZE
 from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
 from evenhand.metrics.classification.summaries import skewness_finding
-from evenhand.metrics.papers import SKEWSIZE
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.relabelling import each_exceeded

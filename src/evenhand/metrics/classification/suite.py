@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
-from evenhand.core.options import Mode
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy, effect_sizes, parity
 from evenhand.metrics.classification.effect_options import EffectKeywords
-from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.prepared import BoundCounts, Mode
 
 Call: TypeAlias = tuple[Metric[...], dict[str, Any]]
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Contrast, Dropped, Finding, Interval, Null, Part
-from evenhand.core.options import Mode
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.class_effects import (
@@ -29,7 +28,7 @@ from evenhand.metrics.estimates import (
     percentile_interval,
     resampled_p,
 )
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
+from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Mode
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
 from evenhand.stats.skewness import skewness, skewness_bound

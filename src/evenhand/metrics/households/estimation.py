@@ -11,7 +11,6 @@ import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.options import Inference, Mode, Weighting
 from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
@@ -19,7 +18,7 @@ from evenhand.metrics.estimates import agreeing, few_decide, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GroupQuestion
 from evenhand.metrics.households.tables import BoundHits, HouseholdUnits
 from evenhand.metrics.named_groups import kept
-from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Weighting, check_common
 from evenhand.stats.arrays import Floats, Limits
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.differences import pair_limits, range_limits, worst_limits

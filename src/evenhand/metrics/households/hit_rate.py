@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference, Mode, Weighting
 from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.metrics.catalogue import DE_VRIES, INDICATORS
 from evenhand.metrics.households.comparison import income_finding, matched, relative_finding
 from evenhand.metrics.households.estimation import HitQuestion, gap_finding, rate_finding, worst_finding
-from evenhand.metrics.papers import DE_VRIES, INDICATORS
-from evenhand.metrics.prepared import By
+from evenhand.metrics.prepared import By, Inference, Mode, Weighting
 
 
 @metric(

@@ -12,10 +12,9 @@ import polars as pl
 
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
-from evenhand.core.options import Mode, Weighting
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, kept
-from evenhand.metrics.prepared import LEVEL, By, names_of
+from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, names_of
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells

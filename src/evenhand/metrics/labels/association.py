@@ -5,11 +5,10 @@ from __future__ import annotations
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference, Mode, Unknown
 from evenhand.evidence.label_matches import LabelMatches
+from evenhand.metrics.catalogue import INDICATORS
 from evenhand.metrics.labels.estimation import HARMFUL, BoundAssociation, gap_finding, rate_finding
-from evenhand.metrics.papers import INDICATORS
-from evenhand.metrics.prepared import By
+from evenhand.metrics.prepared import By, Inference, Mode, Unknown
 
 
 @metric(

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.options import Inference, Mode, Unknown
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import null_band, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import kept
-from evenhand.metrics.prepared import LEVEL, By, check_common
+from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
 from evenhand.stats.rates.differences import range_limits

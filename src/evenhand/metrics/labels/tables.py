@@ -13,11 +13,10 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped
-from evenhand.core.options import Unknown
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
-from evenhand.metrics.prepared import LEVEL, By, names_of
+from evenhand.metrics.prepared import LEVEL, By, Unknown, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import reached, reached_rates

@@ -12,14 +12,13 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null, Part, key_of
 from evenhand.core.metric import metric
-from evenhand.core.options import Inference, Mode, Unknown
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
+from evenhand.metrics.catalogue import INDICATORS
 from evenhand.metrics.estimates import agreeing, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.named_groups import kept
-from evenhand.metrics.papers import INDICATORS
-from evenhand.metrics.prepared import LEVEL, By, check_common, check_k
+from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common, check_k
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, relabel

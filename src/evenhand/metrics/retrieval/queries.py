@@ -13,12 +13,11 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Dropped
-from evenhand.core.options import Unknown
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
-from evenhand.metrics.prepared import By, names_of
+from evenhand.metrics.prepared import By, Unknown, names_of
 from evenhand.stats.arrays import Integers, Mask
 
 _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|<\s*(?P<below>\d+)")

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from evenhand.core.errors import ParameterError, UnknownName
-from evenhand.core.options import Inference, Mode
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Pools, Rankings
-from evenhand.metrics.prepared import By, check_common, names_of
+from evenhand.metrics.prepared import By, Inference, Mode, check_common, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.rankings.fairness import RankedPools, Tops, target_shares, tops
 from evenhand.stats.rankings.null import NullDistribution

@@ -11,10 +11,10 @@ import polars as pl
 
 from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding, Null
-from evenhand.core.options import Inference
 from evenhand.core.random_streams import stream
 from evenhand.metrics.association.weat import association_effect_size, association_reduction
 from evenhand.metrics.estimates import number
+from evenhand.metrics.prepared import Inference
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import Floats
 from evenhand.workflows.debias.items import AssociationItems, Test

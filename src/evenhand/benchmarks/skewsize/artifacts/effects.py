@@ -32,11 +32,11 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
 from evenhand.core.errors import UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding, Part
-from evenhand.core.options import EqualizedOdds
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import parity
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.prepared import EqualizedOdds
 from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.correlation import fisher_interval, pearson
 from evenhand.stats.multiplicity import adjust

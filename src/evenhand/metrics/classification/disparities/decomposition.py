@@ -6,11 +6,10 @@ import numpy as np
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
-from evenhand.core.options import Inference, Mode
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.candidates import MISS

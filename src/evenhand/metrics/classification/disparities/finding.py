@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.options import Inference, Mode
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import (
     UNDEFINED,
@@ -18,7 +17,7 @@ from evenhand.metrics.classification.disparities.comparison import (
     Order,
 )
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
