@@ -45,8 +45,8 @@ _TERMINATED = 143  # what shells report of a process that SIGTERM ended
 _STOPPED_MESSAGE = "stopped; what was written before is whole; type the same command again to go on"
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         from importlib.metadata import version
 
         typer.echo(f"evenhand {version('evenhand')}")

@@ -180,7 +180,7 @@ def _account(question: Question, asking: RequestBatch, engine: Engine, unanswere
         "question": question.name,
         "capability": question.capability,
         "rows": len(question),
-        "asked": asking.asked,
+        "asked": asking.rows_sent,
         "reused": asking.reused.total(),
         "batch": asking.batch,
         "unanswered": unanswered,

@@ -23,12 +23,12 @@ class HelperModels:
     Attributes:
         options: How it is loaded and asked.
         progress: Called with the question's name, rows done, and rows in all.
-        asked: Who was asked, and how, for the manifest.
+        accounts: Who was asked, and how, for the manifest.
     """
 
     options: AskOptions
     progress: Progress
-    asked: list[dict[str, Any]] = field(default_factory=list, init=False)
+    accounts: list[dict[str, Any]] = field(default_factory=list, init=False)
 
     def __call__(self, model: str, question: Question) -> pl.DataFrame:
         """The evidence of a question; samples without an answer are left out.
@@ -44,5 +44,5 @@ class HelperModels:
         plan = Plan[None](pl.DataFrame({"sample": list(question.samples)}), [question])
         with tempfile.TemporaryDirectory(prefix="evenhand-") as folder:
             evidence = ask_all(plan, source, Path(folder), self.options, self.progress)
-            self.asked.append(evidence.account)
+            self.accounts.append(evidence.account)
             return evidence.tables(plan)[question.name].collect()

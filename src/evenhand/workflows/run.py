@@ -230,7 +230,7 @@ class _BenchmarkRun:
             **extra,
         }
         manifest = make_manifest(measured.counts, settings)
-        more = {"notes": dict(plan.notes), "further": self.further.asked}
+        more = {"notes": dict(plan.notes), "further": self.further.accounts}
         asking = answers.account | {name: value for name, value in more.items() if value}
         manifest |= {"card": self.benchmark.card(), "asking": asking, **self.words}
         warnings = [*answers.warnings, *measured.warnings]

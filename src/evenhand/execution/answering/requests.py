@@ -64,7 +64,7 @@ class _Shard:
     keys: list[bytes] = field(default_factory=list)
     unreadable: dict[int, NotAnswered] = field(default_factory=dict)
     planned: bool = False  # all of it
-    asked: int = 0  # batches
+    batches_sent: int = 0
     rows_asked: int = 0
     done: int = 0  # batches
 
@@ -79,7 +79,7 @@ class RequestBatch:
         batch: Rows of a batch.
         sink: Gets the answers of each shard once all are there; shards may come in any order.
         progress: Called with rows done and rows in all.
-        asked: Rows that had to be asked.
+        rows_sent: Rows that had to be asked.
         reused: Rows whose answer was known before, by the day on which it was given.
     """
 
@@ -88,7 +88,7 @@ class RequestBatch:
     batch: int
     sink: Sink
     progress: Progress
-    asked: int = field(default=0, init=False)
+    rows_sent: int = field(default=0, init=False)
     reused: Counter[str] = field(default_factory=Counter, init=False)
     _done: int = field(default=0, init=False)
     _open: dict[int, _Shard] = field(default_factory=dict, init=False)
@@ -146,7 +146,7 @@ class RequestBatch:
             if any(keys[row - start] not in days_by_key for row in readable):
                 batches.append(PendingRequests(shard.index, first, last, readable))
         shard.keys += keys
-        shard.asked += len(batches)
+        shard.batches_sent += len(batches)
         shard.rows_asked += sum(batch.stop - batch.start for batch in batches)
         return batches
 
@@ -159,7 +159,7 @@ class RequestBatch:
         for key, answer in by_key.items():
             if isinstance(answer, NotAnswered) and is_temporary(answer):
                 self._temporary[key] = answer
-        self.asked += len(answers)
+        self.rows_sent += len(answers)
         shard.done += 1
         self._report(to_ask.stop - to_ask.start)
         self._close_done(shard)
@@ -172,7 +172,7 @@ class RequestBatch:
         self._kept_at = time.monotonic()
 
     def _close_done(self, shard: _Shard) -> None:
-        if not shard.planned or shard.done < shard.asked:
+        if not shard.planned or shard.done < shard.batches_sent:
             return
         del self._open[shard.index]
         self._flush()

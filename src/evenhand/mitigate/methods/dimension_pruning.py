@@ -45,7 +45,7 @@ class PruningOrder:
         information: ``none``, ``binned`` or ``knn``, as it was used.
         threshold: Nats below which a dimension may go; None without a filter.
         labels: Whose mutual information: ``given``, ``groups``, or None without a filter.
-        asked: How many were to go at most.
+        most: How many were to go at most.
         stopped_because: Why there are no more.
     """
 
@@ -58,7 +58,7 @@ class PruningOrder:
     information: str
     threshold: float | None
     labels: str | None
-    asked: int
+    most: int
     stopped_because: str
 
 
@@ -197,7 +197,7 @@ class Pruning:
             objective=self.combined(trajectory.T),
             within_threshold=int(allowed.sum()),
             candidates=search.candidates,
-            asked=limit,
+            most=limit,
             stopped_because=search.stopped_because,
             **used,
         )
@@ -218,7 +218,7 @@ class Pruning:
             "removed": count,
             "dimensions": list(gone),
             "of": order.total,
-            "asked": order.asked if remove is None else remove,
+            "asked": order.most if remove is None else remove,
             "trajectory": order.trajectory[: count + 1].T.tolist(),
             "objective": order.objective[: count + 1].tolist(),
             "within_threshold": order.within_threshold,

@@ -226,10 +226,10 @@ class _SharedTraining:
     method: str
     recipe: Mapping[str, Any]
     training: TrainingImages | None
-    wanted: ClassSelection | None
+    selection: ClassSelection | None
     options: AskOptions
     progress: Progress
-    asked: int = 0
+    n_asked: int = 0
     notes: Sequence[str] = ()
     unreadable: list[str] = field(default_factory=list)
     _read: TrainingImages | None = None
@@ -238,7 +238,7 @@ class _SharedTraining:
         """The model of one seed, in its folder."""
         with atomic_folder(target, entries=ENTRIES, markers=MARKERS) as folder, telling_where(target):
             self.write(folder, seed)
-        return Adapted(target, read_card(target), self.asked, self.notes)
+        return Adapted(target, read_card(target), self.n_asked, self.notes)
 
     def write(self, folder: Path, seed: int) -> None:
         """Fit with a seed and write the folder."""
@@ -257,7 +257,7 @@ class _SharedTraining:
         """What the head's outputs stand for."""
         if self.training is not None:
             return self.training.classes
-        return self.wanted.classes() if self.wanted is not None else []
+        return self.selection.classes() if self.selection is not None else []
 
     def _card(self, fitted: _Fitted, seed: int) -> dict[str, Any]:
         training = fitted.training or self.training
@@ -292,9 +292,9 @@ class _SharedTraining:
         """Ask the extractor, as any benchmark does."""
         lenient = replace(self.options, allow_missing=True)  # what cannot be read is counted by the fit
         answers = ask_all(plan, self.source, room, lenient, self.progress)
-        if not (self.asked or self.notes):  # later seeds reuse what the first one asked for
+        if not (self.n_asked or self.notes):  # later seeds reuse what the first one asked for
             self.notes = reuse_notes(answers.account)
-        self.asked += sum(int(question["asked"]) for question in answers.account["questions"])
+        self.n_asked += sum(int(question["asked"]) for question in answers.account["questions"])
         return answers
 
 

@@ -97,7 +97,7 @@ class _PairedAnswers:
     findings: list[dict[tuple[str, str, str], Finding]]
     alpha: float
     seed: int
-    made: list[tuple[AnsweredBoth, tuple[str, str], bool]] = field(default_factory=list)
+    pairs: list[tuple[AnsweredBoth, tuple[str, str], bool]] = field(default_factory=list)
     pairing: list[tuple[Any, ...]] = field(default_factory=list)
     untested: list[tuple[Any, ...]] = field(default_factory=list)
     memo: dict[tuple[int, tuple[str, str, str]], Contributions | str] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class _PairedAnswers:
                 note = f"the value itself is the same as {where}, where it is tested"
                 pair = replace(pair, notes=(*pair.notes, note))
             seen.setdefault(again, finding.grouping)
-            self.made.append((pair, names, tested))
+            self.pairs.append((pair, names, tested))
             most = max(most, pair.n)
         reason = _why(self.untested[before:])
         self.pairing.append((*names, SAME_SAMPLES if most else NOT_TESTED, most or None, reason or None))
@@ -129,14 +129,14 @@ class _PairedAnswers:
     def differences(self) -> list[Finding]:
         """A finding for each, with as many exchanges as its family of tests needs."""
         sizes: dict[str, int] = {}
-        for pair, _, tested in self.made:
+        for pair, _, tested in self.pairs:
             sizes[pair.of.name] = sizes.get(pair.of.name, 0) + tested
         return [
             answer_difference(
                 pair, names=names, family=max(sizes[pair.of.name], 1), alpha=self.alpha, seed=self.seed,
                 tested=tested,
             )
-            for pair, names, tested in self.made
+            for pair, names, tested in self.pairs
         ]  # fmt: skip
 
     def _cells(self, index: int, key: tuple[str, str, str]) -> Contributions | str:
@@ -299,7 +299,7 @@ def _told(work: _PairedAnswers) -> list[str]:
     """How many findings stand without a test, and why."""
     if not work.untested:
         return []
-    tested, untested = len(work.made), len(work.untested)
+    tested, untested = len(work.pairs), len(work.untested)
     return [
         f"no test for {untested:,} of {tested + untested:,} differences, which stand side by side with the "
         f"interval of each run: {_why(work.untested)}"

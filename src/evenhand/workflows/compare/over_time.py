@@ -38,17 +38,17 @@ class Times:
         runs: The first first, called by name and date.
         folders: As they were typed, in this order.
         dates: One of each run, such as ``2026-10-01``; with the time where two share a day.
-        asked: Whether the user asked for this order.
+        is_by_user: Whether the user asked for this order.
     """
 
     runs: list[ComparedRun]
     folders: list[str | Path]
     dates: list[str]
-    asked: bool
+    is_by_user: bool
 
     def notes(self) -> list[str]:
         """That runs were put in order, where nobody asked."""
-        if self.asked:
+        if self.is_by_user:
             return []
         return [
             "all runs are of one model at several times, so each is compared with the one before it; "
