@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.text.disparities import line_sentence
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import (
     UNDEFINED,
@@ -108,8 +109,9 @@ def disparity_lines(
         One row per line, those that are listed first, then by p: ``by, truth, group, prediction`` (null: a
         miss), ``direction`` (``more`` or ``less``), ``a, n, b, m, rate, others, difference, low, high,
         ratio`` (null where it never occurs elsewhere), ``excess, certain, p, q, listed, rank, repeats,
-        parent``. ``repeats`` is of listed lines: whether a wider group, ``parent``, of fewer of the crossed
-        attributes says the same. With weights every mistake that could be compared, without p.
+        parent, sentence``. Of listed lines, ``sentence`` has them in words, and ``repeats`` says whether a
+        wider group, ``parent``, of fewer of the crossed attributes says the same. With weights every mistake
+        that could be compared, without p.
     """
     options = Options(alpha, min_rows, correction, order)
     comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
@@ -125,7 +127,7 @@ def disparity_lines(
     numbers |= {"low": low, "high": high}
     numbers |= {name: getattr(lines, name) for name in ("ratio", "excess", "certain", "p", "q")}
     parents, nothing = comparison.parents, [None] * rest
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
             **_names(comparison, lines),
             **{name: pl.Series(getattr(lines, name), dtype=pl.Float64).cast(kind) for name in _COUNTS},
@@ -136,6 +138,19 @@ def disparity_lines(
             "parent": pl.Series([*parents, *nothing], dtype=pl.String),
         }
     )
+    texts = _sentences(
+        frame.head(first.size), [" · ".join(map(str, g)) for g in comparison.bound.grouped.groups]
+    )
+    return frame.with_columns(sentence=pl.Series([*texts, *nothing], dtype=pl.String))
+
+
+def _sentences(listed_lines: pl.DataFrame, groups: list[str]) -> list[str]:
+    """Each listed line in words; of two groups the other one is named."""
+    other = dict(zip(groups, reversed(groups), strict=True)) if len(groups) == 2 else {}
+    return [
+        line_sentence(line, elsewhere=other.get(line["group"], ""))
+        for line in listed_lines.iter_rows(named=True)
+    ]
 
 
 def _names(comparison: GroupMistakes, lines: Lines) -> dict[str, pl.Series]:
