@@ -21,6 +21,8 @@ MadeOf = Literal[
     "mistakes",
 ]  # fmt: skip
 """What of a table of truth, group and prediction a value is made of."""
+FirstLine = Literal["", "mistakes"]
+"""How the first lines of a run speak of a finding; a file of ``core/display/overview`` for each."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
 
@@ -106,6 +108,7 @@ class MetricCard(Model):
         made_of: What of a table of truth, group and prediction its value and parts are made of; where small
             cells are hidden, so is what would tell them.
         tags: What it is evidence of, as mappings of laws and frameworks ask for it.
+        first_line: How the first lines of a run speak of it; empty: they do not, or by its sentences.
         gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
 
@@ -129,6 +132,7 @@ class MetricCard(Model):
     headline: bool = True
     made_of: MadeOf = ""
     tags: tuple[Tag, ...] = ()
+    first_line: FirstLine = ""
     gate_beside: str = ""
 
     @classmethod

@@ -11,8 +11,8 @@ from evenhand.core.findings import Finding, Interval
 from evenhand.core.significance import ALPHA, reference_of, significance_of
 from evenhand.stats.multiplicity import adjust
 
-AUDIT = ("cramers_v_pooled", "accuracy_gap")
-"""Primaries of an audit: does the prediction depend on the group within the truth, and does accuracy?"""
+AUDIT = ("disparities", "accuracy_gap")
+"""Primaries of an audit: does a mistake depend on the group, and does accuracy?"""
 
 
 def adjust_run(

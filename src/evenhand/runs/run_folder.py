@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,8 @@ from pydantic import ValidationError
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.html import findings_html, run_title
+from evenhand.core.display.overview.content import Overview
+from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
 from evenhand.evidence.predictions.counts import Counts
@@ -103,6 +106,11 @@ class RunFolder:
             InputError: They cannot be read.
         """
         return None if self.folder is None else _annotations(self.folder / "evidence")
+
+    @cached_property
+    def overview(self) -> Overview:
+        """The first lines of the run: what differs, for whom, how much, how sure, and what to do next."""
+        return overview_of(self.findings, self.manifest)
 
     def finding(self, name: str, by: str | list[str] | tuple[str, ...] = (), **params: object) -> Finding:
         """The one finding of this name and grouping whose parameters include ``params``.

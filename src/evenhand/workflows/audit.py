@@ -29,6 +29,7 @@ from evenhand.workflows.outputs.result import Run, check_out
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 Progress: TypeAlias = Callable[[str], None]
 ENGINES = ("local", "spark")
+_LONGEST_NOUN = 30
 
 
 def audit(
@@ -51,6 +52,7 @@ def audit(
     map: MapLike | None = None,
     normalize: bool = False,
     missing: str | Sequence[str] = (),
+    noun: str | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -75,6 +77,7 @@ def audit(
         map: Old to new labels, a file of them, or ``OLD=NEW``, as ``LabelRules.make`` takes them.
         normalize: Merge labels that differ in case, space, Unicode form or the form of a number only.
         missing: Texts that are missing values.
+        noun: What sentences call the rows, in the plural: ``tickets``.
         out: Folder to write the run to.
         progress: Called with what is being done.
 
@@ -86,11 +89,12 @@ def audit(
     """
     options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
     options |= {"adjustment": adjustment, "inference": inference}
+    words = {"noun": _noun(noun)} if noun is not None else {}
     groupings = _checked(by, options, seed, out)
     columns = {"truth": truth, "prediction": prediction, "cluster": cluster, "weight": weight}
     table, rules = _evidence(evidence, columns), LabelRules.make(map, normalize, missing)
     say = progress or (lambda _: None)
-    return _audited(table, groupings, rules, {"seed": seed, **options}, _selected(metrics), out, say)
+    return _audited(table, groupings, rules, {"seed": seed, **options}, words, _selected(metrics), out, say)
 
 
 def _audited(
@@ -98,6 +102,7 @@ def _audited(
     groupings: list[tuple[str, ...]],
     rules: LabelRules,
     options: dict[str, Any],
+    words: dict[str, str],
     metrics: list[Metric[...]] | None,
     out: str | Path | None,
     say: Progress,
@@ -106,7 +111,7 @@ def _audited(
     audited = Audited.of(evidence, groupings, rules)
     check_groups(audited.counts, groupings)
     findings, mistakes = _measure(audited.counts, groupings, options, say, metrics)
-    run = _assemble(audited, groupings, findings, mistakes, options)
+    run = _assemble(audited, groupings, findings, mistakes, options, words)
     if out is not None:
         say("writing")
         run.save(out)
@@ -120,6 +125,14 @@ def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None
         raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
     check_out(out)
     return groupings_of(by)
+
+
+def _noun(noun: str) -> str:
+    if not noun.strip() or not noun.isprintable() or len(noun) > _LONGEST_NOUN:
+        raise ParameterError(
+            f"noun={noun!r} is no name of rows; give a plural, such as tickets (at most {_LONGEST_NOUN} signs)"
+        )
+    return noun.strip()
 
 
 def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] | None:
@@ -156,6 +169,7 @@ def _assemble(
     findings: list[Finding],
     mistakes: pl.DataFrame,
     options: dict[str, Any],
+    words: dict[str, str],
 ) -> Run:
     """The run: findings with a manifest that says what was done."""
     evidence, counts = audited.evidence, audited.counts
@@ -174,7 +188,7 @@ def _assemble(
         "source": _source(evidence),
     }
     manifest = make_manifest({"predictions": counts}, settings)
-    manifest |= {"repeated_ids": repeated, "warnings": [warning.message for warning in warnings]}
+    manifest |= {**words, "repeated_ids": repeated, "warnings": [warning.message for warning in warnings]}
     manifest |= {"relabelled": audited.changes} if audited.changes else {}
     manifest |= {"id": table.id, "rank": table.rank} if table else {}
     manifest |= {"cluster": counts.cluster} if counts.cluster else {}

@@ -39,6 +39,9 @@ Normalize = Annotated[
 MissingTexts = Annotated[
     list[str] | None, typer.Option("--missing", metavar="TEXT", help="A missing value; may be repeated.")
 ]
+Noun = Annotated[
+    str | None, typer.Option("--noun", metavar="TEXT", help="What sentences call the rows: tickets.")
+]
 Parameters = Annotated[
     list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
 ]

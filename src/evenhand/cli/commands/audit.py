@@ -31,6 +31,7 @@ def audit(
     map: options.Map = None,
     normalize: options.Normalize = False,
     missing: options.MissingTexts = None,
+    noun: options.Noun = None,
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
@@ -49,7 +50,7 @@ def audit(
         run = audit_table(
             table, columns=columns, by=by, out=out, progress=say, mode=mode, mev=mev, mev_rule=mev_rule,
             rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map, normalize=normalize,
-            missing=missing or (), seed=seed,
+            missing=missing or (), noun=noun, seed=seed,
         )  # fmt: skip
     print_run(run, out, quiet=quiet)
     check_gates(run.findings.findings, fail_if or [])

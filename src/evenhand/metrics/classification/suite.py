@@ -8,9 +8,12 @@ from typing import Any, TypeAlias
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
+from evenhand.core.significance import ALPHA
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy, effect_sizes, parity
+from evenhand.metrics.classification.disparities.decomposition import accuracy_decomposition
+from evenhand.metrics.classification.disparities.finding import disparities
 from evenhand.metrics.classification.effect_options import EffectKeywords
 from evenhand.metrics.prepared import BoundCounts, Mode
 
@@ -51,7 +54,8 @@ def _calls(common: dict[str, Any], effects: dict[str, Any]) -> list[Call]:
         accuracy.accuracy, accuracy.mean_group_accuracy, accuracy.worst_group_accuracy,
         accuracy.worst_class_group_accuracy, accuracy.accuracy_gap, accuracy.accuracy_range,
     ]  # fmt: skip
-    calls: list[Call] = [(metric, common) for metric in rates]
+    calls: list[Call] = [(disparities, {**common, "alpha": effects.get("alpha", ALPHA)})]
+    calls += [(metric, common) for metric in (*rates, accuracy_decomposition)]
     for aggregate in ("max", "mean"):
         calls.append((parity.demographic_parity, {"aggregate": aggregate, **common}))
         calls += [

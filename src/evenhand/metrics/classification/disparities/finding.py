@@ -17,6 +17,7 @@ from evenhand.metrics.classification.disparities.comparison import (
     Options,
     Order,
 )
+from evenhand.metrics.classification.disparities.shares import group_shares
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Integers
@@ -26,7 +27,7 @@ from evenhand.stats.disparities.lines import Lines
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
 _METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"
 _OF_CLUSTERS = "Wilson limits of both rates, effective size over {unit}, joined (MOVER)"
-_NO_INFERENCE = dict.fromkeys(("interval", "p_value", "p_adjusted"))
+_NO_INFERENCE = dict.fromkeys(("interval", "null", "p_value", "p_adjusted"))
 _COUNTS = ("a", "n", "b", "m")
 
 
@@ -39,7 +40,7 @@ _COUNTS = ("a", "n", "b", "m")
     range=(0, None), direction="lower is fairer", fair_at=0.0,
     source="Fisher's exact test, doubled mid-p; Tarone 1990; Benjamini and Hochberg 1995; Newcombe 1998",
     unit="count", order=5, why_not_compared="which mistakes are listed depends on each model's own counts",
-    tags=("where it differs",), made_of="mistakes",
+    tags=("where it differs",), made_of="mistakes", first_line="mistakes",
 )  # fmt: skip
 def disparities(
     evidence: Evidence, *, by: By, alpha: float = 0.05, min_rows: int = 5, correction: Correction = "bh",
@@ -57,7 +58,9 @@ def disparities(
     parts are the lines that are listed: those with ``q <= alpha`` that are not the mirror image of another
     line of the same mistake, and misses that no listed label explains. A part's value is the difference
     ``a/n - b/m`` with its 95 % interval; details: ``excess``, the rows above the better side's rate,
-    and ``certain``, the same from the end of the interval that is nearer to 0.
+    and ``certain``, the same from the end of the interval that is nearer to 0. For the first three lines, and
+    for the largest where none is listed, parts ``share`` hold every group's share of rows with the mistake:
+    Wilson's interval, and as null what the group would have if groups changed places within the class.
 
     Where a cluster column was declared, clusters change groups within a class: q is that of the largest score
     (step-down, 999 exchanges), nothing is left out before, and intervals take effective sizes. With weights
@@ -88,11 +91,11 @@ def disparities(
     options = Options(alpha, min_rows, correction, order)
     comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
     lines = comparison.lines.take(comparison.listed)
-    parts, p_value = _parts(comparison, lines), comparison.p_value
+    parts, p_value = [*_parts(comparison, lines), *group_shares(comparison)], comparison.p_value
     if inference == "none":
         parts, p_value = [part.model_copy(update=_NO_INFERENCE) for part in parts], None
     reason = comparison.status if comparison.status in UNDEFINED else None
-    value = None if reason else float(len(parts))
+    value = None if reason else float(len(lines))
     return build(
         comparison.bound.grouped, "disparities", options.params, value, reason=reason,
         p_value=p_value, parts=parts, details=_details(comparison),
@@ -200,6 +203,7 @@ def _details(comparison: GroupMistakes) -> dict[str, float | str | None]:
     details: dict[str, float | str | None] = {
         "status": comparison.status, "candidates": float(comparison.candidates),
         "tested": float(len(comparison.lines)) if comparison.status != "weighted" else None,
+        "classes": float(np.unique(comparison.mistakes.truth).size),
     }  # fmt: skip
     detectable = comparison.detectable
     if detectable is not None:

@@ -1,0 +1,119 @@
+"""What the first screen of a report, the terminal and a notebook say of a run, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+CAVEAT = "Associations, not causes; whether they harm is a question of context."
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A group, phrase or pair in a chart.
+
+    Attributes:
+        label: Its name.
+        value: Where its dot stands.
+        text: Its counts, such as ``33 of 99``; empty where it has none.
+        interval: Of the value; None: it has none.
+        null: What chance alone gives; None: nothing says.
+        named: Whether the headline is about it.
+    """
+
+    label: str
+    value: float
+    text: str = ""
+    interval: tuple[float, float] | None = None
+    null: tuple[float, float] | None = None
+    named: bool = False
+
+    @property
+    def within(self) -> bool:
+        """Whether chance alone gives such a value; not where nothing says what chance gives."""
+        return self.null is not None and self.null[0] <= self.value <= self.null[1]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One picture of the very thing that a headline is about.
+
+    Attributes:
+        title: What it shows.
+        marks: Its rows, in the order in which they are drawn.
+        null: What the grey band is; empty: marks have none.
+        unit: ``share`` is written in per cent on an axis from 0; others as numbers.
+        fair: Where groups that are treated alike stand; None: nowhere.
+        note: A line below it.
+    """
+
+    title: str
+    marks: tuple[Mark, ...]
+    null: str = ""
+    unit: Literal["share", "share difference", "number"] = "share"
+    fair: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One thing that was measured, said with counts.
+
+    Attributes:
+        text: The headline, at most 20 words: who, what, how often, and how often elsewhere.
+        sentence: The same in full.
+        size: How much, with an interval.
+        chance: What chance alone would give; empty: nothing says.
+        certainty: p, corrected where it is, and for how many.
+        by: The grouping.
+        beyond: Whether chance alone does not explain it.
+        weight: What orders headlines of several groupings, the largest first.
+        chart: The picture; None where there is nothing to draw.
+        steps: What to do next, at most three sentences.
+        rows: Column to value of the rows behind it, in the words of the user's table; ``!`` before a value:
+            any other one. Empty where no rows are behind it.
+        metric: The finding that it is from, as ``findings.json`` calls it.
+    """
+
+    text: str
+    sentence: str
+    size: str
+    chance: str
+    certainty: str
+    by: str
+    beyond: bool
+    metric: str
+    weight: tuple[float, ...] = ()
+    chart: Chart | None = None
+    steps: tuple[str, ...] = ()
+    rows: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The first lines of a run.
+
+    Attributes:
+        title: The headline of the run, counts first; without anything beyond chance it says so.
+        lead: The same in full.
+        kicker: How many things differ, by what, of how many rows.
+        headlines: Those beyond chance, what matters most first; where there is none, the largest that
+            chance can explain.
+        silent: Sentences on groupings and questions where nothing is beyond chance; without the lead.
+        checks: What to look into before relying on it: warnings about the data, rows left out.
+        caveat: What no number here can show.
+    """
+
+    title: str
+    lead: str
+    kicker: str
+    headlines: tuple[Headline, ...]
+    silent: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    caveat: str = CAVEAT
+
+    @property
+    def beyond(self) -> tuple[Headline, ...]:
+        """The headlines that chance alone does not explain."""
+        return tuple(headline for headline in self.headlines if headline.beyond)

@@ -1,0 +1,156 @@
+"""Headlines of mistakes that one group gets more often than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding, Interval, Key, Part
+from evenhand.core.significance import significance_of
+from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
+from evenhand.core.text.formatting import count, p_value, plural, quoted, shorten
+
+_LINES = ("mistake", "miss")
+_NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
+_NULL = "chance alone: groups shuffled within the class"
+_FEWEST = 10  # rows from which chance is written as counts
+
+
+def headlines(finding: Finding, subject: Subject) -> list[Headline]:
+    """The lines of a finding, if chance alone does not explain it; else the largest, which it can explain."""
+    if significance_of(finding, subject.alpha).beyond:
+        lines = [(_line(finding, part), part) for part in finding.parts if part.kind in _LINES]
+        return [_of_line(finding, line, part, subject) for line, part in lines if not line["parent"]]
+    largest = _largest(finding)
+    return [] if largest is None else [_of_line(finding, largest, None, subject)]
+
+
+def silence(finding: Finding, subject: Subject) -> str | None:
+    """What is said of a grouping where no line is listed."""
+    sentence = status_sentence(
+        finding.details, by=shorten(subject.attribute(finding.grouping)), groups=len(finding.groups),
+        n=finding.n, noun=subject.noun, min_rows=int(str(finding.params.get("min_rows", 5))),
+    )  # fmt: skip
+    if sentence is None and not significance_of(finding, subject.alpha).beyond:
+        by = shorten(subject.attribute(finding.grouping))
+        p = p_value(finding.p_adjusted)
+        return f"No mistake differs by {by} beyond chance, corrected for all questions of this run (p {p})."
+    return sentence
+
+
+def _line(finding: Finding, part: Part) -> dict[str, Any]:
+    """A part as a line of ``disparity_lines``."""
+    truth, group, label = _names(part.key, len(finding.by), part.kind == "mistake")
+    parent = part.details.get("repeats")
+    numbers = {
+        name: part.details[name] for name in ("a", "n", "b", "m", "rate", "others", "excess", "certain")
+    }
+    return {
+        "truth": truth, "group": group, "prediction": label, "direction": part.details["direction"],
+        "rank": part.details["rank"], "difference": part.value, "parent": parent, "p": part.p_value,
+        "q": part.p_adjusted, **numbers,
+    }  # fmt: skip
+
+
+def _names(key: Key, attributes: int, has_label: bool) -> tuple[str, str, str | None]:
+    """Class, group and label of a key."""
+    texts = [key] if isinstance(key, str) else key
+    return texts[0], " · ".join(texts[1 : 1 + attributes]), texts[-1] if has_label else None
+
+
+def _largest(finding: Finding) -> dict[str, Any] | None:
+    """The line that the details keep where none is listed."""
+    about = finding.details
+    if about.get("largest_group") is None:
+        return None
+    a, n, b, m = (float(str(about[f"largest_{name}"])) for name in ("a", "n", "b", "m"))
+    return {
+        "truth": about["largest_truth"], "group": about["largest_group"], "rank": 0.0, "parent": None,
+        "prediction": about.get("largest_prediction"), "direction": "more", "a": a, "n": n, "b": b, "m": m,
+        "rate": a / n, "others": b / m, "difference": a / n - b / m, "excess": a - n * b / m, "certain": 0.0,
+        "p": about["largest_p"], "q": about["largest_q"],
+    }  # fmt: skip
+
+
+def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject) -> Headline:
+    groups = [" · ".join([g.key] if isinstance(g.key, str) else g.key) for g in finding.groups]
+    other = {groups[0]: groups[1], groups[1]: groups[0]}.get(line["group"], "") if len(groups) == 2 else ""
+    noun, marks = subject.noun, _marks(finding, line)
+    truth, label = shorten(line["truth"]), line["prediction"]
+    mistake = "are wrong" if label is None else f"are called {quoted(label)}"
+    band = next((mark for mark in marks if mark.named), None)
+    return Headline(
+        text=headline(line, noun=noun, elsewhere=other),
+        sentence=line_sentence(line, noun=noun, elsewhere=other),
+        size=_size(line, None if part is None else part.interval, other),
+        chance="" if band is None else _chance(band, line),
+        certainty=_certainty(finding, line),
+        by=finding.grouping,
+        beyond=part is not None,
+        metric=finding.metric,
+        weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
+        chart=Chart(f"{quoted(truth)} {noun} that {mistake}", marks, _NULL if band and band.null else "")
+        if marks
+        else None,
+        steps=_steps(line, subject),
+        rows=_rows(finding, line, subject),
+    )
+
+
+def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
+    shares = [part for part in finding.parts if part.kind == "share" and part.details["line"] == line["rank"]]
+    marks = []
+    for part in shares:
+        _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
+        ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
+        text = f"{count(float(str(part.details['a'])))} of {count(part.n)}"
+        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], group == line["group"]))
+    return tuple(marks)
+
+
+def _size(line: Line, interval: Interval | None, other: str) -> str:
+    points, more = abs(line["difference"]) * 100, "more" if line["difference"] > 0 else "fewer"
+    than = f"than {shorten(other)}" if other else "than elsewhere"
+    ends = "" if interval is None else sorted(
+        (100 * interval.low, 100 * interval.high) if line["difference"] > 0
+        else (-100 * interval.high, -100 * interval.low)
+    )  # fmt: skip
+    span = f" (95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})" if ends else ""
+    return f"{points:.0f} points {more} {than}{span}."
+
+
+def _chance(mark: Mark, line: Line) -> str:
+    if mark.null is None or line["n"] < _FEWEST:
+        return ""
+    low, high = (round(end * line["n"]) for end in mark.null)
+    return f"Chance alone would give {count(low)} to {count(high)} of the {count(line['n'])}."
+
+
+def _certainty(finding: Finding, line: Line) -> str:
+    tested = finding.details.get("tested")
+    compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
+    text = p_value(line["q"])
+    p = f"p {text}" if text.startswith("<") else f"p = {text}"
+    near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
+    return f"{p}, corrected for {compared}{near}."
+
+
+def _steps(line: Line, subject: Subject) -> tuple[str, ...]:
+    if line["direction"] == "less":
+        return (f"See what sets {shorten(line['group'])} apart: the other groups have this mistake.",)
+    return (
+        f"Read the {count(line['a'])} {subject.noun}: are their true labels right?",
+        "After a change, run again and type: evenhand compare OLD NEW",
+    )
+
+
+def _rows(finding: Finding, line: Line, subject: Subject) -> Mapping[str, str]:
+    """Conditions on the columns of the user's table."""
+    values: Sequence[str] = line["group"].split(" · ") if len(finding.by) > 1 else [line["group"]]
+    if len(values) != len(finding.by):  # a value holds the sign between values
+        return {}
+    label = f"!{line['truth']}" if line["prediction"] is None else f"={line['prediction']}"
+    conditions = {name: f"={value}" for name, value in zip(finding.by, values, strict=True)}
+    return {subject.truth: f"={line['truth']}", **conditions, subject.prediction: label}
