@@ -27,10 +27,9 @@ FLAGS = [
 ]
 
 
-HOSTS = "[data-chart], [data-figure], [data-table]:not(details *), [data-mistakes]"
+HOSTS = "[data-chart], [data-figure], [data-table]:not(details *)"
 UNFINISHED = (
-    "[data-chart]:not([data-drawn]), [data-figure]:not([data-drawn]), "
-    "[data-table]:not(details *):empty, [data-mistakes]:empty"
+    "[data-chart]:not([data-drawn]), [data-figure]:not([data-drawn]), [data-table]:not(details *):empty"
 )
 
 
