@@ -33,29 +33,14 @@ _LONGEST_NOUN = 30
 
 
 def audit(
-    evidence: Evidence | Any,
-    *,
-    by: Grouping | Sequence[Grouping],
-    truth: str | None = None,
-    prediction: str | None = None,
-    cluster: str | None = None,
-    weight: str | None = None,
-    metrics: Sequence[str | Metric[...]] | None = None,
-    mode: Mode = "default",
-    mev: float = 0.0,
-    mev_rule: MevRule = "min",
-    rare: Rare = "drop",
-    alpha: float = 0.05,
-    adjustment: Adjustment = "holm",
-    inference: Inference = "auto",
-    seed: int = 0,
-    map: MapLike | None = None,
-    normalize: bool = False,
-    missing: str | Sequence[str] = (),
-    noun: str | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Run:
+    evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
+    truth: str | None = None, prediction: str | None = None, cluster: str | None = None,
+    weight: str | None = None, metrics: Sequence[str | Metric[...]] | None = None, mode: Mode = "default",
+    mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
+    alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
+    map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
+    noun: str | None = None, out: str | Path | None = None, progress: Progress | None = None,
+) -> Run:  # fmt: skip
     """Audit a classifier's predictions: every metric, under every grouping, with a report.
 
     Args:
@@ -89,10 +74,10 @@ def audit(
     """
     options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
     options |= {"adjustment": adjustment, "inference": inference, "seed": seed}
-    groupings, words = _checked(by, options, out), _words(noun)
+    groupings = _checked(by, options, out)
     columns = {"truth": truth, "prediction": prediction, "cluster": cluster, "weight": weight}
     table, rules = _evidence(evidence, columns), LabelRules.make(map, normalize, missing)
-    return _audited(table, groupings, rules, options, words, _selected(metrics), out, progress)
+    return _audited(table, groupings, rules, options, _words(noun), _selected(metrics), out, progress)
 
 
 def _audited(
@@ -119,8 +104,8 @@ def _audited(
 
 def _checked(by: Any, options: dict[str, Any], out: str | Path | None) -> list[tuple[str, ...]]:
     """The groupings, after refusing whatever can be refused before counting."""
-    EffectOptions.make("separation", options)
     check_seed(options["seed"])
+    EffectOptions.make("separation", {name: options[name] for name in options if name != "seed"})
     check_out(out)
     return groupings_of(by)
 
