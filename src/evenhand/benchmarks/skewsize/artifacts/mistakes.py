@@ -252,7 +252,8 @@ def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 _HOW_CHOSEN = (
     "Chosen by -p class= and -p groups=; else the class whose mistakes differ most between a group and the "
-    "others, that group, and the one farthest from it. Groups picked for their difference say nothing of chance."
+    "others, that group, and the one farthest from it. Groups picked for their difference say nothing of "
+    "chance."
 )
 _PICTURES = Figure("pictures", y="prediction", value="picture", facet="heading", only={"part": "pictures"})
 _COLUMNS = (*LEAD, "part", "class", "group", "prediction", "right", "rank", "n", "share", "group_n",
