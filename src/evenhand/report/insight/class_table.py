@@ -138,8 +138,10 @@ def class_table(
 
 
 def _cells(by: Sequence[str], evidence: Mapping[str, polars.DataFrame]) -> polars.DataFrame | None:
+    """The table that counts these groups, of several the one without other attributes."""
     needed = {"truth", "prediction", "n", *by}
-    return next((table for table in evidence.values() if needed <= set(table.columns)), None)
+    fitting = [table for table in evidence.values() if needed <= set(table.columns)]
+    return min(fitting, key=lambda table: table.width, default=None)
 
 
 def _sums(cells: polars.DataFrame, by: Sequence[str]) -> dict[str, dict[str, _Sum]]:

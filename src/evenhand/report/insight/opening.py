@@ -16,6 +16,7 @@ from evenhand.report.insight.drawing import Picture, draw
 from evenhand.report.suppression.suppress import REASON
 
 _MOST_HEADLINES = 3
+_MOST_SENTENCES = 8  # of runs without headlines
 _KEPT_TOGETHER = 12  # letters that no line break parts: p and its number
 _COMMAND = re.compile(r"evenhand [a-z]+ [A-Z]+( [A-Z]+)*")
 _HIDDEN = "The headline is hidden, because cells of few rows are."
@@ -69,17 +70,33 @@ class Opening:
     hidden: bool
 
 
-def opening(content: ReportInput, verdicts: Sequence[tuple[str, str]], *, has_cases: bool) -> Opening:
+@dataclass(frozen=True)
+class Verdict:
+    """What a grouping's findings say in sentences, for runs without headlines.
+
+    Attributes:
+        name: The grouping.
+        text: The sentence to remember.
+        sentences: The others.
+    """
+
+    name: str
+    text: str
+    sentences: Sequence[str]
+
+
+def opening(content: ReportInput, verdicts: Sequence[Verdict], *, asked: str, has_cases: bool) -> Opening:
     """What a report says first.
 
     Args:
         content: The run, with small cells hidden already.
-        verdicts: By title of each grouping what its findings say; the first screen of runs without headlines.
+        verdicts: What each grouping's findings say: the first screen of runs without headlines.
+        asked: What was asked, for these.
         has_cases: Whether the page shows rows behind the headline.
     """
     overview, is_hidden = _overview(content)
     first = overview.headlines[0] if overview.headlines else None
-    beyond = overview.beyond
+    beyond, most = overview.beyond, _MOST_HEADLINES - 1
     title, lead, others = overview.title, overview.lead, [(line.text, line.certainty) for line in beyond[1:]]
     if is_hidden and not title:
         title = _HIDDEN
@@ -88,14 +105,15 @@ def opening(content: ReportInput, verdicts: Sequence[tuple[str, str]], *, has_ca
             "that one group gets more often: its counts would tell them."
         )
     elif not title and verdicts:
-        title, lead = verdicts[0][1], ""
-        others = [(f"{name}: {text}", "") for name, text in verdicts[1:]]
+        title, lead, others, most = verdicts[0].text, asked, _said(verdicts), _MOST_SENTENCES
     return Opening(
-        kicker=overview.kicker.split(" · ") if overview.kicker else [name for name, _ in verdicts[:1]],
+        kicker=overview.kicker.split(" · ")
+        if overview.kicker
+        else [verdict.name for verdict in verdicts[:1]],
         title=_title(title or "The run holds no findings.", first),
         lead=lead,
-        others=others[: _MOST_HEADLINES - 1],
-        more=len(others[_MOST_HEADLINES - 1 :]),
+        others=others[:most],
+        more=len(others[most:]),
         drawing=draw(first.chart) if first and first.chart and first.chart.marks else None,
         facts=_facts(first, has_cases=has_cases),
         silent=overview.silent,
@@ -105,6 +123,12 @@ def opening(content: ReportInput, verdicts: Sequence[tuple[str, str]], *, has_ca
         rows=first.rows if first else {},
         hidden=is_hidden,
     )
+
+
+def _said(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """The sentences under the first one, and what the other groupings say."""
+    others = [f"{verdict.name}: {verdict.text}" for verdict in verdicts[1:]]
+    return [(text, "") for text in (*verdicts[0].sentences[: _MOST_SENTENCES // 2], *others)]
 
 
 def _overview(content: ReportInput) -> tuple[Overview, bool]:

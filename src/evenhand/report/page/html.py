@@ -99,8 +99,9 @@ def _first(
 ) -> dict[str, Any]:
     """What stands open: the headline, its classes, groups and rows; its grouping comes first."""
     tables = cases(content, data)
-    verdicts = [(view.chapter.title, view.verdict) for view in all_views]
-    opening = opening_words.opening(content, verdicts, has_cases=bool(tables))
+    verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
+    asked = _asked(content, [view.chapter for view in all_views])
+    opening = opening_words.opening(content, verdicts, asked=asked, has_cases=bool(tables))
     noun = str(content.manifest.get("noun") or "rows")
     ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
     groups = [
@@ -121,7 +122,7 @@ def _sentences(
     """What is said of the run in words."""
     manifest = content.manifest
     return {
-        "asked": comparison.asked(manifest, content.tables) or words.asked(manifest, parts),
+        "asked": _asked(content, parts),
         "caution": limits.CAUTION,
         "effect_size": limits.EFFECT_SIZE,
         "perceived": words_of(manifest).limits
@@ -131,6 +132,11 @@ def _sentences(
         "answers": answer_words.labelled(content.tables, content.fewest),
         "limits": [*limits.suppressed(content.fewest), *limits.cannot_show(parts, alpha, manifest)],
     }
+
+
+def _asked(content: ReportInput, parts: Sequence[chapters.Chapter]) -> str:
+    """What was asked of which model or table."""
+    return comparison.asked(content.manifest, content.tables) or words.asked(content.manifest, parts)
 
 
 def _closing(
