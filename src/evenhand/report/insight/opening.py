@@ -52,7 +52,7 @@ class Opening:
         caveat: What no number here can show.
         by: The grouping of the headline; empty: there is none.
         rows: What the rows behind the headline have in common, by column.
-        hidden: Whether there are headlines that this report hides.
+        sentences: Every headline beyond chance in full, by grouping.
     """
 
     kicker: Sequence[str]
@@ -67,7 +67,7 @@ class Opening:
     caveat: str
     by: str
     rows: Mapping[str, str]
-    hidden: bool
+    sentences: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ class Verdict:
     sentences: Sequence[str]
 
 
-def opening(content: ReportInput, verdicts: Sequence[Verdict], *, asked: str, has_cases: bool) -> Opening:
+def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str, has_cases: bool) -> Opening:
     """What a report says first.
 
     Args:
         content: The run, with small cells hidden already.
         verdicts: What each grouping's findings say: the first screen of runs without headlines.
-        asked: What was asked, for these.
+        question: What was asked, for these.
         has_cases: Whether the page shows rows behind the headline.
     """
     overview, is_hidden = _overview(content)
@@ -105,7 +105,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, asked: str, ha
             "that one group gets more often: its counts would tell them."
         )
     elif not title and verdicts:
-        title, lead, others, most = verdicts[0].text, asked, _said(verdicts), _MOST_SENTENCES
+        title, lead, others, most = verdicts[0].text, question, _said(verdicts), _MOST_SENTENCES
     return Opening(
         kicker=overview.kicker.split(" · ")
         if overview.kicker
@@ -121,7 +121,10 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, asked: str, ha
         caveat=overview.caveat,
         by=first.by if first else "",
         rows=first.rows if first else {},
-        hidden=is_hidden,
+        sentences={
+            by: [line.sentence for line in beyond if line.by == by]
+            for by in dict.fromkeys(line.by for line in beyond)
+        },
     )
 
 

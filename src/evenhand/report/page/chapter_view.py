@@ -157,6 +157,7 @@ def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
         charts.groups(),
         frame,
         overall=accuracy.value,
+        band=True,
         **_lines(len(groups), len(groups)),
     )
     return len(groups)

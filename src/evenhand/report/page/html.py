@@ -100,8 +100,8 @@ def _first(
     """What stands open: the headline, its classes, groups and rows; its grouping comes first."""
     tables = cases(content, data)
     verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
-    asked = _asked(content, [view.chapter for view in all_views])
-    opening = opening_words.opening(content, verdicts, asked=asked, has_cases=bool(tables))
+    question = _asked(content, [view.chapter for view in all_views])
+    opening = opening_words.opening(content, verdicts, question=question, has_cases=bool(tables))
     noun = str(content.manifest.get("noun") or "rows")
     ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
     groups = [
