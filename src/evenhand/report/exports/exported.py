@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
+from evenhand.core.significance import alpha_of
 from evenhand.core.text.formatting import DASH, count, key_text, number, percent, quoted, span, visible
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
@@ -95,7 +96,7 @@ class RunView:
     @property
     def alpha(self) -> float:
         """The level of its tests."""
-        return words.alpha_of(self.manifest)
+        return alpha_of(self.manifest)
 
     @property
     def version(self) -> str:
