@@ -53,4 +53,4 @@ def audit(
             missing=missing or (), noun=noun, seed=seed,
         )  # fmt: skip
     print_run(run, out, quiet=quiet)
-    check_gates(run.findings.findings, fail_if or [])
+    check_gates(run.findings.findings, fail_if or [], run.manifest)

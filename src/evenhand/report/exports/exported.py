@@ -14,6 +14,7 @@ from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
+from evenhand.core.significance import alpha_of
 from evenhand.core.text.formatting import DASH, count, key_text, number, percent, quoted, span, visible
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
@@ -99,7 +100,7 @@ class RunView:
     @property
     def alpha(self) -> float:
         """The level of its tests."""
-        return words.alpha_of(self.manifest)
+        return alpha_of(self.manifest)
 
     @property
     def version(self) -> str:
