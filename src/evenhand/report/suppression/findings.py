@@ -206,12 +206,12 @@ class HiddenFindings:
         if finding.card.made_of != MISTAKES:
             return False
         by = tuple(finding.by)
-        shown = any(
+        is_shown = any(
             self._all_shown(key)
             for key in self.cells
             if key[1] == by and key[0].endswith("_raw") == _raw(finding)
         )
-        return self.small.any_hidden or not self._people or not shown
+        return self.small.any_hidden or not self._people or not is_shown
 
     def _all_shown(self, key: _Grouping) -> bool:
         """Whether every cell of a table is shown."""
