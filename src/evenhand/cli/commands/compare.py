@@ -77,4 +77,4 @@ def compare(
         )
     if not quiet:
         print_comparison(comparison, out)
-    check_gates(comparison.findings.findings, fail_if or [])
+    check_gates(comparison.findings.findings, fail_if or [], comparison.manifest)

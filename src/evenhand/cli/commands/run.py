@@ -73,7 +73,7 @@ def run(
     print_run(result, folder, quiet=quiet)
     if short and not quiet:
         print(f"Measured after {short}; the evidence there is as the model gave it.")
-    check_gates(result.findings.findings, fail_if or [])
+    check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
 
 

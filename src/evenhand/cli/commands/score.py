@@ -41,4 +41,4 @@ def score(
     )
     if not quiet:
         print_summary(run, folder)
-    check_gates(run.findings.findings, fail_if or [])
+    check_gates(run.findings.findings, fail_if or [], run.manifest)
