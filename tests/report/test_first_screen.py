@@ -108,6 +108,7 @@ def test_hidden_cells_hide_the_headline_its_picture_and_its_rows(run, content, f
     shown = words_of(page)
     assert "The headline is hidden, because cells of few rows are." in shown
     assert f"Counts of fewer than {fewest} rows are hidden" in shown
+    assert "no class has a mistake" not in shown, "hidden is not the same as none"
     assert 'id="picture"' not in page
     assert 'id="cases"' not in page
     assert "t00000" not in page

@@ -1,1 +1,1 @@
-"""What a report says first: headline, picture, classes, rows; and the questions behind them."""
+"""What a report says first: headline, picture, classes, groups, rows."""

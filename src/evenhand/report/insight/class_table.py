@@ -10,6 +10,7 @@ from evenhand.core.findings import Finding, Part
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, key_text, p_value, quoted, shorten
 from evenhand.report.chapters import Chapter
+from evenhand.report.suppression.suppress import REASON
 from evenhand.report.views.frames import PageData, add_sheet
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class ClassTable:
         lines: Classes with a listed mistake, then those with the most wrong rows.
         listed: How many classes have a listed mistake.
         classes: How many there are.
+        hidden: Whether it is hidden which mistakes are listed.
         sheet_classes: How many are in the page's data.
     """
 
@@ -77,6 +79,7 @@ class ClassTable:
     lines: Sequence[Line]
     listed: int
     classes: int
+    hidden: bool
     sheet_classes: int
 
 
@@ -133,6 +136,7 @@ def class_table(
         ],
         listed=len(ranked),
         classes=len(sums),
+        hidden=REASON in (finding.reason, *(part.reason for part in finding.parts)),
         sheet_classes=min(most, len(sums)),
     )
 

@@ -18,11 +18,11 @@ from evenhand.report.insight import opening as opening_words
 from evenhand.report.insight.cases import cases
 from evenhand.report.insight.class_table import class_table
 from evenhand.report.insight.group_accuracy import group_accuracy
-from evenhand.report.insight.questions import questions
 from evenhand.report.page import artifacts as artifact_views
 from evenhand.report.page import chapter_view as views
 from evenhand.report.page import downloads, provenance
 from evenhand.report.page import markdown as card_text
+from evenhand.report.page.questions import questions
 from evenhand.report.suppression import suppress as suppression
 from evenhand.report.views import frames, rows
 from evenhand.report.wording import limits
