@@ -230,6 +230,7 @@ def test_tables_of_a_comparison_are_those_of_the_run(browser, tmp_path):
     path.write_text(run.html(), encoding="utf-8")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto(path.as_uri())
+    unfold(page)
     asked = page.locator("#comparison table[data-sheet]")
     names = asked.evaluate_all("all => all.map((one) => one.dataset.sheet)")
     assert "ranking-0-0" in names
