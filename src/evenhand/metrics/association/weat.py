@@ -25,9 +25,17 @@ from evenhand.metrics.catalogue import CALISKAN, MMBIAS
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats
-from evenhand.stats.association.effect_size import associations, effect_bound, effect_size, single_category
+from evenhand.stats.association.effect_size import (
+    associations,
+    auc,
+    effect_bound,
+    effect_size,
+    single_category,
+)
 from evenhand.stats.association.permutation import permutation_test, sign_flip_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
+
+_WHEN = ("before", "after")
 
 
 @metric(
@@ -38,6 +46,7 @@ from evenhand.stats.association.two_way import Sizes, reduction_interval, single
     fair_at=0.0, source=Source(paper=MMBIAS, equation="eq. 1; Table 2"), unit="SDs", order=320,
     family="associations",
     sentences=Sentences(value="effect size d", more="are tied more to"),
+    first_line="pairs", parts_of="single_category_association",
     compared="contributions",
     tags=("group gap", "where it differs",),
 )  # fmt: skip
@@ -214,7 +223,7 @@ def single_category_association(
     summary="|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker",
     formula="|d before| - |d after|", range=(None, None), direction="higher is fairer",
     source=Source(paper=MMBIAS, equation="Table 3, here on held-out items"), unit="SDs", order=310,
-    family="reductions",
+    family="reductions", first_line="reductions",
 )  # fmt: skip
 def association_reduction(
     evidence: Similarities,
@@ -262,6 +271,8 @@ def association_reduction(
         d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
     value = number(abs(d[0]) - abs(d[1]))
     details: Details = {"before": number(d[0]), "after": number(d[1])}
+    if reason is None:
+        details |= {"n_x": float(n), "n_y": float(m), **_pairs(phis, n)}
     if value is not None:
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
 
@@ -274,6 +285,11 @@ def association_reduction(
     fields = {"interval": limits(LEVEL), "limits": limits} if infers else {}
     reason = reason or "equal_associations"
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def _pairs(phis: Sequence[Floats], n: int) -> Details:
+    """The share of pairs in which an item of the first ``n`` has more than one of the others, of both."""
+    return {f"auc_{when}": auc(phi[:n], phi[n:]) for when, phi in zip(_WHEN, phis, strict=True)}
 
 
 def _block_of(after: Similarities, comparison: SetComparison) -> Floats:

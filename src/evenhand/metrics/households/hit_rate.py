@@ -20,7 +20,7 @@ from evenhand.metrics.prepared import By, Inference, Mode, Weighting
     formula="mean over households of recognised images / images", range=(0, 1), direction="higher is better",
     source=Source(paper=INDICATORS, equation="section 3.2; Figure 5"), unit="share", order=410,
     family="households",
-    sentences=Sentences(row="hit rate"),
+    sentences=Sentences(row="hit rate", hits="have their thing named"),
     compared="contributions",
     tags=("outcome", "performance",),
 )  # fmt: skip
@@ -79,7 +79,9 @@ def household_hit_rate(
     source=Source(paper=INDICATORS, equation="section 3.2; gaps by income and region"),
     unit="share difference", order=420,
     family="households",
-    sentences=Sentences(row="  gap", more="have their things named more often"),
+    sentences=Sentences(row="  gap", more="have their things named more often",
+        hits="have their thing named"),
+    first_line="rates", parts_of="household_hit_rate",
     compared="contributions", parts_direction="higher is better",
     tags=("group gap",),
 )  # fmt: skip

@@ -43,7 +43,8 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
     formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)", range=(0, 1),
     direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"), unit="share",
     order=460, family="neighbours",
-    sentences=Sentences(row="same {match}, first {k}"), compared="contributions", p_is_about="guessing",
+    sentences=Sentences(row="same {match}, first {k}", hits="nearest {noun} show the same {match}"),
+    compared="contributions", p_is_about="guessing",
     tags=("outcome", "performance",),
 )  # fmt: skip
 def precision_at_k(
@@ -109,6 +110,7 @@ def precision_at_k(
     source=Source(paper=INDICATORS, equation="section 3.3, range over groups"), unit="share difference",
     order=470, family="neighbours",
     sentences=Sentences(row="  gap, first {k}", more="have more neighbours of their own group"),
+    first_line="rates", parts_of="precision_at_k",
     compared="contributions",
     tags=("group gap",),
 )  # fmt: skip
@@ -268,7 +270,9 @@ class BoundNeighbours(GroupQuestion):
             if self.reason is not None:
                 return {"value": None, "reason": self.reason}
             value = float(self.precision[code])
-            part_fields = {"value": value, "details": _details(value, float(self.observed.chance[code]))}
+            details = _details(value, float(self.observed.chance[code]))
+            details["n_of"] = float(self.bound.sizes[code] * self.k)
+            part_fields = {"value": value, "details": details}
             if exchange is None or p_values is None:
                 return part_fields
             null = self.null(exchange.rates[:, code], float(exchange.expected[code]))
