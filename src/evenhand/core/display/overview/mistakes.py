@@ -33,6 +33,8 @@ def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
 
 
 def _silence(finding: Finding, subject: Subject) -> str | None:
+    if "status" not in finding.details:  # small counts are hidden, and what would tell them
+        return None
     sentence = status_sentence(
         finding.details, by=shorten(subject.attribute(finding.grouping)), groups=len(finding.groups),
         n=finding.n, noun=subject.noun, min_rows=int(str(finding.params.get("min_rows", 5))),

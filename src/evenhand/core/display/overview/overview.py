@@ -170,7 +170,7 @@ def _title(
     if largest:
         return largest[0].text, largest[0].sentence
     reasons = dict.fromkeys(finding.reason for finding in leading if finding.reason)
-    return f"Nothing could be estimated: {explain(next(iter(reasons), 'undefined'))}.", lead
+    return f"No value can be given: {explain(next(iter(reasons), 'undefined'))}.", lead
 
 
 def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Subject) -> str:

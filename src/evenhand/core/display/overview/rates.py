@@ -125,7 +125,7 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
     """The two rates that a finding is about; None where its value is not theirs."""
     source = subject.source(finding)
     rates = rates_of(source, subject)
-    if finding.value is None or len(rates) < 2:
+    if finding.value is None or len(rates) < 2 or any(rate.rows <= 0 for rate in rates):
         return None
     ends = _named(finding, rates) or (rates if len(rates) == 2 else [])
     total, rows = sum(rate.value * rate.rows for rate in rates), sum(rate.rows for rate in rates)
