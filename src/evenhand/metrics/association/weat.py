@@ -254,7 +254,8 @@ def association_reduction(
     Returns:
         Positive where the association is weaker afterwards, at most |d before|; negative where it is
         stronger. The interval has other targets and other attributes in mind, the same ones before and after.
-        A change of sign is told in ``details``. No value where d is not defined before or after.
+        ``details`` tell a change of sign, and the share of all pairs of an item of X and one of Y in which
+        the first is tied more to A (``auc_before``, ``auc_after``). No value where d is undefined in one.
 
     Raises:
         UserError: Not Similarities, other items before than after, or an unknown set.
@@ -265,14 +266,13 @@ def association_reduction(
     )
     reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
     n, m, na, nb = comparison.sizes
-    d = [np.nan, np.nan]
+    d, details = [np.nan, np.nan], Details()
     if reason is None:
         phis = [associations(block, np.arange(na), np.arange(na, na + nb)) for block in blocks]
         d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
+        details = {"n_x": float(n), "n_y": float(m), **_pairs(phis, n)}
     value = number(abs(d[0]) - abs(d[1]))
-    details: Details = {"before": number(d[0]), "after": number(d[1])}
-    if reason is None:
-        details |= {"n_x": float(n), "n_y": float(m), **_pairs(phis, n)}
+    details |= {"before": number(d[0]), "after": number(d[1])}
     if value is not None:
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
 

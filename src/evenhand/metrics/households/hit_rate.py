@@ -52,7 +52,8 @@ def household_hit_rate(
 
     Returns:
         A Finding; n counts images (pairs in paper mode), and details have ``households`` and ``coverage``
-        (share with any prediction at least as sure as the threshold), for each part too. Interval: Wilson's
+        (share with any prediction at least as sure as the threshold), for each part too; a part's
+        ``n_hits`` counts images that are hit, each once. Interval: Wilson's
         with the effective size of the variance between households and the quantile of t (Korn and Graubard
         1998); None of one household (``one_cluster``). The null and p of a part: households exchanged between
         groups as a whole, those of several groups inside, by how many standard errors the group is from the

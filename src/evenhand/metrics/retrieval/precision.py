@@ -82,14 +82,14 @@ def precision_at_k(
         seed: Of the exchanges.
 
     Returns:
-        A Finding. Parts are the groups. Intervals: Wilson's with the variance of dyads (Aronow, Samii and
-        Assenova 2015): they hold for other queries and another database of the same mix of labels, units
-        being subjects where the evidence has clusters (of the database, too, where it has that column);
-        vectors and the search are as they are. The null: labels exchanged at random everywhere they enter,
-        between queries and in the database, subjects as a whole; p is two-sided, that of parts corrected by
-        Holm; there is no verdict. A group of one subject has no interval (``one_cluster``). The value
-        is None with reason ``k_exceeds_pool`` (fewer samples in the database than k), ``no_usable_query`` or
-        ``not in the database``.
+        A Finding. Parts are the groups; their ``n_of`` counts neighbours, k for each query. Intervals:
+        Wilson's with the variance of dyads (Aronow, Samii and Assenova 2015): they hold for other queries and
+        another database of the same mix of labels, units being subjects where the evidence has clusters (of
+        the database, too, where it has that column); vectors and the search are as they are. The null: labels
+        exchanged at random everywhere they enter, between queries and in the database, subjects as a whole; p
+        is two-sided, that of parts corrected by Holm; there is no verdict. A group of one subject has no
+        interval (``one_cluster``). The value is None with reason ``k_exceeds_pool`` (fewer samples in the
+        database than k), ``no_usable_query`` or ``not in the database``.
 
     Raises:
         UnknownName: An attribute that not both sides have.
