@@ -82,7 +82,8 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
     """
     subject = Subject.of(manifest, findings)
     leading, beside = _leading(findings)
-    every = _without_seconds([(finding, _headlines(finding, subject)) for finding in leading])
+    lines = _without_seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading])
+    leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
     ordered = sorted(every, key=lambda line: line.weight, reverse=True)
     beyond, largest = _apart([line for line in ordered if line.beyond]), ordered[:1]
     quiet = [text for form, members in _by_form(leading) for text in form.silence(members, subject)]
@@ -126,19 +127,12 @@ def _by_form(leading: Sequence[Finding]) -> list[tuple[Form, list[Finding]]]:
     return [(form, [finding for finding in leading if _form(finding) is form]) for form in forms]
 
 
-def _headlines(finding: Finding, subject: Subject) -> list[Headline]:
-    return _form(finding).headlines(finding, subject)
-
-
-def _without_seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[Headline]:
-    """All headlines but those of metrics that are second to another one that has some in their grouping."""
+def _without_seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Finding, list[Headline]]]:
+    """All but the findings of metrics that are second to another one that has headlines in their grouping."""
     spoken = {
-        (finding.name, finding.grouping) for finding, members in lines if any(line.beyond for line in members)
+        (finding.name, finding.grouping) for finding, ours in lines if any(line.beyond for line in ours)
     }
-    first = [
-        members for finding, members in lines if (finding.card.second_to, finding.grouping) not in spoken
-    ]
-    return [line for members in first for line in members]
+    return [line for line in lines if (line[0].card.second_to, line[0].grouping) not in spoken]
 
 
 def _apart(lines: Sequence[Headline]) -> list[Headline]:
