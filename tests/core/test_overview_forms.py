@@ -81,7 +81,7 @@ def test_pairs_are_counted_and_ordered_by_the_end_of_the_interval_nearer_to_zero
         "x: nearer to bad than y in 64 of 64 pairs of items.",
     ]
     assert lines.lead == (
-        "Of each w and each v item, the w one lies nearer to bad, against good, in 60 of 64 pairs (94 %)."
+        "In 60 of 64 pairs of one w and one v item (94 %), the w one lies nearer to bad, against good."
     )
 
 
@@ -143,7 +143,7 @@ def test_what_got_better_with_counts_and_for_whom():
     ]  # fmt: skip
     lines = overview(change(parts=parts), kind="compare", models=["A", "B"])
     assert {line.text for line in lines.headlines} == {
-        "with A 812 of 1,000 images are right, with B 790.",
+        "With A 812 of 1,000 images are right, with B 790.",
         "f: with A 90 of 100 images are right, with B 70.",
     }
     assert all("A is better" in line.sentence for line in lines.headlines)

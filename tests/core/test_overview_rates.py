@@ -45,7 +45,7 @@ def overview(findings, **manifest):
 def test_accuracy_is_said_with_counts_where_no_mistake_is_beyond_chance():
     lines = overview(gap_of(LAGOS), noun="tickets", rows=1932)
     assert lines.title == "Lagos: 370 of 469 tickets are right; elsewhere 1,258 of 1,463."
-    assert lines.lead == "Lagos: 370 of 469 (79 %) tickets are right; elsewhere 1,258 of 1,463 (86 %)."
+    assert lines.lead == "Lagos: 370 of 469 tickets are right (79 %); elsewhere 1,258 of 1,463 (86 %)."
     (line,) = lines.headlines
     assert line.beyond
     assert line.size == "Accuracy gap: 5 points (95 % interval 3 to 10)."

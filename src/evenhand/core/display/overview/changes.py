@@ -8,9 +8,11 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
     amount,
+    capital,
     certainty,
     chance,
     of,
+    scoped,
     size,
     title_of,
     weight,
@@ -50,13 +52,13 @@ def _line(finding: Finding, holder: Holder, subject: Subject) -> Headline | None
     names = _models(finding)
     group = "" if isinstance(holder, Finding) else f"{_group(finding, holder, subject)}: "
     text, tier = _text(finding, holder, (first, second), names, subject)
-    title = title_of(finding)
+    title, text = title_of(finding), f"{group}{text}" if group else capital(text)
     side = significance_of(holder, subject.alpha)
     verdict = f"; {_verdict(finding, holder, names)}" if side.beyond else ", within what chance alone gives"
     scope = subject.scope(finding)
     return Headline(
-        text=f"{group}{text}.",
-        sentence=f"{group}{text}{verdict}{f' ({scope})' if scope else ''}.",
+        text=f"{text}.",
+        sentence=scoped(f"{text}{verdict}.", scope),
         size=size(holder, f"{title}, {names[0]} minus {names[1]}", card),
         chance=chance(holder, card),
         certainty=certainty(holder, subject),

@@ -67,8 +67,9 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
         Headline(
             text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(near, pairs)} {items}.",
             sentence=scoped(
-                f"Of each {sets.near} and each {sets.far} {_one(subject)}, the {sets.near} one lies nearer "
-                f"to {sets.to}, against {sets.than}, in {of(near, pairs)} pairs ({share(near / pairs)}).",
+                f"In {of(near, pairs)} pairs of one {sets.near} and one {sets.far} {_one(subject)} "
+                f"({share(near / pairs)}), the {sets.near} one lies nearer to {sets.to}, against "
+                f"{sets.than}.",
                 scope,
             ),
             size=size(finding, title_of(finding), card),

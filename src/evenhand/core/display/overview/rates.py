@@ -165,8 +165,10 @@ def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 
 def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
-    first, second = (f"{rate.text} ({share(rate.share)})" for rate in (worse, other))
-    return f"{_who(worse)}: {first} {act}; {other.name} {second}."
+    return (
+        f"{_who(worse)}: {worse.text} {act} ({share(worse.share)}); "
+        f"{other.name} {other.text} ({share(other.share)})."
+    )
 
 
 def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
