@@ -127,6 +127,12 @@ def test_a_mitigation_is_told_by_held_out_pairs_and_without_a_verdict():
     assert lines.beyond == ()
 
 
+def test_a_mitigation_that_cannot_be_estimated_counts_nothing():
+    none = reduction(["x", "y"], 1.0, 0.5, (0, 1)).model_copy(update={"value": None, "interval": None})
+    lines = overview(none.model_copy(update={"reason": "suppressed", "details": {}}), kind="debias")
+    assert (lines.title, lines.lead) == ("No value can be given: suppressed.", "")
+
+
 def change(name="accuracy_difference", first=0.812, second=0.79, n=1000, **fields):
     details = {"compared": "same samples", "first": first, "second": second}
     usual = {"params": {"model": "A", "reference": "B"}, "details": details, "fair_at": 0.0}

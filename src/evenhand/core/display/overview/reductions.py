@@ -46,12 +46,15 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
 
 def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
     """For how many pairs the interval leaves 0 out, and on which side."""
-    clear = [finding for finding in findings if excludes(finding.interval, 0.0) and finding.interval]
+    estimable = [finding for finding in findings if finding.interval is not None]
+    if not estimable:
+        return []
+    clear = [finding for finding in estimable if excludes(finding.interval, 0.0)]
     weaker = sum((finding.value or 0.0) > 0 for finding in clear)
     stronger = len(clear) - weaker
     return [
         f"By an interval that leaves out 0 it is weaker for {count(weaker)} and stronger for "
-        f"{count(stronger)} of {plural(len(findings), 'pair')} of groups."
+        f"{count(stronger)} of {plural(len(estimable), 'pair')} of groups."
     ]
 
 
