@@ -46,6 +46,7 @@ class Chart:
         unit: ``share`` is written in per cent on an axis from 0; others as numbers.
         fair: Where groups that are treated alike stand; None: nowhere.
         note: A line below it.
+        dots: The items behind a mark, by its label: drawn small in its row; empty: none are known.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Chart:
     unit: Literal["share", "share difference", "number"] = "share"
     fair: float | None = None
     note: str = ""
+    dots: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Headline:
         rows: Column to value of the rows behind it, in the words of the user's table; ``!`` before a value:
             any other one. Empty where no rows are behind it.
         metric: The finding that it is from, as ``findings.json`` calls it.
+        scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
     """
 
     text: str
@@ -88,6 +91,7 @@ class Headline:
     chart: Chart | None = None
     steps: tuple[str, ...] = ()
     rows: Mapping[str, str] = field(default_factory=dict)
+    scope: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,12 @@ class Overview:
     Attributes:
         title: The headline of the run, counts first; without anything beyond chance it says so.
         lead: The same in full.
-        kicker: How many things differ, by what, of how many rows.
+        kicker: How many things differ, by what, of how many rows; of a benchmark, what was asked of which
+            model.
         headlines: Those beyond chance, what matters most first; where there is none, the largest that
             chance can explain.
-        silent: Sentences on groupings and questions where nothing is beyond chance; without the lead.
+        silent: Sentences on groupings and questions where nothing is beyond chance, without the lead; and
+            how often a model is right at all.
         checks: What to look into before relying on it: warnings about the data, rows left out.
         caveat: What no number here can show.
     """
