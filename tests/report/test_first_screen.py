@@ -167,7 +167,7 @@ def test_of_many_classes_the_listed_and_ten_more_are_shown():
 
 def test_a_run_without_headlines_says_what_its_findings_say():
     run = audited(tickets())
-    others = [finding for finding in run.findings if not finding.card.first_line]
+    others = [finding.model_copy(update={"role": "exploratory"}) for finding in run.findings]
     page = render_html(ReportInput(run.findings.model_copy(update={"findings": others}), run.manifest))
     assert '<h1 id="headline">Mistakes differ between groups beyond chance' in page
     assert "evenhand examined a table of predictions" in opening_of(page + '<section id="groups"')

@@ -113,7 +113,7 @@ def class_table(
     Returns:
         None where the grouping has no such finding, or nothing says what its cells are.
     """
-    finding = next((finding for finding in chapter.findings if finding.card.first_line), None)
+    finding = next((finding for finding in chapter.findings if finding.card.first_line == "mistakes"), None)
     cells = _cells(chapter.by, evidence)
     if finding is None or cells is None or not chapter.by:
         return None

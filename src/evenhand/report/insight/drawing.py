@@ -35,6 +35,7 @@ class DrawnMark:
         is_named: Whether the headline is about it.
         hollow: Whether chance alone gives such a value.
         alternative: The row in words.
+        dots: Where the items behind it stand.
     """
 
     label: str
@@ -46,6 +47,7 @@ class DrawnMark:
     is_named: bool
     hollow: bool
     alternative: str
+    dots: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,11 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
     marks = chart.marks
     spans = [span for mark in marks for span in (mark.interval, mark.null) if span is not None]
     values = [*(mark.value for mark in marks), *(end for span in spans for end in span)]
+    values += [item.value for items in chart.dots.values() for item in items]
     fair = [] if chart.fair is None else [chart.fair]
     axis = _Axis.of([*values, *fair], cut=cut or chart.unit == "number")
-    rows = [_row(mark, chart.unit, axis, decimals) for mark in marks]
+    dots = {label: [axis.at(item.value) for item in items] for label, items in chart.dots.items()}
+    rows = [_row(mark, chart.unit, axis, decimals, dots.get(mark.label, ())) for mark in marks]
     first = _first(marks)
     return Picture(
         title=chart.title,
@@ -132,7 +136,7 @@ def _first(marks: Sequence[Mark]) -> list[int]:
     return sorted(by_weight[:MOST_ROWS])
 
 
-def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None) -> DrawnMark:
+def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
     value = "" if _is_of_few(mark) else written(mark.value, unit, decimals)
     ends = [
         ""
@@ -150,6 +154,7 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None) -> DrawnMark:
         null=axis.ends(mark.null),
         is_named=mark.named,
         hollow=mark.within,
+        dots=dots,
         alternative=f"{shorten(mark.label)}: {'; '.join(filter(None, texts))}",
     )
 

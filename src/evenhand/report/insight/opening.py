@@ -95,11 +95,11 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         has_cases: Whether the page shows rows behind the headline.
     """
     overview, is_hidden = _overview(content)
-    first = overview.headlines[0] if overview.headlines else None
+    first = overview.headlines[0] if overview.headlines and not is_hidden else None
     beyond, most = overview.beyond, _MOST_HEADLINES - 1
     title, lead, others = overview.title, overview.lead, [(line.text, line.certainty) for line in beyond[1:]]
-    if is_hidden and not title:
-        title = _HIDDEN
+    if is_hidden:
+        title, others = _HIDDEN, [(line.text, line.certainty) for line in beyond]
         lead = (
             f"Counts of fewer than {content.fewest} rows are hidden in this report, and so is every mistake "
             "that one group gets more often: its counts would tell them."
@@ -107,16 +107,14 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
     elif not title and verdicts:
         title, lead, others, most = verdicts[0].text, question, _said(verdicts), _MOST_SENTENCES
     return Opening(
-        kicker=overview.kicker.split(" · ")
-        if overview.kicker
-        else [verdict.name for verdict in verdicts[:1]],
+        kicker=_kicker(overview, verdicts, is_hidden=is_hidden),
         title=_title(title or "The run holds no findings.", first),
         lead=lead,
         others=others[:most],
         more=len(others[most:]),
         drawing=draw(first.chart) if first and first.chart and first.chart.marks else None,
         facts=_facts(first, has_cases=has_cases),
-        silent=overview.silent,
+        silent=() if is_hidden else overview.silent,
         checks=[f"{check[:1].upper()}{check[1:]}" for check in overview.checks],
         caveat=overview.caveat,
         by=first.by if first else "",
@@ -134,19 +132,32 @@ def _said(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     return [(text, "") for text in (*verdicts[0].sentences[: _MOST_SENTENCES // 2], *others)]
 
 
+def _kicker(overview: Overview, verdicts: Sequence[Verdict], *, is_hidden: bool) -> list[str]:
+    """How many things differ; of runs without headlines what the first sentence is about."""
+    if overview.kicker and not is_hidden:
+        return overview.kicker.split(" · ")
+    return [verdict.name for verdict in verdicts[:1]]
+
+
 def _overview(content: ReportInput) -> tuple[Overview, bool]:
-    """The first lines of what may be shown, and whether any are hidden."""
+    """The first lines of what may be shown, and whether the headline is hidden.
+
+    It is where a mistake may be it, and where nothing else differs: hidden is not the same as none.
+    """
     open_findings = [finding for finding in content.findings if not _is_hidden(finding)]
+    gone = [finding for finding in content.findings if _is_hidden(finding)]
     manifest: dict[str, Any] = dict(content.manifest)
     if not isinstance(manifest.get("rows"), int | float):
         manifest["rows"] = None
     findings: Findings = content.findings.model_copy(update={"findings": open_findings})
-    return overview_of(findings, manifest), len(open_findings) < len(content.findings)
+    overview = overview_of(findings, manifest)
+    is_of_mistakes = any(finding.card.first_line == "mistakes" for finding in gone)
+    return overview, is_of_mistakes or bool(gone and not overview.beyond)
 
 
 def _is_hidden(finding: Finding) -> bool:
     """Whether first lines of a finding would lack numbers, because small cells are hidden."""
-    if not finding.card.first_line:
+    if not finding.card.first_line and finding.role != "primary":
         return False
     counts = [finding.n, *(part.n for part in finding.parts), *(group.n for group in finding.groups)]
     return REASON in (finding.reason, *(part.reason for part in finding.parts)) or min(counts) < 0

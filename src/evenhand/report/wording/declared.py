@@ -47,7 +47,7 @@ def _of(chapter: Chapter) -> list[Finding]:
         finding
         for finding in chapter.findings
         if finding.is_declared
-        and not (finding.card.family or finding.card.first_line or finding.card.of is not None)
+        and not (finding.card.family or finding.card.first_line == "mistakes" or finding.card.of is not None)
     ]
 
 
