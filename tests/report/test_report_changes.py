@@ -37,9 +37,16 @@ def page(two):
     return two.html()
 
 
-def test_the_first_screen_says_who_is_better_on_how_many_samples(page):
+def test_the_first_screen_begins_with_the_headline(page, two):
+    start = plain(page)
+    start = start[: start.index("Every finding of this run")]
+    assert two.overview.title in start
+    assert all(headline.text in start for headline in two.overview.beyond[:3])
+
+
+def test_sentences_say_who_is_better_on_how_many_samples(page):
     words = plain(page)
-    start = words[: words.index("Every finding of this run")]
+    start = words[words.index("What was asked, what each grouping says") :]
     assert "“after of t.parquet” and “before of t.parquet”, on 1,200 samples that both answered" in start
     assert "“after of t.parquet” is right more often" in start
     assert re.search(

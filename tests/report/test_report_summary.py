@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.cli.main import app
 from evenhand.cli.summaries.findings import print_summary
+from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.core.text import formatting as formats
@@ -305,8 +306,9 @@ def test_one_pair_is_one_pair():
 def test_the_first_screens_answer(visit, width, height):
     page = visit("rested", width)
     title = page.locator("h1")
-    assert "Mistakes differ between groups beyond chance" in title.inner_text()
-    for place in (title, page.locator(".lead"), page.locator(".others li").first, page.locator("#caveat")):
+    run = samples.rested()
+    assert title.inner_text() == overview_of(run.findings, run.manifest).title
+    for place in (title, page.locator(".facts div").first, page.locator("#caveat")):
         box = place.bounding_box()
         assert box["y"] + box["height"] < height
     assert page.locator("#filters").is_hidden(), "answers come before the tools"
