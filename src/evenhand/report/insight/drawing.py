@@ -144,11 +144,11 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
         else f"{name} {written(span[0], unit, decimals)} to {written(span[1], unit, decimals)}"
         for name, span in (("95 % interval", mark.interval), ("chance alone", mark.null))
     ]
-    texts = [", ".join(filter(None, [value, mark.text])), *filter(None, ends)]
+    texts = [", ".join(dict.fromkeys(filter(None, [value, mark.text]))), *filter(None, ends)]
     return DrawnMark(
         label=shorten(mark.label),
         value=value,
-        text=mark.text,
+        text="" if mark.text == value else mark.text,
         at=axis.at(mark.value),
         interval=axis.ends(mark.interval),
         null=axis.ends(mark.null),

@@ -178,7 +178,7 @@ def _facts(first: Headline | None, *, has_cases: bool) -> list[Fact]:
     if first is None:
         return []
     size = _split(first.size, " (")
-    if not first.beyond:
+    if not first.beyond and size[0][1] not in first.text:
         size = [("", f"{first.text} "), *size]
     chance = [("", f"{first.chance} ")] if first.chance else []
     steps = (
