@@ -64,6 +64,8 @@ class ReportInput:
         missing: Those that the run cannot fill.
         pictures: Gives thumbnails of samples, as ``data:`` addresses by sample; None shows no picture, nor
             those that tables hold, because they may show people.
+        cases: The rows behind the first headlines, by their numbers: ``1`` for the first. They may be about
+            people; empty in a report that hides small cells.
     """
 
     findings: Findings
@@ -74,3 +76,4 @@ class ReportInput:
     drawn: Sequence[DrawnTable] = ()
     missing: Sequence[NotFilled] = ()
     pictures: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    cases: Mapping[str, polars.DataFrame] = field(default_factory=dict)

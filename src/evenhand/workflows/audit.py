@@ -23,6 +23,7 @@ from evenhand.metrics.families import AUDIT, adjust_run
 from evenhand.metrics.prepared import Inference, Mode, names_of
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
+from evenhand.workflows.audit_run import AuditRun
 from evenhand.workflows.audited_table import Audited, Evidence
 from evenhand.workflows.outputs.result import Run, check_out
 
@@ -130,7 +131,7 @@ def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None
 def _noun(noun: str) -> str:
     if not noun.strip() or not noun.isprintable() or len(noun) > _LONGEST_NOUN:
         raise ParameterError(
-            f"noun={noun!r} is no name of rows; give a plural, such as tickets (at most {_LONGEST_NOUN} signs)"
+            f"noun={noun!r} is no name of rows; give a plural, such as tickets: at most {_LONGEST_NOUN} signs"
         )
     return noun.strip()
 
@@ -193,11 +194,12 @@ def _assemble(
     manifest |= {"id": table.id, "rank": table.rank} if table else {}
     manifest |= {"cluster": counts.cluster} if counts.cluster else {}
     manifest |= {"weight": table.weight} if table and table.weight else {}
-    return Run(
+    return AuditRun(
         Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings),
         manifest,
         {"predictions": counts},
         {"mistakes": mistakes},
+        audited=audited,
     )
 
 

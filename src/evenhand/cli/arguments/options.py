@@ -13,6 +13,8 @@ Gates = Annotated[
     typer.Option("--fail-if", metavar="GATE", help='Exit 4 if it holds: "name[@by] OP number".'),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="All tables below the first lines.")]
+Ascii = Annotated[bool, typer.Option("--ascii", help="Plain signs on the terminal: no ● ░ ─ ·.")]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
 Model = Annotated[
     str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")

@@ -35,6 +35,8 @@ def audit(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Audit a table of predictions."""
@@ -52,5 +54,5 @@ def audit(
             rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map, normalize=normalize,
             missing=missing or (), noun=noun, seed=seed,
         )  # fmt: skip
-    print_run(run, out, quiet=quiet)
+    print_run(run, out, quiet=quiet, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [])

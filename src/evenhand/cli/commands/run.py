@@ -39,6 +39,8 @@ def run(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
@@ -70,7 +72,7 @@ def run(
             progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
     _print_notes(result)
-    print_run(result, folder, quiet=quiet)
+    print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
     if short and not quiet:
         print(f"Measured after {short}; the evidence there is as the model gave it.")
     check_gates(result.findings.findings, fail_if or [])

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+LEFT_OUT = "Left out: "
+"""What a check on rows that were left out begins with."""
 CAVEAT = "Associations, not causes; whether they harm is a question of context."
 
 
@@ -74,6 +76,7 @@ class Headline:
         rows: Column to value of the rows behind it, in the words of the user's table; ``!`` before a value:
             any other one. Empty where no rows are behind it.
         metric: The finding that it is from, as ``findings.json`` calls it.
+        cases: How many rows are behind it; 0 where ``rows`` is empty.
     """
 
     text: str
@@ -88,6 +91,7 @@ class Headline:
     chart: Chart | None = None
     steps: tuple[str, ...] = ()
     rows: Mapping[str, str] = field(default_factory=dict)
+    cases: float = 0.0
 
 
 @dataclass(frozen=True)
