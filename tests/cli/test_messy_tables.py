@@ -175,8 +175,8 @@ def test_texts_that_mean_missing_are_named_and_left_out_by_missing(column, tmp_p
     assert counts == {word: sum(row[column] == word for row in messy) for word in WORDS}
     assert all(f"--missing {word}" in warning["option"] for word in ("NA", "N/A", "None", "null", "'  '"))
     texts = [word for text in WORDS for word in ("--missing", text)]
-    printed = audit(monkeypatch, capsys, path, "-o", out, *texts)
-    assert "warning" not in printed
+    printed = audit(monkeypatch, capsys, path, "-v", "-o", out, *texts)
+    assert "Check" not in printed
     assert finding(out, "accuracy")["n"] == 120 - gone
     assert f"{gone} rows with missing {'group' if column == 2 else 'prediction'}" in printed
 

@@ -72,9 +72,18 @@ def test_a_finding_prints_a_line_and_a_run_eight(run) -> None:
     assert "n = " in line
     assert "p = " in line or "p <0.001" in line
     lines = str(run).splitlines()
-    assert len(lines) == 8
+    assert len(lines) <= 8
     assert lines[0].startswith("Run: ")
-    assert lines[-1] == f"and {len(run.findings) - 6} more; run.findings holds all"
+    assert run.overview.kicker in lines
+    assert any(run.overview.headlines[0].text in line for line in lines)
+    assert lines[-1] == 'run.cases(1)  run.report("report.html")  run.to_frame()'
+
+
+def test_a_run_without_first_lines_prints_its_findings(run) -> None:
+    others = [finding for finding in run.findings if not finding.card.first_line]
+    lines = str(eh.Run(run.findings.model_copy(update={"findings": others}), run.manifest)).splitlines()
+    assert len(lines) == 8
+    assert lines[-1] == f"and {len(others) - 6} more; run.findings holds all"
 
 
 def test_a_finding_without_a_value_prints_its_reason() -> None:

@@ -40,6 +40,7 @@ CASES = "cases"
 """Holds a CSV file of the rows behind each of the first headlines: 1.csv, 2.csv, 3.csv."""
 MARKERS = (FINDINGS, MANIFEST)
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
+MOST_CASE_ROWS = 10_000  # behind a headline that are read and written
 _LINES = 6  # of findings where a run is printed
 ENTRIES = (*MARKERS, METRICS, "report.html", "counts", "evidence", "exports", "tables", CASES, *MITIGATIONS)
 

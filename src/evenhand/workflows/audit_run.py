@@ -10,8 +10,9 @@ import polars as pl
 
 from evenhand.core.display.overview.content import Headline
 from evenhand.core.errors import InputError
-from evenhand.evidence.predictions.chosen_rows import MOST_ROWS, chosen_rows
+from evenhand.evidence.predictions.chosen_rows import chosen_rows
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.runs.run_folder import MOST_CASE_ROWS
 from evenhand.workflows.audited_table import Audited
 from evenhand.workflows.outputs.result import Run
 
@@ -63,8 +64,8 @@ class AuditRun(Run):
             return super().cases(number)
         if not _is_of(headline, tables[0]):
             raise InputError(
-                f"{tables[0].height:,} rows are behind headline {number} now, {headline.cases:,g} were when it "
-                "was measured: the table changed; audit it anew"
+                f"{tables[0].height:,} rows are behind headline {number} now, and {headline.cases:,g} were "
+                "when it was measured: the table changed; audit it anew"
             )
         return tables[0]
 
@@ -74,9 +75,10 @@ class AuditRun(Run):
         evidence = self.audited.evidence
         if not isinstance(evidence, Predictions):
             return []
-        return chosen_rows(evidence, [headline.rows for headline in headlines], self.audited.normalized)
+        choices = [headline.rows for headline in headlines]
+        return chosen_rows(evidence, choices, self.audited.normalized, most=MOST_CASE_ROWS)
 
 
 def _is_of(headline: Headline, table: pl.DataFrame) -> bool:
     """Whether these are the rows that were counted."""
-    return table.height == min(headline.cases, MOST_ROWS)
+    return table.height == min(headline.cases, MOST_CASE_ROWS)

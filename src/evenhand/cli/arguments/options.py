@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+Table = Annotated[
+    str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
 Gates = Annotated[
     list[str] | None,

@@ -10,10 +10,7 @@ from evenhand.cli.arguments import options
 
 
 def audit(
-    table: Annotated[
-        str,
-        typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs."),
-    ],
+    table: options.Table,
     by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
     truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,

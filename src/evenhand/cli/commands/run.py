@@ -57,8 +57,7 @@ def run(
     applied = None if mitigation is None else Applied.read(mitigation)
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)
-    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
-    params = parse_pairs("-p", parameters or []) | {key: name for key, name in columns.items() if name}
+    params = parse_pairs("-p", parameters or []) | _columns(image, truth, by)
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
@@ -77,6 +76,12 @@ def run(
         print(f"Measured after {short}; the evidence there is as the model gave it.")
     check_gates(result.findings.findings, fail_if or [])
     _check_complete(result)
+
+
+def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:
+    """Columns that were named by options of their own, as parameters."""
+    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
+    return {key: name for key, name in columns.items() if name}
 
 
 def _print_notes(result: AskedRun) -> None:

@@ -15,8 +15,7 @@ from evenhand.core.findings import Part
 from evenhand.core.text.columns import cells, terminal_rows, wrapped
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, key_text, shorten
-from evenhand.evidence.predictions.chosen_rows import MOST_ROWS
-from evenhand.runs.run_folder import CASES
+from evenhand.runs.run_folder import CASES, MOST_CASE_ROWS
 from evenhand.workflows.outputs.result import Run
 
 WIDTH = 80
@@ -73,8 +72,8 @@ def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None) -> li
         free = MOST_LINES - sum(terminal_rows(block, WIDTH) for block in blocks)
         if free >= 0:
             break
-    for place in [place for place in _APART if blocks[place]][: max(free, 0)]:
-        blocks[place].append("")
+    for index in [index for index in _APART if blocks[index]][: max(free, 0)]:
+        blocks[index].append("")
     return [line for block in blocks for line in block]
 
 
@@ -86,8 +85,8 @@ def _headlines(overview: Overview) -> list[str]:
             lines += wrapped(sureness(headline), WIDTH, first="  ")
         return lines
     lines = []
-    for place, headline in enumerate(overview.beyond[:_MOST_HEADLINES], 1):
-        lead = f"  {place}  " if len(overview.beyond) > 1 else "  "
+    for number, headline in enumerate(overview.beyond[:_MOST_HEADLINES], 1):
+        lead = f"  {number}  " if len(overview.beyond) > 1 else "  "
         lines += wrapped(headline.text, WIDTH, first=lead)
         lines += wrapped(sureness(headline), WIDTH, first=" " * len(lead))
     more = len(overview.beyond) - _MOST_HEADLINES
@@ -109,8 +108,8 @@ def _below(run: Run, quiet: int) -> Iterator[str]:
     right = _right(run)
     if right:
         yield from _labelled("Right", right)
-    for place, sentence in enumerate(overview.silent[:quiet]):
-        yield from _labelled("" if place else "No finding", sentence)
+    for index, sentence in enumerate(overview.silent[:quiet]):
+        yield from _labelled("" if index else "No finding", sentence)
     if len(overview.silent) > quiet:
         yield from _labelled("", f"and {len(overview.silent) - quiet} more such groupings: --verbose")
     checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
@@ -137,9 +136,9 @@ def _right(run: Run) -> str:
     texts = {grouping: _shares(parts) for grouping, parts in by_grouping.items() if parts}
     if len(texts) == 1:
         return "".join(texts.values())
-    shown = [f"{shorten(grouping)}: {text}" for grouping, text in list(texts.items())[:_MOST_HEADLINES]]
-    more = len(texts) - len(shown)
-    return "; ".join([*shown, *([f"and {more} more groupings"] if more > 0 else [])])
+    leading = [f"{shorten(grouping)}: {text}" for grouping, text in list(texts.items())[:_MOST_HEADLINES]]
+    more = len(texts) - len(leading)
+    return "; ".join([*leading, *([f"and {more} more groupings"] if more > 0 else [])])
 
 
 def _shares(parts: Sequence[Part]) -> str:
@@ -167,8 +166,7 @@ def _paths(run: Run, out: Path | None) -> list[str]:
     files = []
     for number in run.case_tables:
         path, rows = out / CASES / f"{number}.csv", headlines[int(number) - 1].cases
-        files.append(
-            f"{path} (the first {MOST_ROWS:,} of {count(rows)} rows)" if rows > MOST_ROWS else str(path)
-        )
+        cut = f" (the first {MOST_CASE_ROWS:,} of {count(rows)} rows)" if rows > MOST_CASE_ROWS else ""
+        files.append(f"{path}{cut}")
     lines = [f"Cases   {', '.join(map(one_line, files))}"] if files else []
     return [*lines, f"Report  {one_line(out / 'report.html')}    {rest}"]

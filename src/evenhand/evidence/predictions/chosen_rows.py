@@ -15,15 +15,13 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.to_polars import present, to_polars
 from evenhand.files.tables import scan as sources
 
-MOST_ROWS = 10_000
-
 
 def chosen_rows(
     predictions: Predictions,
     choices: Sequence[Mapping[str, str]],
     normalized: NormalizedCounts,
     *,
-    most: int = MOST_ROWS,
+    most: int,
 ) -> list[pl.DataFrame]:
     """The rows of each choice, in the order of the table, where it has one.
 
@@ -84,12 +82,12 @@ def _filter(
 
 def _condition(column: str, dtype: Any, axis: Axis, condition: str, normalized: NormalizedCounts) -> nw.Expr:
     """Whether a column has, or lacks, the raw values that became a label."""
-    is_not, label = condition[0] == "!", condition[1:]
+    is_other, label = condition[0] == "!", condition[1:]
     labels = _labels(axis, normalized)
     values = [
         level
         for level, new in zip(axis.levels, labels, strict=True)
-        if new == label or (is_not and new is None)
+        if new == label or (is_other and new is None)
     ]
     is_text, is_float = (
         axis.kind == "text" and dtype != nw.String,
@@ -97,7 +95,7 @@ def _condition(column: str, dtype: Any, axis: Axis, condition: str, normalized: 
     )
     entries = nw.col(column).cast(nw.String) if is_text else nw.col(column)
     members = entries.is_in(list(map(float, values)) if is_float else values) if values else nw.lit(False)
-    return ~members & _present(column, dtype) if is_not else members
+    return ~members & _present(column, dtype) if is_other else members
 
 
 def _present(column: str, dtype: Any) -> nw.Expr:
@@ -119,16 +117,16 @@ def _labels(axis: Axis, normalized: NormalizedCounts) -> list[str | None]:
 def _streamed(table: pl.LazyFrame, filters: Sequence[nw.Expr], most: int) -> list[pl.DataFrame]:
     """One pass over the table, which ends where every choice has its rows."""
     columns = table.collect_schema().names()
-    marks = [_free(f"choice {place}", columns) for place in range(len(filters))]
+    marks = [_free(f"choice {index}", columns) for index in range(len(filters))]
     marked = dict(zip(marks, filters, strict=True))
-    chosen = nw.from_native(table).filter(nw.any_horizontal(*filters, ignore_nulls=True))
+    matching = nw.from_native(table).filter(nw.any_horizontal(*filters, ignore_nulls=True))
     parts: list[list[pl.DataFrame]] = [[] for _ in filters]
     rows = [0] * len(filters)
-    for batch in chosen.with_columns(**marked).to_native().collect_batches(maintain_order=True):
-        for place, mark in enumerate(marks):
-            part = batch.filter(pl.col(mark)).select(columns).head(most - rows[place])
-            parts[place].append(part)
-            rows[place] += part.height
+    for batch in matching.with_columns(**marked).to_native().collect_batches(maintain_order=True):
+        for index, mark in enumerate(marks):
+            part = batch.filter(pl.col(mark)).select(columns).head(most - rows[index])
+            parts[index].append(part)
+            rows[index] += part.height
         if all(n >= most for n in rows):
             break
     empty = table.head(0).collect()

@@ -15,15 +15,15 @@ def run_lines(overview: Overview, title: str) -> list[str]:
         overview: Of the run.
         title: What the run is.
     """
-    shown = overview.headlines[:_MOST_HEADLINES]
+    leading = overview.headlines[:_MOST_HEADLINES]
     lines = [title, overview.kicker]
     if not overview.beyond:
         lines.append(f"{overview.title} {overview.lead}".rstrip())
-        lines += [f"  Largest, but chance can explain it: {headline.text}" for headline in shown]
-    for number, headline in enumerate(shown if overview.beyond else (), 1):
+        lines += [f"  Largest, but chance can explain it: {headline.text}" for headline in leading]
+    for number, headline in enumerate(leading if overview.beyond else (), 1):
         lines.append(f"  {number}  {headline.text}")
-        lines += [f"     {sureness(headline)}"] if len(shown) == 1 else []
-    more = len(overview.headlines) - len(shown)
+        lines += [f"     {sureness(headline)}"] if len(leading) == 1 else []
+    more = len(overview.headlines) - len(leading)
     lines += [f"  and {more} more: run.overview.headlines"] if more > 0 else []
     warnings = sum(not check.startswith(LEFT_OUT) for check in overview.checks)
     about = [f"{plural(warnings, 'warning')}: run.overview.checks"] if warnings else []

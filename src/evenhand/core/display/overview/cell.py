@@ -72,9 +72,9 @@ def _steps(overview: Overview) -> str:
 
 
 def _figure(chart: Chart) -> str:
-    named = [mark for mark in chart.marks if mark.named]
-    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(named), 0)]
-    marks = tuple(mark for mark in chart.marks if mark in named or mark in others)
+    hot = [mark for mark in chart.marks if mark.named]
+    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(hot), 0)]
+    marks = tuple(mark for mark in chart.marks if mark in hot or mark in others)
     scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
     more = len(chart.marks) - len(marks)
     notes = [chart.title, f"{more} more not drawn" if more else "", _key(marks, chart)]
@@ -100,8 +100,8 @@ def _row(mark: Mark, scale: Scale) -> str:
         low, high = (100 * scale.place(end) for end in mark.interval)
         ends = f'x1="{low:.2f}%" x2="{high:.2f}%" y1="{middle}" y2="{middle}"'
         at.append(f'<line {ends} stroke="{colour}" stroke-width="2"/>')
-    fill, place = ("var(--paper)" if mark.within else colour), f"{100 * scale.place(mark.value):.2f}%"
-    at.append(f'<circle cx="{place}" cy="{middle}" r="6" fill="{fill}" stroke="{colour}" stroke-width="2"/>')
+    fill, centre = ("var(--paper)" if mark.within else colour), f"{100 * scale.place(mark.value):.2f}%"
+    at.append(f'<circle cx="{centre}" cy="{middle}" r="6" fill="{fill}" stroke="{colour}" stroke-width="2"/>')
     value = "" if few_rows(mark) else scale.text(mark.value)
     spoken = escape(f"{mark.label[:80]}: {value} {mark.text}", quote=True)
     svg = f'<svg width="100%" height="{_HEIGHT}" role="img" aria-label="{spoken}">{"".join(at)}</svg>'
@@ -113,8 +113,8 @@ def _row(mark: Mark, scale: Scale) -> str:
 
 def _axis(ticks: Sequence[float], scale: Scale) -> str:
     texts = []
-    for place, tick in enumerate(ticks):
-        anchor = {0: "start", len(ticks) - 1: "end"}.get(place, "middle")
+    for index, tick in enumerate(ticks):
+        anchor = {0: "start", len(ticks) - 1: "end"}.get(index, "middle")
         at = f'x="{100 * scale.place(tick):.2f}%" y="12" text-anchor="{anchor}"'
         texts.append(f"<text {at}>{escape(scale.text(tick, tick=True))}</text>")
     svg = f'<svg width="100%" height="18" aria-hidden="true">{"".join(texts)}</svg>'

@@ -24,8 +24,8 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     lines = [(_line(finding, part), part) for part in finding.parts if part.kind in _LINES]
     leading = [(line, part) for line, part in lines if not line["parent"]]
     if leading:  # beyond chance by themselves, if not after the correction for all questions of the run
-        chosen = leading if beyond else leading[:1]
-        return [_of_line(finding, line, part, subject, beyond) for line, part in chosen]
+        listed = leading if beyond else leading[:1]
+        return [_of_line(finding, line, part, subject, beyond) for line, part in listed]
     largest = _largest(finding)
     return [] if beyond or largest is None else [_of_line(finding, largest, None, subject, False)]
 

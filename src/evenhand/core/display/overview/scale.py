@@ -34,7 +34,7 @@ class Scale:
         high = max(*values, low + (_LEAST if chart.unit == "share" else 1e-9))
         step = _step(high - low)
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-        return cls(tuple(place * step for place in range(first, max(last, first + 1) + 1)), chart.unit)
+        return cls(tuple(index * step for index in range(first, max(last, first + 1) + 1)), chart.unit)
 
     def place(self, value: float) -> float:
         """Where a value stands, 0 at the beginning and 1 at the end."""

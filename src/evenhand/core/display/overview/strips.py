@@ -21,7 +21,7 @@ class Signs:
     within: str = "○"
     interval: str = "─"
     chance: str = "░"
-    both: str = "▒"
+    overlap: str = "▒"
 
 
 ASCII = Signs("*", "o", "-", ":", "=")
@@ -89,8 +89,8 @@ def _strip(mark: Mark, scale: Scale, columns: int, signs: Signs) -> str:
     for span, sign in ((mark.null, signs.chance), (mark.interval, signs.interval)):
         if span is not None:
             start, end = (_column(value, scale, columns) for value in span)
-            for place in range(start, end + 1):
-                line[place] = sign if line[place] == " " else signs.both
+            for column in range(start, end + 1):
+                line[column] = sign if line[column] == " " else signs.overlap
     line[_column(mark.value, scale, columns)] = signs.within if mark.within else signs.outside
     return "".join(line)
 
