@@ -13,7 +13,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.significance import significance_of
 from evenhand.core.text.reasons import REASONS
 from evenhand.metrics.association.tables import association_tables
-from evenhand.metrics.families import adjust_run
+from evenhand.metrics.suites.families import adjust_run
 from tests.conftest import SHARED
 from tests.properties.association_table import material
 from tests.properties.metric_table import check_finding

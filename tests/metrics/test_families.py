@@ -7,7 +7,7 @@ import pytest
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.significance import is_beyond
-from evenhand.metrics.families import AUDIT, adjust_run
+from evenhand.metrics.suites.families import AUDIT, adjust_run
 
 
 def made(name, p, *, value=0.3, half=0.1, by=("g",), levels=True, **fields):
@@ -34,9 +34,9 @@ def levels(findings):
 
 def test_every_primary_of_every_grouping_is_one_family():
     primaries = [
-        made("cramers_v_pooled", 0.001),
+        made("disparities", 0.001),
         made("accuracy_gap", 0.04),
-        made("cramers_v_pooled", 0.02, by=("h",)),
+        made("disparities", 0.02, by=("h",)),
         made("accuracy_gap", 0.6, by=("h",)),
     ]
     found = adjust_run([*primaries, made("phi", 0.001)], AUDIT)
@@ -106,7 +106,7 @@ def test_parts_are_looked_into_after_a_primary_of_their_grouping():
     passed = made("skewsize", None, parts=classes(0.001, 0.4), fair_at=None)
     other = made("skewsize", None, parts=classes(0.001, 0.4), by=("h",), fair_at=None)
     said = made("skewsize", None, parts=classes(0.001), params={"answers": "raw"}, fair_at=None)
-    primaries = [made("cramers_v_pooled", 0.001), made("cramers_v_pooled", 0.3, by=("h",))]
+    primaries = [made("disparities", 0.001), made("disparities", 0.3, by=("h",))]
     found = adjust_run([passed, other, said, *primaries], AUDIT)
     assert [[part.role for part in one.parts] for one in found[:3]] == [
         [None, None], ["exploratory"] * 2, ["exploratory"],
@@ -116,7 +116,7 @@ def test_parts_are_looked_into_after_a_primary_of_their_grouping():
 
 
 def test_a_small_p_whose_interval_disagrees_opens_no_parts():
-    primary = made("cramers_v_pooled", 0.001, half=0.4)
+    primary = made("disparities", 0.001, half=0.4)
     found = adjust_run([primary, made("skewsize", None, parts=classes(0.001), fair_at=None)], AUDIT)
     assert found[1].parts[0].role == "exploratory"
 

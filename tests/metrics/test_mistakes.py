@@ -3,7 +3,7 @@
 import polars as pl
 
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics import prediction_differences
+from evenhand.metrics import disparity_lines, prediction_differences
 
 
 def rows(truth, group, predictions):
@@ -30,7 +30,7 @@ CHEF = [
 ]
 
 
-def test_like_accuracy_and_unlike_mistakes_come_first():
+def test_unlike_mistakes_of_like_accuracy_come_first():
     found = table(CHEF, DOCTOR)
     assert found.filter(pl.col("order") == 0)["truth"].unique().to_list() == ["doctor"]
     nurse = found.filter((pl.col("truth") == "doctor") & (pl.col("prediction") == "nurse"))
@@ -43,24 +43,29 @@ def test_two_groups_are_chosen_among_many():
     assert set(table(DOCTOR, third)["group"]) == {"f", "m"}
 
 
-def test_groups_of_like_accuracy_come_before_groups_that_differ_more():
-    far = rows("doctor", "x", {"doctor": 45, "pilot": 55})
-    near = rows("doctor", "y", {"doctor": 66, "nurse": 20, "surgeon": 12, "chef": 2})
-    both = table(DOCTOR[:100], far, near)
-    assert set(both["group"]) == {"f", "y"}  # f and x have no mistake in common, and differ by 25 points
-    assert set(table(DOCTOR[:100], far)["group"]) == {"f", "x"}
+def test_the_hurt_group_of_three_stands_first():
+    """Groups of like accuracy came first before, so that with three groups the hurt one was not shown."""
+    hurt = rows("locked", "Lagos", {"locked": 66, "fraud": 33, "refund": 1})
+    munich = rows("locked", "Munich", {"locked": 95, "fraud": 2, "refund": 3})
+    osaka = rows("locked", "Osaka", {"locked": 95, "fraud": 3, "refund": 2})
+    groups = table(CHEF, hurt, munich, osaka).filter(pl.col("order") == 0)
+    assert groups["truth"].unique().to_list() == ["locked"]
+    assert set(groups["group"]) == {"Lagos", "Munich"}
+    shares = groups.filter(pl.col("prediction") == "fraud")
+    assert dict(shares.select("group", "n").rows()) == {"Lagos": 33, "Munich": 2}
 
 
-def test_a_class_in_which_one_group_makes_all_mistakes_is_shown_last():
+def test_classes_stand_in_the_order_of_their_lines():
     heart = [
-        *rows("heart", "green", {"square": 30, "ellipse": 70}),
-        *rows("heart", "red", {"heart": 100}),
-        *rows("heart", "blue", {"heart": 100}),
+        *rows("heart", "f", {"square": 30, "heart": 70}),
+        *rows("heart", "m", {"heart": 100}),
     ]
-    found = table(heart)
-    assert "green" in set(found["group"])
-    assert found.height > 0
-    assert table(heart, DOCTOR).filter(pl.col("order") == 0)["truth"].unique().to_list() == ["doctor"]
+    every = [*heart, *CHEF, *DOCTOR]
+    frame = pl.DataFrame(every)
+    evidence = Predictions.from_frame(frame, truth="truth", prediction="prediction")
+    listed = disparity_lines(evidence, by="group").filter("listed")["truth"].unique(maintain_order=True)
+    assert listed.to_list() == ["heart", "doctor"]
+    assert table(every)["truth"].unique(maintain_order=True).to_list() == ["heart", "doctor", "chef"]
 
 
 def test_shares_are_of_all_rows_of_the_group():

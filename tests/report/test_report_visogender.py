@@ -17,7 +17,7 @@ from evenhand.benchmarks.visogender.retrieval import RETRIEVAL
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.core.nouns import Attribute, BenchmarkWords, Nouns, words_of
 from evenhand.core.significance import significance_of
-from evenhand.metrics.families import adjust_run
+from evenhand.metrics.suites.families import adjust_run
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import in_chapters
 from evenhand.report.views import rows

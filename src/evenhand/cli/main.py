@@ -20,6 +20,7 @@ from evenhand.cli.commands.ls import ls
 from evenhand.cli.commands.report import report
 from evenhand.cli.commands.run import run
 from evenhand.cli.commands.score import score
+from evenhand.cli.commands.view import view
 from evenhand.cli.stopping import fail, readers_may_leave, sigterm_as_ctrl_c, usage
 
 app = typer.Typer(
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    compare, export, audit, run, score, debias, adapt, generate, artifact, convert, report, ls,
+    compare, export, audit, run, score, debias, adapt, generate, artifact, convert, report, view, ls,
 )  # fmt: skip
 """In the order of ``evenhand --help``."""
 

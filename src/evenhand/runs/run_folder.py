@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -72,17 +72,25 @@ class RunFolder:
         Raises:
             InputError: Not a run folder, or one written by a newer major version.
         """
+        run, path = cls.read_findings(folder), Path(folder)
+        return replace(
+            run,
+            counts={file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
+            tables={file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
+            exports={file.name: file.read_bytes() for file in sorted((path / "exports").glob("*"))},
+        )
+
+    @classmethod
+    def read_findings(cls, folder: str | Path) -> Self:
+        """Read findings and manifest alone, which is quick.
+
+        Raises:
+            InputError: As ``read``.
+        """
         path = Path(folder)
         if not (path / FINDINGS).is_file():
             raise InputError(f"{str(folder)!r} is no run folder (it has no {FINDINGS}); give what -o wrote")
-        return cls(
-            _findings(path / FINDINGS),
-            _manifest(path / MANIFEST),
-            {file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
-            {file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
-            {file.name: file.read_bytes() for file in sorted((path / "exports").glob("*"))},
-            folder=path,
-        )
+        return cls(_findings(path / FINDINGS), _manifest(path / MANIFEST), folder=path)
 
     def _repr_html_(self) -> str:
         table = findings_html(self.findings, run_title(self.manifest, self.folder))

@@ -18,9 +18,9 @@ from evenhand.evidence.predictions.spark import read_spark, reading_spark
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
-from evenhand.metrics.classification.suite import audit_grouping, check_groups
-from evenhand.metrics.families import AUDIT, adjust_run
-from evenhand.metrics.prepared import Inference, Mode, names_of
+from evenhand.metrics.prepared import Inference, Mode, check_seed, names_of
+from evenhand.metrics.suites.audit import audit_grouping, check_groups
+from evenhand.metrics.suites.families import AUDIT, adjust_run
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.audit_run import AuditRun
@@ -34,29 +34,14 @@ _LONGEST_NOUN = 30
 
 
 def audit(
-    evidence: Evidence | Any,
-    *,
-    by: Grouping | Sequence[Grouping],
-    truth: str | None = None,
-    prediction: str | None = None,
-    cluster: str | None = None,
-    weight: str | None = None,
-    metrics: Sequence[str | Metric[...]] | None = None,
-    mode: Mode = "default",
-    mev: float = 0.0,
-    mev_rule: MevRule = "min",
-    rare: Rare = "drop",
-    alpha: float = 0.05,
-    adjustment: Adjustment = "holm",
-    inference: Inference = "auto",
-    seed: int = 0,
-    map: MapLike | None = None,
-    normalize: bool = False,
-    missing: str | Sequence[str] = (),
-    noun: str | None = None,
-    out: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Run:
+    evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
+    truth: str | None = None, prediction: str | None = None, cluster: str | None = None,
+    weight: str | None = None, metrics: Sequence[str | Metric[...]] | None = None, mode: Mode = "default",
+    mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
+    alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
+    map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
+    noun: str | None = None, out: str | Path | None = None, progress: Progress | None = None,
+) -> Run:  # fmt: skip
     """Audit a classifier's predictions: every metric, under every grouping, with a report.
 
     Args:
@@ -89,13 +74,11 @@ def audit(
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
     options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
-    options |= {"adjustment": adjustment, "inference": inference}
-    words = {"noun": _noun(noun)} if noun is not None else {}
-    groupings = _checked(by, options, seed, out)
+    options |= {"adjustment": adjustment, "inference": inference, "seed": seed}
+    groupings = _checked(by, options, out)
     columns = {"truth": truth, "prediction": prediction, "cluster": cluster, "weight": weight}
     table, rules = _evidence(evidence, columns), LabelRules.make(map, normalize, missing)
-    say = progress or (lambda _: None)
-    return _audited(table, groupings, rules, {"seed": seed, **options}, words, _selected(metrics), out, say)
+    return _audited(table, groupings, rules, options, _words(noun), _selected(metrics), out, progress)
 
 
 def _audited(
@@ -106,8 +89,9 @@ def _audited(
     words: dict[str, str],
     metrics: list[Metric[...]] | None,
     out: str | Path | None,
-    say: Progress,
+    progress: Progress | None,
 ) -> Run:
+    say = progress or (lambda _: None)
     say("counting")
     audited = Audited.of(evidence, groupings, rules)
     check_groups(audited.counts, groupings)
@@ -119,21 +103,23 @@ def _audited(
     return run
 
 
-def _checked(by: Any, options: dict[str, Any], seed: int, out: str | Path | None) -> list[tuple[str, ...]]:
+def _checked(by: Any, options: dict[str, Any], out: str | Path | None) -> list[tuple[str, ...]]:
     """The groupings, after refusing whatever can be refused before counting."""
-    EffectOptions.make("separation", options)
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
+    check_seed(options["seed"])
+    EffectOptions.make("separation", {name: options[name] for name in options if name != "seed"})
     check_out(out)
     return groupings_of(by)
 
 
-def _noun(noun: str) -> str:
+def _words(noun: str | None) -> dict[str, str]:
+    """What the manifest says of the rows."""
+    if noun is None:
+        return {}
     if not noun.strip() or not noun.isprintable() or len(noun) > _LONGEST_NOUN:
         raise ParameterError(
-            f"noun={noun!r} is no name of rows; give a plural, such as tickets: at most {_LONGEST_NOUN} signs"
+            f"noun={noun!r} is no name of rows; give a plural of at most {_LONGEST_NOUN} signs: tickets"
         )
-    return noun.strip()
+    return {"noun": noun.strip()}
 
 
 def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] | None:

@@ -33,7 +33,7 @@ from evenhand.execution.helper_models import HelperModels
 from evenhand.execution.options import AskOptions
 from evenhand.execution.reused_answers import reuse_notes
 from evenhand.files.atomic import atomic_folder
-from evenhand.metrics.families import adjust_run
+from evenhand.metrics.suites.families import adjust_run
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.models.identity.source import ModelSource
 from evenhand.models.resolve import resolve, telling_what_to_add

@@ -19,7 +19,7 @@ from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import InputError, UserError
 from evenhand.core.findings import Dropped, Findings
 from evenhand.files.hashing import sha256_files, sha256_text
-from evenhand.metrics.families import adjust_run
+from evenhand.metrics.suites.families import adjust_run
 from evenhand.runs.manifest import make_manifest
 from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.run import digest_of, named

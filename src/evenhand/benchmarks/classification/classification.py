@@ -26,7 +26,7 @@ from evenhand.benchmarks.labelling.open_labels import NAMED, PARAMETERS, OpenLab
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.open_answers.normalise import Vocabulary
 from evenhand.files.images.sources import FirstImages
-from evenhand.metrics.families import AUDIT
+from evenhand.metrics.suites.families import AUDIT
 
 _REPEATED = "rows whose id stands on an earlier row"
 _BY_NAME = "images found by their file name alone"

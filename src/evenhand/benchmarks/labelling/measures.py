@@ -14,7 +14,7 @@ from evenhand.evidence.predictions.label_checks import check_labels
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
-from evenhand.metrics.classification.suite import audit_grouping, check_groups
+from evenhand.metrics.suites.audit import audit_grouping, check_groups
 
 _MEND = "Mend the table of images; predictions are renamed by -p rename=PREDICTED=TRUE"
 

@@ -26,7 +26,7 @@ from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.data.wordnet_labels import called
 from evenhand.benchmarks.skewsize.open_answers import check_answers, measure_answers
 from evenhand.files.images.sources import FirstImages
-from evenhand.metrics.families import AUDIT
+from evenhand.metrics.suites.families import AUDIT
 
 _SHARED: Mapping[str, Parameter] = {
     "by": Parameter("", help="attributes, A+B crosses, separated by commas; else the benchmark's own"),

@@ -25,8 +25,8 @@ from evenhand.core.requests import Question
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
-from evenhand.metrics.classification.suite import audit_grouping
-from evenhand.metrics.families import AUDIT
+from evenhand.metrics.suites.audit import audit_grouping
+from evenhand.metrics.suites.families import AUDIT
 
 LIKE_TRAINING = "like_training"
 RENDERING = "sprites/1"  # changes when the same factors would give other pixels

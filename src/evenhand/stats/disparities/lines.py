@@ -67,6 +67,12 @@ class Lines:
         robust = None if self.robust is None else self.robust[index]
         return replace(self, **arrays, spread=spread, robust=robust)
 
+    def followed_by(self, others: Lines) -> Lines:
+        """These and then others, without what says how clusters vary."""
+        names = [field.name for field in fields(self) if field.name not in ("spread", "robust")]
+        arrays = {name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in names}
+        return replace(self, **arrays, spread=None, robust=None)
+
     def with_spread(self, spread: Spread, robust: Floats) -> Lines:
         """The same lines of rows in clusters, with scores that heed them."""
         return replace(self, spread=spread, robust=robust)

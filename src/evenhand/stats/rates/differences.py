@@ -62,10 +62,10 @@ def mover(first: Figure, second: Figure, correlation: npt.ArrayLike | None = Non
     """
     (a_low, a, a_high), (b_low, b, b_high) = first, second
 
-    def arm(mine: Floats, theirs: Floats) -> Floats:
-        square = mine**2 + theirs**2
+    def arm(mine: Floats, other: Floats) -> Floats:
+        square = mine**2 + other**2
         if correlation is not None:
-            square = square - 2 * np.asarray(correlation) * mine * theirs
+            square = square - 2 * np.asarray(correlation) * mine * other
         return np.asarray(np.sqrt(np.maximum(square, 0)))
 
     return a - b - arm(a - a_low, b_high - b), a - b + arm(a_high - a, b - b_low)

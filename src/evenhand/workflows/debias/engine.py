@@ -13,7 +13,7 @@ from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.core.nouns import WORDS, words_of
 from evenhand.core.random_streams import stream
-from evenhand.metrics.families import adjust_run
+from evenhand.metrics.suites.families import adjust_run
 from evenhand.mitigate.mitigation import Fitter, Mitigation
 from evenhand.runs import run_folder
 from evenhand.runs.manifest import make_manifest

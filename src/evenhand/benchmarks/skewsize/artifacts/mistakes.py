@@ -251,9 +251,9 @@ def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 _HOW_CHOSEN = (
-    "Chosen by -p class= and -p groups=; else a class with high accuracy and high V, and in it two groups "
-    "with unlike mistakes, of like accuracy (at most 10 points apart) where there are such. Groups picked "
-    "for their difference say nothing of chance."
+    "Chosen by -p class= and -p groups=; else the class whose mistakes differ most between a group and the "
+    "others, that group, and the one farthest from it. Groups picked for their difference say nothing of "
+    "chance."
 )
 _PICTURES = Figure("pictures", y="prediction", value="picture", facet="heading", only={"part": "pictures"})
 _COLUMNS = (*LEAD, "part", "class", "group", "prediction", "right", "rank", "n", "share", "group_n",
@@ -277,7 +277,7 @@ def _class_and_pair(slices: Sequence[RunSlice], name: str, groups: str) -> tuple
 
 
 def _pair(view: RunSlice, key: str) -> tuple[str, str, str]:
-    """Two groups of like accuracy with unlike mistakes, of one class or of the one most worth showing."""
+    """The two groups whose mistakes differ most, of one class or of the class where they do."""
     counts = _only(view.counts, [key]) if key else view.counts
     table = prediction_differences(counts, by=view.by, classes=1, seed=view.seed)
     groups = list(dict.fromkeys(table["group"].to_list()))
@@ -341,7 +341,7 @@ FIGURE3 = Artifact(
     _figure3,
     parameters={
         "by": BY, "answers": ANSWERS, "mev": MEV, "mev_rule": RULE,
-        "class": Parameter("", help="the class; else one with high accuracy and high V"),
+        "class": Parameter("", help="the class; else one whose mistakes differ most"),
         "groups": Parameter("", help="two groups, separated by commas; A+B where crossed"),
         "top": Parameter(3, help="predictions of each group"),
         "images": Parameter("no", ("no", "yes"), "yes: put small copies of images into the file"),

@@ -1,23 +1,21 @@
-"""Which classes are predicted most differently in two groups, and as what (the paper's figures 1 and 3)."""
+"""What two groups of a class are taken for, side by side, where a mistake differs most."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.metrics.classification.class_effects import class_effects
+from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Integers
 from evenhand.stats.contingency.resampling import ClassCells
-
-_CANDIDATES = 50  # classes looked at pair by pair, those with the largest accuracy x V
-_MOST_GROUPS = 200  # groups compared in pairs, those with the most mistakes
-_FEWEST_MISTAKES = 5  # a group with fewer says little about how mistakes fall
-_ALIKE = 0.1 + 1e-9  # accuracies that differ by no more are alike
+from evenhand.stats.disparities.candidates import MISS, Candidates
+from evenhand.stats.disparities.lines import Lines
 
 SCHEMA: dict[str, Any] = {
     "by": pl.String, "truth": pl.String, "order": pl.Int32, "group": pl.String, "prediction": pl.String,
@@ -25,29 +23,15 @@ SCHEMA: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class _Contrast:
-    """One class with the pair of its groups that is most worth showing; those of rank 0 come first."""
-
-    rank: int
-    score: float
-    cells: ClassCells
-    pair: tuple[int, int]
-    accuracy: float
-    effect: float
-
-
 def prediction_differences(
     evidence: Evidence, *, by: By, classes: int = 12, top: int = 3, seed: int = 0
 ) -> pl.DataFrame:
-    """The classes whose mistakes differ most between two groups, with both groups' top predictions.
+    """The classes in which a group's mistakes differ most from the others', with two groups' top predictions.
 
-    A class ranks by ``accuracy x V x max over pairs of groups (1 - |accuracy difference|) x distance``,
-    where distance is half the summed absolute difference between the two groups' distributions of wrong
-    predictions: high accuracy, high V, two groups of like accuracy and unlike mistakes. Within a class, pairs
-    whose accuracies differ by 0.1 at most come before others. Classes with a pair in which both groups make
-    at least five mistakes come before others; last come classes in which only one group makes mistakes, or
-    all make the same, such as with two labels: there all predictions are compared.
+    Classes are in the order of their lines as ``disparities`` lists them; then, where chance can explain the
+    difference, by the largest score of a mistake: the difference of its two rates in the standard error of
+    the pooled rate. The two groups of a class are that of its line, and of the others the one that is
+    farthest from it in the share of that mistake.
 
     Args:
         evidence: Predictions or Counts.
@@ -55,96 +39,74 @@ def prediction_differences(
         classes: How many classes at most.
         top: How many predictions of each of the two groups; a prediction among one group's top is shown for
             both.
-        seed: Not used; every metric takes it.
+        seed: Of the exchange of clusters.
 
     Returns:
-        One row per class, group and prediction: ``by, truth, order`` (0 = most worth reading), ``group,
-        prediction, n, share`` (of the group's rows of the class), ``class_accuracy, group_accuracy,
-        effect_size``. Empty when no class has an effect size.
+        One row per class, group and prediction: ``by, truth, order`` (0 = first), ``group, prediction, n,
+        share`` (of the group's rows of the class), ``class_accuracy, group_accuracy, effect_size`` (V of the
+        class; null where it has none). Empty where no mistake differs between groups.
 
-    Source: Albuquerque et al. 2024, Figures 1 and 3 (the ranking is ours).
+    Source: Albuquerque et al. 2024, Figures 1 and 3, with the order of ``disparities``.
     """
     prepared = BoundCounts.of(evidence, by, seed)
     effects = class_effects(prepared, EffectOptions(inference="none"))
-    value_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
-    ranked = sorted(
-        prepared.classes, key=lambda cells: -np.nan_to_num(_accuracy(cells) * value_of[cells.label])
-    )
-    some = [(cells, value_of[cells.label]) for cells in ranked[:_CANDIDATES]]
-    contrasts = [_contrast(cells, effect) for cells, effect in some if not np.isnan(effect)]
-    best = sorted(contrasts, key=lambda contrast: (contrast.rank, -contrast.score))[:classes]
-    rows = [row for order, contrast in enumerate(best) for row in _rows(prepared, contrast, order, top)]
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    effect_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
+    cells_of = {cells.label: cells for cells in prepared.classes}
+    lines = _first_of_classes(prepared, classes)
+    rows = [
+        row
+        for order in range(len(lines))
+        for row in _rows(prepared, cells_of[int(lines.truth[order])], lines.take(np.array([order])), order,
+                         top, effect_of)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(pl.col("effect_size").fill_nan(None))
 
 
-def _accuracy(cells: ClassCells) -> float:
-    return float(cells.n[cells.prediction == cells.label].sum() / cells.n.sum())
+def _first_of_classes(prepared: BoundCounts, most: int) -> Lines:
+    """The first line of each class: listed ones, then those of the largest scores, tested or not."""
+    comparison = GroupMistakes.of(prepared, Options())
+    listed = comparison.lines.take(comparison.listed)
+    first = listed.take(_first(listed.truth)[:most])
+    if len(first) == most or comparison.mistakes.groups < 2:
+        return first
+    candidates = Candidates.of(comparison.mistakes, min_rows=1)
+    missing = np.full(candidates.pair.size, np.nan)
+    others = Lines.of(candidates, missing, missing)
+    index = np.flatnonzero((others.score != 0) & ~np.isin(others.truth, first.truth))
+    others = others.take(index[np.argsort(-np.abs(others.score[index]), kind="stable")])
+    return first.followed_by(others.take(_first(others.truth)[: most - len(first)]))
 
 
-def _contrast(cells: ClassCells, effect: float) -> _Contrast:
-    """The pair of groups of like accuracy with the most unlike mistakes, or of unlike where none is alike.
+def _first(codes: Integers) -> Integers:
+    """Where each code stands first, in the order of the codes."""
+    return np.sort(np.unique(codes, return_index=True)[1])
 
-    Where fewer than two groups make mistakes, or all make the same, all predictions are compared instead.
-    """
+
+def _rows(
+    prepared: BoundCounts, cells: ClassCells, line: Lines, order: int, top: int, effect_of: dict[int, float]
+) -> Iterator[tuple[object, ...]]:
     table, groups, labels = cells.dense()
-    wrong = table[:, labels != cells.label]
-    mistakes = wrong.sum(axis=1)
-    trusted = (mistakes >= _FEWEST_MISTAKES).sum() >= 2
-    least = _FEWEST_MISTAKES if trusted else 1
-    accuracy = 1 - mistakes / table.sum(axis=1)
-    pair = _pair(wrong, mistakes, accuracy, least)
-    rank = 2 if pair is None else 0 if trusted else 1
-    if pair is None:  # a table with an effect size has two groups that differ, or are alike to the last row
-        pair = _pair(table, mistakes, np.zeros(len(table)), 1) or (0.0, 0, 1)
-    score, first, second = pair
-    total = _accuracy(cells)
-    return _Contrast(
-        rank, score * total * effect, cells, (int(groups[first]), int(groups[second])), total, effect
-    )
-
-
-def _pair(compared: Floats, mistakes: Floats, accuracy: Floats, least: int) -> tuple[float, int, int] | None:
-    """How much the two groups differ that differ most, and which they are; None where all are the same."""
-    keep = np.flatnonzero(compared.sum(axis=1) >= least)
-    keep = np.sort(keep[np.argsort(-mistakes[keep], kind="stable")[:_MOST_GROUPS]])
-    if keep.size < 2:
-        return None
-    shares = compared[keep] / compared[keep].sum(axis=1, keepdims=True)
-    apart = np.abs(accuracy[keep, None] - accuracy[keep])
-    distance = np.stack([np.abs(shares - row).sum(axis=1) / 2 for row in shares])
-    if not distance.any():
-        return None
-    score = (1 - apart) * distance
-    alike = (apart <= _ALIKE) & (distance > 0)
-    first, second = sorted(divmod(int(np.argmax(score + 1.0 * alike)), keep.size))
-    return float(score[first, second]), int(keep[first]), int(keep[second])
-
-
-def _rows(prepared: BoundCounts, contrast: _Contrast, order: int, top: int) -> list[tuple[object, ...]]:
-    table, groups, labels = contrast.cells.dense()
-    picked = [int(np.flatnonzero(groups == group)[0]) for group in contrast.pair]
-    columns = sorted(
-        {int(column) for row in picked for column in np.argsort(-table[row], kind="stable")[:top]}
-    )
-    columns.sort(key=lambda column: -table[picked, column].sum())
-    hit = labels == contrast.cells.label
-    rows: list[tuple[object, ...]] = []
-    for row, group in zip(picked, contrast.pair, strict=True):
-        total = table[row].sum()
-        key = prepared.grouped.group_key(group)
-        rows.extend(
-            (
+    totals = table.sum(axis=1)
+    is_mistake = labels != cells.label if line.label[0] == MISS else labels == line.label[0]
+    rate = table[:, is_mistake].sum(axis=1) / totals
+    lead = int(np.flatnonzero(groups == line.group[0])[0])
+    pair = sorted((lead, int(np.argmax(np.abs(rate - rate[lead])))))
+    columns = sorted({int(at) for row in pair for at in np.argsort(-table[row], kind="stable")[:top]})
+    columns.sort(key=lambda column: -table[pair, column].sum())
+    right = labels == cells.label
+    accuracy = float(table[:, right].sum() / totals.sum())
+    for row in pair:
+        key = prepared.grouped.group_key(int(groups[row]))
+        for column in columns:
+            yield (
                 "+".join(prepared.grouped.by),
-                prepared.grouped.label_key(contrast.cells.label),
+                prepared.grouped.label_key(cells.label),
                 order,
                 key if isinstance(key, str) else " · ".join(key),
                 prepared.grouped.label_key(int(labels[column])),
                 table[row, column],
-                table[row, column] / total,
-                contrast.accuracy,
-                float(table[row, hit].sum() / total),
-                contrast.effect,
+                table[row, column] / totals[row],
+                accuracy,
+                float(table[row, right].sum() / totals[row]),
+                effect_of[cells.label],
             )
-            for column in columns
-        )
-    return rows
