@@ -23,8 +23,8 @@ from evenhand.metrics.suites.audit import audit_grouping, check_groups
 from evenhand.metrics.suites.families import AUDIT, adjust_run
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
-from evenhand.workflows.audit_run import AuditRun
-from evenhand.workflows.audited_table import Audited, Evidence
+from evenhand.workflows.outputs.audit_run import AuditRun
+from evenhand.workflows.outputs.audited_table import Audited, Evidence
 from evenhand.workflows.outputs.result import Run, check_out
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]

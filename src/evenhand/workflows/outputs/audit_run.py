@@ -13,7 +13,7 @@ from evenhand.core.errors import InputError
 from evenhand.evidence.predictions.chosen_rows import chosen_rows
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.runs.run_folder import MOST_CASE_ROWS
-from evenhand.workflows.audited_table import Audited
+from evenhand.workflows.outputs.audited_table import Audited
 from evenhand.workflows.outputs.result import Run
 
 _MOST_CASES = 3  # headlines whose rows are written
