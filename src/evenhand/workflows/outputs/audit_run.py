@@ -38,12 +38,11 @@ class AuditRun(Run):
         """
         headlines = [headline for headline in self.overview.beyond[:_MOST_CASES] if headline.cases]
         try:
-            tables = self._rows(headlines)
+            pairs = list(zip(headlines, self._rows(headlines), strict=False))
         except InputError:
             return {}
-        numbers = [str(self.overview.headlines.index(headline) + 1) for headline in headlines]
-        pairs = zip(numbers, headlines, tables, strict=True)
-        return {number: table for number, headline, table in pairs if _is_of(headline, table)}
+        number_of = self.overview.headlines.index
+        return {str(number_of(line) + 1): table for line, table in pairs if _is_of(line, table)}
 
     def cases(self, number: int = 1) -> pl.DataFrame:
         """The rows behind a headline, all columns as the user's table has them, at most 10,000.
