@@ -39,9 +39,9 @@ def joined(lines) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def fits(run, out=None, signs=Signs()) -> list[str]:
+def fits(run, out=None) -> list[str]:
     """The lines; all but those that are to be copied are no wider than a terminal."""
-    lines = first_lines(run, out, signs=signs)
+    lines = first_lines(run, out, signs=Signs())
     whole = ("  Check", "Cases", "Report")
     assert [line for line in lines if cells(line) > WIDTH and not line.startswith(whole)] == []
     assert all(line == line.rstrip() and line.isprintable() for line in lines)
