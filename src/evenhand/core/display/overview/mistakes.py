@@ -133,7 +133,7 @@ def _chance(mark: Mark, line: Line) -> str:
 
 
 def _certainty(finding: Finding, line: Line, beyond: bool) -> str:
-    if not beyond and (finding.p_adjusted or 0) > line["q"]:
+    if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
         return f"{_p(finding.p_adjusted)}, corrected for all questions of this run."
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
