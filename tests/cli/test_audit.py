@@ -91,6 +91,8 @@ def test_bad_input_is_one_line_exit_2_and_nothing_written(case, tmp_path, monkey
         (["--mev", "-1"], "choose 0"),
         (["--alpha", "2"], "between 0 and 1"),
         (["--fail-if", "skewsize<<1"], "name[@by] OP number"),
+        (["--fail-if", "accuracy_gap@group beyond chnce"], "'accuracy_gap@gender beyond chance'"),
+        (["--fail-if", "accuracy_gp beyond chance"], "did you mean 'accuracy_gap'"),
         (["--fail-if", "skewsiz<1"], "did you mean 'skewsize'"),
         (["--nope"], "evenhand audit --help"),
         (["--by", "grup"], "did you mean 'group'"),
@@ -163,6 +165,17 @@ def test_gates_give_exit_4_after_everything_is_written(tmp_path, monkeypatch, ca
     assert "accuracy(by=group)" in capsys.readouterr().err
     assert (out / "report.html").is_file()
     assert type_in(monkeypatch, *words, "accuracy>1.1") == 0
+
+
+def test_gates_on_chance_and_on_disparities_say_the_sentence(tmp_path, monkeypatch, capsys) -> None:
+    path = table(tmp_path, prediction=make_frame(bias=0.9)["prediction"])
+    words = ["audit", path, *OPTIONS, "--noun", "cards", "-q", "--fail-if"]
+    assert type_in(monkeypatch, *words, "accuracy_gap@group beyond chance") == 0
+    assert type_in(monkeypatch, *words, "disparities@group>0") == 4
+    assert type_in(monkeypatch, *words, "disparities@group beyond chance") == 4
+    value, verdict = capsys.readouterr().err.splitlines()
+    assert " > 0 (p = 0.001; n = 600): Of 47 g0 cards that are c1, 18 (38 %) are called c2" in value
+    assert verdict == value.replace("> 0", "is above chance")
 
 
 def test_a_gate_on_a_value_that_is_missing_is_broken(tmp_path, monkeypatch, capsys) -> None:

@@ -87,6 +87,30 @@ def test_a_broken_gate_is_written_and_then_told(folders, tmp_path, monkeypatch, 
     assert "error" not in levels[1]
 
 
+def test_gates_on_chance_are_tests_with_the_sentence_of_their_finding(folders, tmp_path, monkeypatch, capsys):
+    gates = ["disparities@group beyond chance", "cramers_v_pooled@group beyond chance"]
+    words = ["export", *folders, "--fail-if", gates[0], "--fail-if", gates[1], "-q", "-o"]
+    assert type_in(monkeypatch, *words, tmp_path / "junit.xml") == 4
+    planted, fair = ElementTree.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - made here
+    messages = {
+        case.attrib["name"]: case.find("failure").attrib["message"]
+        for suite in (planted, fair)
+        for case in suite.findall("testcase")
+        if case.find("failure") is not None
+    }
+    assert list(messages) == [f"{gate} [{gate.split('@')[0]}(by=group)]" for gate in gates]
+    listed, untested = messages.values()
+    assert " is above chance (p = 0.003; n = 600): Of 47 g0 rows that are c1, 18 (38 %) are called " in listed
+    assert "its p is exploratory" in untested
+    assert "accuracy_gap@group" in untested  # what has a verdict in the whole run
+    assert (planted.attrib["failures"], fair.attrib["failures"]) == ("2", "1")
+    assert listed in capsys.readouterr().err
+    assert type_in(monkeypatch, *words, tmp_path / "a.sarif", "--suppress", "6") == 4
+    hidden = (tmp_path / "a.sarif").read_text()
+    assert "Gate broken: disparities(by=group) has no value (suppressed)" in hidden
+    assert "18 (38 %)" not in hidden
+
+
 @pytest.fixture(scope="module")
 def broke(folders):
     """A run whose own audit was given a gate that broke and one that held."""
@@ -129,7 +153,9 @@ def test_a_gate_that_is_typed_and_kept_is_one_test_and_breaks_the_command(broke,
 
 
 def test_a_manifest_that_was_changed_by_hand_is_exported_all_the_same(broke, tmp_path):
-    for number, gates in enumerate((["accuracy@nobody>1", "cramers_v_mean>much", 7, None], "accuracy>0", {})):
+    for number, gates in enumerate(
+        (["accuracy@nobody>1", "cramers_v_mean>much", "accuracy beyond chnce", 7, None], "accuracy>0", {})
+    ):
         shutil.copytree(broke, tmp_path / str(number))
         manifest = json.loads((broke / "manifest.json").read_text())
         (tmp_path / str(number) / "manifest.json").write_text(json.dumps({**manifest, "gates": gates}))

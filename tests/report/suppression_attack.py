@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from evenhand.core.text.formatting import key_text
 
 ANY = object()
+MISTAKEN = ("disparities", "accuracy_decomposition")
 
 
 class Attack:
@@ -76,7 +77,9 @@ class Attack:
                 listed = {tuple(of_group(finding.by, group.key).values()) for group in finding.groups}
                 for absent in set(product(*(self.levels[axis] for axis in finding.by))) - listed:
                     self._equal(dict(zip(finding.by, absent, strict=True)), 0.0)
-            for part in finding.parts:
+            if finding.name in MISTAKEN:
+                self._mistaken(usable, finding)
+            for part in [] if finding.name in MISTAKEN else finding.parts:
                 asked = {**usable, **of_part(finding.by, part, backward)}
                 accuracy = part.details.get("accuracy")
                 if finding.name in ("accuracy", "worst_group_accuracy", "worst_class_group_accuracy"):
@@ -85,6 +88,32 @@ class Attack:
             for dropped in finding.dropped:
                 if dropped.reason.startswith("missing ") and dropped.count >= 0:
                     self._equal({dropped.reason.removeprefix("missing "): None}, dropped.count)
+
+    def _mistaken(self, usable, finding):
+        """Rows of a class in a group and elsewhere, and those with a mistake; accuracies of groups."""
+        for part in finding.parts:
+            key = [part.key] if isinstance(part.key, str) else list(part.key)
+            if finding.name == "accuracy_decomposition":
+                if part.kind == "gap":
+                    asked = {**usable, **of_group(finding.by, key)}
+                    self._counted(asked, part.n, part.details["accuracy"])
+                continue
+            group, label = of_group(finding.by, key[1 : 1 + len(finding.by)]), key[1 + len(finding.by) :]
+            mistake = (
+                {"prediction": label[0]}
+                if label
+                else {"wrong": lambda own: own["truth"] != own["prediction"]}
+            )
+            inside = {**usable, "truth": key[0], **group}
+            elsewhere = {
+                **usable, "truth": key[0],
+                "others": lambda own, group=group: any(own[axis] != value for axis, value in group.items()),
+            }  # fmt: skip
+            self._equal(inside, part.n)
+            self._equal({**inside, **mistake}, part.details["a"])
+            if part.kind != "share":
+                self._equal(elsewhere, part.details["m"])
+                self._equal({**elsewhere, **mistake}, part.details["b"])
 
     def _counted(self, asked, n, accuracy):
         """A count that is shown, and with it the right rows that an accuracy tells."""
@@ -145,7 +174,8 @@ def secrets(content, shown, fewest):
     found = []
     for finding in content.findings.findings:
         usable = {f"has {axis}": (lambda own, axis=axis: own[axis] is not None) for axis in finding.by}
-        for one in [*finding.groups, *finding.parts]:
+        parts = [] if finding.name in MISTAKEN else finding.parts  # the cells stand among those of the table
+        for one in [*finding.groups, *parts]:
             asked = (
                 of_part(finding.by, one, finding.name == "skewsize_sufficiency")
                 if hasattr(one, "kind")

@@ -169,6 +169,9 @@ def test_lines_of_every_kind_of_run_hide_none_or_several(kind):
         kind.findings.findings,
         strict=True,
     ):
+        if old.card.made_of == "mistakes" and finding.value is None:  # what is listed would tell, too
+            assert (finding.parts, finding.details, finding.p_value) == ([], {}, None)
+            continue
         for kinds in {part.kind for part in old.parts}:
             parts = [part for part in old.parts if part.kind != "item"]
             pairs = [(a.n, b.n) for a, b in zip(finding.parts, parts, strict=True) if b.kind == kinds]

@@ -83,6 +83,10 @@ def test_what_an_inference_tells_is_hidden_with_the_value():
 
 def test_ends_of_95_stay_where_the_interval_does():
     content = audited(small=40)
+    gap = next(one for one in content.findings.findings if one.name == "accuracy_gap")
+    leveled = gap.model_copy(update={"details": {**gap.details, "low_95": 0.06, "high_95": 0.14}})
+    findings = [leveled if one is gap else one for one in content.findings.findings]
+    content = replace(content, findings=content.findings.model_copy(update={"findings": findings}))
     shown = {one.metric: one for one in suppressed(content, 10).findings.findings}
     leveled = [one for one in content.findings.findings if "low_95" in one.details]
     assert leveled
@@ -111,10 +115,13 @@ def test_a_small_cell_of_a_class_hides_its_row_and_column_but_no_finding_on_grou
     for axis in (slice(0, 2), slice(0, 3, 2)):
         lines = [cell[axis] for cell in hidden if cell[0] == "cat"]
         assert all(lines.count(line) >= 2 for line in lines), "rows and columns of a class add up"
-    found = suppressed(replace(content, evidence=evidence), 10).findings.findings
-    assert found[0].value == content.findings.findings[0].value
-    assert [one.value for one in found[0].parts] == [one.value for one in content.findings.findings[0].parts]
-    assert found[0].parts[0].null is None, "what chance gives a group tells its mix of classes"
+    shown = {one.name: one for one in suppressed(replace(content, evidence=evidence), 10).findings.findings}
+    before = next(one for one in content.findings.findings if one.name == "accuracy")
+    assert shown["accuracy"].value == before.value
+    assert [one.value for one in shown["accuracy"].parts] == [one.value for one in before.parts]
+    assert shown["accuracy"].parts[0].null is None, "what chance gives a group tells its mix of classes"
+    assert (shown["disparities"].value, shown["disparities"].details) == (None, {})
+    assert all(part.value is None and not part.details for part in shown["disparities"].parts)
 
 
 def test_rows_by_which_two_groupings_differ_are_a_cell_too():

@@ -6,6 +6,7 @@ import pytest
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Interval, Null, Part
+from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
 from evenhand.report import glossary
 from evenhand.report.chapters import in_chapters, left_out
@@ -144,9 +145,9 @@ def test_what_was_found(chapter):
 
 
 def test_alpha_is_read_or_assumed():
-    assert words.alpha_of({"alpha": 0.01}) == 0.01
-    assert words.alpha_of({}) == 0.05
-    assert words.alpha_of({"alpha": "x"}) == 0.05
+    assert alpha_of({"alpha": 0.01}) == 0.01
+    assert alpha_of({}) == 0.05
+    assert alpha_of({"alpha": "x"}) == 0.05
 
 
 def test_perceived_attributes_are_called_perceived():

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Part
 
 ALPHA = 0.05
 _ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
+
+
+def alpha_of(manifest: Mapping[str, Any]) -> float:
+    """The significance level of a run; 0.05 where the manifest does not say."""
+    level = manifest.get("alpha")
+    return float(level) if isinstance(level, int | float) and 0 < level < 1 else ALPHA
 
 
 @dataclass(frozen=True)

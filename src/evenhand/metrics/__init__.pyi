@@ -21,6 +21,7 @@ from .classification.disparities.decomposition import accuracy_decomposition as 
 from .classification.disparities.finding import disparities as disparities
 from .classification.disparities.finding import disparity_lines as disparity_lines
 from .classification.disparities.mistakes import prediction_differences as prediction_differences
+from .classification.disparities.subgroups import subgroups as subgroups
 from .classification.effect_sizes import cramers_v as cramers_v
 from .classification.effect_sizes import cramers_v_corrected as cramers_v_corrected
 from .classification.effect_sizes import cramers_v_max as cramers_v_max

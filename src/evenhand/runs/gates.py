@@ -1,16 +1,21 @@
-"""Gates: ``--fail-if "accuracy_gap@gender>0.1"`` turns a finding into an exit code."""
+"""Gates: ``--fail-if "accuracy_gap@gender beyond chance"`` turns a finding into an exit code."""
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from evenhand.core.cards import MetricCard
+from evenhand.core.display.overview.mistakes import first_sentence
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.display.text import finding_facts
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.findings import Finding
+from evenhand.core.significance import p_shown, significance_of
 from evenhand.metrics.catalogue import known_cards
 
 OPTION = "--fail-if"
@@ -24,65 +29,109 @@ _OPERATORS = {
 }
 _GATE = re.compile(
     r"\s*(?P<name>[a-z_]\w*)(?P<end>\.(?:low|high))?(?:\[(?P<only>[^\]]*)\])?(?:@(?P<by>.+?))?"
-    r"\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>\S+)\s*"
+    r"(?:\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,2})?)"
+    r"|(?(end)(?!))\s+(?P<side>beyond|above|below)\s+chance)\s*"  # an end has no verdict
 )
+_FORMS = (
+    "write name[@by] OP number, for example 'accuracy_gap@gender>0.1'; name.low[@by] OP number or name.high "
+    "for an end of the interval, for example 'accuracy_gap.low@gender>0.05'; or name[@by] beyond chance "
+    "(also above, below), for example 'accuracy_gap@gender beyond chance'"
+)
+_SUGGESTED = 6  # findings with a verdict that a message names
 
 
-def check_gates(findings: Sequence[Finding], gates: Sequence[str]) -> None:
-    """Raise GateBroken where a finding meets a gate's condition, or has no value.
+@dataclass(frozen=True)
+class Condition:
+    """What a gate says.
+
+    Attributes:
+        name: Of the metric.
+        by: The grouping; None: all.
+        params: The parameters that a finding must have, and the value of each.
+        end: ``.low`` or ``.high``, the end of the interval that is read; empty: the value.
+        sign: An operator; or the side of chance: ``beyond``, ``above`` or ``below``.
+        number: What the value is compared with; None beside a side.
+    """
+
+    name: str
+    by: str | None
+    params: Mapping[str, str]
+    end: str
+    sign: str
+    number: float | None
+
+
+def check_gates(
+    findings: Sequence[Finding], gates: Sequence[str], manifest: Mapping[str, Any] | None = None
+) -> None:
+    """Raise GateBroken where a finding meets a gate's condition, or lacks what the gate reads.
 
     Args:
         findings: All findings of a run.
         gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts. Parameters in
             brackets choose among findings of one name: ``association_effect_size[stage=after]>1``.
-            ``accuracy_gap.low>0.02`` reads the end of the interval that is shown.
+            ``accuracy_gap.low>0.02`` reads the end of the interval that is shown. ``name[@by] beyond chance``
+            reads the verdict of ``significance_of``, and ``above chance`` and ``below chance`` its side.
+        manifest: The run's: level of its tests, and what its rows are called.
 
     Raises:
         ParameterError: A gate that cannot be read.
         UnknownName: No finding has the gate's name, grouping and parameters.
-        GateBroken: At least one gate is broken; the message lists all.
+        GateBroken: At least one gate is broken; the message lists all, each with its finding's sentence.
     """
-    broken = [line for gate in gates for line in _broken(findings, gate)]
+    subject = Subject.of(manifest or {})
+    broken = [line for gate in gates for _, line in gate_results(findings, gate, subject) if line]
     if broken:
         raise GateBroken("gate broken: " + "; ".join(broken))
 
 
-def parse_gate(gate: str) -> tuple[str, str | None, str, float]:
-    """Name, grouping, operator and number of a gate.
+def gate_results(
+    findings: Sequence[Finding], gate: str, subject: Subject
+) -> list[tuple[Finding, str | None]]:
+    """Every finding that a gate is about, with what broke the gate; None where it held.
+
+    Args:
+        findings: All findings of a run.
+        gate: A condition, as of ``check_gates``.
+        subject: What the run is about, and the level of its tests.
+
+    Raises:
+        ParameterError: The gate cannot be read.
+        UnknownName: No finding has the gate's name, grouping and parameters.
+    """
+    condition = parse_gate(gate)
+    name, by = condition.name, condition.by
+    of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
+    if not of_name:
+        names = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
+        raise UnknownName("finding", f"{name}@{by}" if by else name, names)
+    about = _with_parameters(of_name, condition.params, gate)
+    return [(finding, _broken(finding, condition, subject, findings)) for finding in about]
+
+
+def parse_gate(gate: str) -> Condition:
+    """What a gate says.
 
     Raises:
         ParameterError: It cannot be read.
     """
     match = _GATE.fullmatch(gate)
-    try:
-        if match is None:
-            raise ValueError
-        number = float(match["number"])
-        if not math.isfinite(number):
-            raise ValueError
-        return match["name"], match["by"], match["op"], number
-    except ValueError:
-        raise ParameterError(
-            f"--fail-if {gate!r} cannot be read; write name[@by] OP number, "
-            "for example 'accuracy_gap@gender>0.1'"
-        ) from None
-
-
-def chosen_by(gate: str) -> dict[str, str]:
-    """The parameters that a gate names in brackets, and the value that each must have.
-
-    Raises:
-        ParameterError: They cannot be read.
-    """
-    match = _GATE.fullmatch(gate)
-    text = "" if match is None else match["only"] or ""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    if match is None:
+        raise ParameterError(f"{OPTION} {gate!r} cannot be read; {_FORMS}")
+    pairs = [pair.partition("=") for pair in (match["only"] or "").split(",") if pair.strip()]
     if any(not sign or not key.strip() or not value.strip() for key, sign, value in pairs):
         raise ParameterError(
-            f"--fail-if {gate!r} cannot be read; write parameters as name[key=value,key=value] OP number, "
+            f"{OPTION} {gate!r} cannot be read; write parameters as name[key=value,key=value] OP number, "
             "for example 'association_effect_size[stage=after,half=held_out]>1'"
         )
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    return Condition(
+        name=match["name"],
+        by=match["by"],
+        params={key.strip(): value.strip() for key, _, value in pairs},
+        end=match["end"] or "",
+        sign=match["op"] or match["side"],
+        number=None if match["side"] else float(match["number"]),
+    )
 
 
 def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ()) -> None:
@@ -98,13 +147,14 @@ def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ())
     if not gates:
         return
     cards_by_name = known_cards() | {card.name: card for card in own_cards}
-    read = [parse_gate(gate)[:2] for gate in gates]
-    for gate, (name, by) in zip(gates, read, strict=True):
-        chosen_by(gate)
+    conditions = [parse_gate(gate) for gate in gates]
+    gated = {(condition.name, condition.by) for condition in conditions}
+    for gate, condition in zip(gates, conditions, strict=True):
+        name, by = condition.name, condition.by
         if name not in cards_by_name:
             raise UnknownName("metric", name, sorted(cards_by_name), "see: evenhand ls metrics")
         beside = cards_by_name[name].gate_beside
-        if beside and not {(beside, by), (beside, None)} & set(read):
+        if beside and not {(beside, by), (beside, None)} & gated:
             finding_name = f"{beside}@{by}" if by else beside
             raise ParameterError(
                 f"{OPTION} {gate!r} cannot stand alone: {cards_by_name[name].title} says how effects are "
@@ -113,33 +163,59 @@ def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ())
             )
 
 
-def _broken(findings: Sequence[Finding], gate: str) -> list[str]:
-    name, by, symbol, number = parse_gate(gate)
-    of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
-    if not of_name:
-        names = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
-        raise UnknownName("finding", f"{name}@{by}" if by else name, names)
-    broken = []
-    for finding in _with_parameters(of_name, chosen_by(gate), gate):
-        if finding.value is None:
-            broken.append(f"{finding.metric} has no value ({finding.reason}), and a gate needs one")
-            continue
-        measured, what = _measured(finding, finding.value, gate)
-        if measured is None:
-            broken.append(f"{finding.metric} has no interval, and this gate needs its end")
-        elif _OPERATORS[symbol](measured, number):
-            broken.append(f"{finding.metric}{what} = {measured:.4f} {symbol} {number:g}")
-    return broken
+def _broken(
+    finding: Finding, condition: Condition, subject: Subject, findings: Sequence[Finding]
+) -> str | None:
+    """How a finding breaks a gate, with its sentence; None where it does not."""
+    metric, end, number = finding.metric, condition.end, condition.number
+    if finding.value is None:
+        return f"{metric} has no value ({finding.reason}), and a gate needs one"
+    if end and finding.interval is None:
+        return f"{metric} has no interval, and this gate needs its end"
+    measured = float(getattr(finding.interval, end[1:])) if end else finding.value
+    if number is not None:
+        is_broken, says = _OPERATORS[condition.sign](measured, number), f"{condition.sign} {number:g}"
+    else:
+        verdict = significance_of(finding, subject.alpha)
+        if not verdict.side:
+            return f"{metric} has no verdict ({_untested(finding)}), and this gate needs one; " + _tested(
+                findings, subject.alpha
+            )
+        # A gate on a side is broken, too, where nothing says on which side of chance the value is.
+        is_broken = verdict.beyond and (
+            condition.sign in ("beyond", verdict.side) or verdict.side == "beyond"
+        )
+        says = f"is {verdict.side} chance"
+    if not is_broken:
+        return None
+    value = f"{measured:.12g}" if finding.card.unit == "count" else f"{measured:.4f}"
+    return f"{metric}{end} = {value} {says}{_sentence(finding, end, subject)}"
 
 
-def _measured(finding: Finding, value: float, gate: str) -> tuple[float | None, str]:
-    """The number that a gate reads: the value, or an end of the interval shown; and what that is called."""
-    match = _GATE.fullmatch(gate)
-    end = match["end"] if match is not None else None
-    if not end:
-        return value, ""
-    interval = finding.interval
-    return (None if interval is None else float(getattr(interval, end[1:]))), end
+def _sentence(finding: Finding, end: str, subject: Subject) -> str:
+    """What a broken gate says of its finding beside the number, and the first line that the finding lists."""
+    facts = [f"value {finding.value:z.3f}"] if end else []
+    listed = first_sentence(finding, subject) if finding.card.first_line else None
+    return f" ({'; '.join(facts + finding_facts(finding))})" + (f": {listed.rstrip('.')}" if listed else "")
+
+
+def _untested(finding: Finding) -> str:
+    """Why a finding with a value has no verdict."""
+    if p_shown(finding) is None:
+        return "it has no test"
+    if finding.role == "exploratory":
+        return "its p is exploratory: not corrected for the other tests of the run"
+    return "nothing says what chance gives"
+
+
+def _tested(findings: Sequence[Finding], alpha: float) -> str:
+    """The gates on chance that a run can have."""
+    tested = [finding for finding in findings if significance_of(finding, alpha).side]
+    gates = list(dict.fromkeys(f"{f.name}@{f.grouping}" if f.by else f.name for f in tested))
+    if not gates:
+        return "no finding of this run has one"
+    more = f" and {len(gates) - _SUGGESTED} more" if len(gates) > _SUGGESTED else ""
+    return f"findings that have one: {', '.join(gates[:_SUGGESTED])}{more}"
 
 
 def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate: str) -> Sequence[Finding]:
@@ -159,7 +235,7 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
         finding for finding, params in zip(findings, printed, strict=True) if only.items() <= params.items()
     ]
     if not matching:
-        raise ParameterError(f"--fail-if {gate!r} chooses no finding: none has all of these; leave one out")
+        raise ParameterError(f"{OPTION} {gate!r} chooses no finding: none has all of these; leave one out")
     return matching
 
 

@@ -17,6 +17,7 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
+from evenhand.metrics.classification.disparities.subgroups import subgroups
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
 from evenhand.metrics.prepared import Inference, Mode, check_seed, names_of
 from evenhand.metrics.suites.audit import audit_grouping, check_groups
@@ -36,8 +37,9 @@ _LONGEST_NOUN = 30
 def audit(
     evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
     truth: str | None = None, prediction: str | None = None, cluster: str | None = None,
-    weight: str | None = None, metrics: Sequence[str | Metric[...]] | None = None, mode: Mode = "default",
-    mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
+    weight: str | None = None, metrics: Sequence[str | Metric[...]] | None = None,
+    search: Sequence[str] = (), mode: Mode = "default", mev: float = 0.0, mev_rule: MevRule = "min",
+    rare: Rare = "drop",
     alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
     map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
     noun: str | None = None, out: str | Path | None = None, progress: Progress | None = None,
@@ -52,6 +54,7 @@ def audit(
         cluster: Column of what was sampled as a whole.
         weight: Column of weights.
         metrics: Those to compute, by name or as functions; None: all of an audit.
+        search: Attributes to search for subgroups with more mistakes, as ``metrics.subgroups`` does.
         mode: ``paper`` reproduces the paper's listing, Yates' correction included.
         mev: Minimum expected value of a column; 0 keeps every column.
         mev_rule: ``min``, ``mean`` or ``max``.
@@ -73,12 +76,12 @@ def audit(
     Raises:
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
-    options: dict[str, Any] = {"mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare, "alpha": alpha}
-    options |= {"adjustment": adjustment, "inference": inference, "seed": seed}
-    groupings = _checked(by, options, out)
     columns = {"truth": truth, "prediction": prediction, "cluster": cluster, "weight": weight}
-    table, rules = _evidence(evidence, columns), LabelRules.make(map, normalize, missing)
-    return _audited(table, groupings, rules, options, _words(noun), _selected(metrics), out, progress)
+    options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
+    options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
+    groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing)
+    table, words = _read(evidence, columns), _words(noun)
+    return _audited(table, groupings, rules, options, words, _selected(metrics), out, progress)
 
 
 def _audited(
@@ -93,7 +96,8 @@ def _audited(
 ) -> Run:
     say = progress or (lambda _: None)
     say("counting")
-    audited = Audited.of(evidence, groupings, rules)
+    search = [tuple(options["search"])] if "search" in options else []
+    audited = Audited.of(evidence, [*groupings, *search], rules)
     check_groups(audited.counts, groupings)
     findings, mistakes = _measure(audited.counts, groupings, options, say, metrics)
     run = _assemble(audited, groupings, findings, mistakes, options, words)
@@ -105,8 +109,9 @@ def _audited(
 
 def _checked(by: Any, options: dict[str, Any], out: str | Path | None) -> list[tuple[str, ...]]:
     """The groupings, after refusing whatever can be refused before counting."""
+    others = ("seed", "search")
+    EffectOptions.make("separation", {key: value for key, value in options.items() if key not in others})
     check_seed(options["seed"])
-    EffectOptions.make("separation", {name: options[name] for name in options if name != "seed"})
     check_out(out)
     return groupings_of(by)
 
@@ -122,6 +127,16 @@ def _words(noun: str | None) -> dict[str, str]:
     return {"noun": noun.strip()}
 
 
+def _searched(search: Any) -> dict[str, list[str]]:
+    """The attributes to search, each once; nothing where there is no search."""
+    if isinstance(search, str):
+        raise ParameterError(f"search={search!r} is a text; name attributes in a list: search=[{search!r}]")
+    names = [str(name) for name in search]
+    if len(set(names)) != len(names):
+        raise ParameterError(f"search={names!r} names an attribute twice; name each once")
+    return {"search": names} if names else {}
+
+
 def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] | None:
     """Metrics by their names, or as they are; None is all of an audit."""
     if metrics is None:
@@ -133,7 +148,7 @@ def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] 
     return [metrics_by_name[metric] if isinstance(metric, str) else metric for metric in metrics]
 
 
-def _evidence(evidence: Any, columns: dict[str, str | None]) -> Evidence:
+def _read(evidence: Any, columns: dict[str, str | None]) -> Evidence:
     """Predictions of a frame or path whose columns are named; other evidence as it is."""
     columns_by_role = {role: column for role, column in columns.items() if column is not None}
     if isinstance(evidence, Predictions | Counts | SavedCounts):
@@ -195,6 +210,7 @@ def audit_table(
     columns: Mapping[str, str | None],
     by: Sequence[str],
     engine: str = "local",
+    search: str | None = None,
     **options: Any,
 ) -> Run:
     """Audit a table on disk or in the cloud, its columns and groupings named as on the command line.
@@ -206,6 +222,7 @@ def audit_table(
             column names.
         by: Groupings; ``A+B`` crosses, unless a column is called just that.
         engine: ``local``, or ``spark`` to count where a cluster keeps the table.
+        search: Attributes to search for subgroups, ``A,B,C``, unless a column is called just that.
         options: As for ``audit``.
 
     Raises:
@@ -215,7 +232,9 @@ def audit_table(
     if is_saved(path):
         saved = SavedCounts.read(path)
         saved.check_columns(columns)
-        return audit(saved, by=[_grouping(saved.counts.attributes, entry) for entry in by], **options)
+        attributes = saved.counts.attributes
+        options["search"] = _listed(attributes, search)
+        return audit(saved, by=[_grouping(attributes, entry) for entry in by], **options)
     truth, prediction = columns["truth"], columns["prediction"]
     if truth is None or prediction is None:
         raise ParameterError(f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL")
@@ -223,6 +242,7 @@ def audit_table(
     optional = {name: columns.get(name) for name in ("id", "rank", "cluster", "weight")}
     predictions = read(path, truth=truth, prediction=prediction, **optional)
     groupings = [_grouping(predictions.columns, entry) for entry in by]
+    options["search"] = _listed(predictions.columns, search)
     if engine == "local":
         return audit(predictions, by=groupings, **options)
     with reading_spark(path):
@@ -230,9 +250,17 @@ def audit_table(
 
 
 def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:
+    return _names(columns, entry, "+")
+
+
+def _listed(columns: Sequence[str], search: str | None) -> tuple[str, ...]:
+    return () if search is None else _names(columns, search, ",")
+
+
+def _names(columns: Sequence[str], entry: str, separator: str) -> tuple[str, ...]:
     if entry in columns:
         return (entry,)
-    names = tuple(entry.split("+"))
+    names = tuple(entry.split(separator))
     for name in names:
         if name not in columns:
             raise UnknownName("column", name, columns)
@@ -255,13 +283,18 @@ def _measure(
     say: Progress,
     metrics: Sequence[Metric[...]] | None = None,
 ) -> tuple[list[Finding], pl.DataFrame]:
+    options = dict(options)
     findings: list[Finding] = []
-    tables = [pl.DataFrame(schema=SCHEMA)]
+    search, tables = options.pop("search", None), [pl.DataFrame(schema=SCHEMA)]
     for grouping in groupings:
         say(f"measuring by {'+'.join(grouping)}")
         grouping_findings, bound = audit_grouping(counts, grouping, metrics=metrics, **options)
         findings += grouping_findings
         tables.append(prediction_differences(bound, by=grouping, seed=options["seed"]))
+    if search:
+        say(f"searching {', '.join(search)}")
+        of_search = {name: options[name] for name in ("alpha", "mode", "inference", "seed")}
+        findings.append(subgroups(counts, by=search, **of_search))
     adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])
     return adjusted, pl.concat(tables)
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from evenhand.core.errors import InputError
 from evenhand.files.atomic import write_bytes
-from evenhand.report.page.index import Listed, render_index
+from evenhand.report.page.index import IndexedRun, render_index
 from evenhand.runs.run_folder import FINDINGS, RunFolder
 
 _PAGE = "index.html"
@@ -54,12 +54,12 @@ def run_folders(root: Path) -> list[Path]:
     return result
 
 
-def _listed(path: Path, root: Path, beside: Path) -> Listed:
+def _listed(path: Path, root: Path, beside: Path) -> IndexedRun:
     name = path.relative_to(root).as_posix()
     has_report = (path / _REPORT).is_file()
     address = quote(Path(os.path.relpath(path / _REPORT, beside)).as_posix()) if has_report else ""
     try:
         run = RunFolder.read_findings(path)
     except InputError as problem:
-        return Listed(name, address, None, {}, str(problem))
-    return Listed(name, address, run.findings, run.manifest)
+        return IndexedRun(name, address, None, {}, str(problem))
+    return IndexedRun(name, address, run.findings, run.manifest)

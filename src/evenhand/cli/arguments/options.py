@@ -13,7 +13,12 @@ Table = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
 Gates = Annotated[
     list[str] | None,
-    typer.Option("--fail-if", metavar="GATE", help='Exit 4 if it holds: "name[@by] OP number".'),
+    typer.Option(
+        "--fail-if",
+        metavar="GATE",
+        help='Exit 4 if it holds: "name[@by] OP number", "name.low[@by] OP number", '
+        '"name[@by] beyond chance".',
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="All tables below the first lines.")]

@@ -16,6 +16,9 @@ def audit(
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
     id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
     rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
+    search: Annotated[
+        str | None, typer.Option(metavar="A,B,C", help="Search combinations of these for more mistakes.")
+    ] = None,
     cluster: options.Cluster = None,
     weight: options.Weight = None,
     mode: Annotated[str, typer.Option(help="default, or paper: the published listing.")] = "default",
@@ -47,9 +50,9 @@ def audit(
     columns |= {"cluster": cluster, "weight": weight}
     with status(quiet) as say:
         run = audit_table(
-            table, columns=columns, by=by, out=out, progress=say, mode=mode, mev=mev, mev_rule=mev_rule,
-            rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map, normalize=normalize,
-            missing=missing or (), noun=noun, seed=seed,
+            table, columns=columns, by=by, search=search, out=out, progress=say, mode=mode, mev=mev,
+            mev_rule=mev_rule, rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map,
+            normalize=normalize, missing=missing or (), noun=noun, seed=seed,
         )  # fmt: skip
     print_run(run, out, quiet=quiet, verbose=verbose, ascii=ascii)
-    check_gates(run.findings.findings, fail_if or [])
+    check_gates(run.findings.findings, fail_if or [], run.manifest)

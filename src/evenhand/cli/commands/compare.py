@@ -78,4 +78,4 @@ def compare(
         )
     if not quiet:
         print_comparison(comparison, out, verbose=verbose)
-    check_gates(comparison.findings.findings, fail_if or [])
+    check_gates(comparison.findings.findings, fail_if or [], comparison.manifest)

@@ -54,4 +54,4 @@ def debias(
         print(run.manifest["utility_note"], file=sys.stderr)
     if not quiet:
         print_debias(run, out, verbose=verbose)
-    check_gates(run.findings.findings, fail_if or [])
+    check_gates(run.findings.findings, fail_if or [], run.manifest)

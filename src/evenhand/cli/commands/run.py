@@ -74,7 +74,7 @@ def run(
     print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
     if short and not quiet:
         print(f"Measured after {short}; the evidence there is as the model gave it.")
-    check_gates(result.findings.findings, fail_if or [])
+    check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
 
 

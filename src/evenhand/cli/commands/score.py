@@ -43,4 +43,4 @@ def score(
     )
     if not quiet:
         print_summary(run, folder, verbose=verbose, ascii=ascii)
-    check_gates(run.findings.findings, fail_if or [])
+    check_gates(run.findings.findings, fail_if or [], run.manifest)

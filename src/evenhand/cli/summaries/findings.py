@@ -13,6 +13,7 @@ from evenhand.cli.summaries.associations import has_associations, lost_items, pr
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.indicators import has_indicators, print_indicators
 from evenhand.cli.summaries.settings import has_settings, print_settings
+from evenhand.cli.summaries.subgroups import is_search, print_subgroups
 from evenhand.cli.summaries.text import (
     about_intervals,
     alpha_of,
@@ -89,7 +90,7 @@ def _print_warnings(run: Run) -> None:
 
 
 def _print_groupings(console: Console, run: Run) -> None:
-    findings = run.findings.findings
+    findings = [finding for finding in run.findings.findings if not is_search(finding)]
     for grouping, answers in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
         which = " (answers as they were given)" if answers == "raw" else ""
         grouping_findings = [
@@ -99,6 +100,7 @@ def _print_groupings(console: Console, run: Run) -> None:
     for finding in findings:
         if not finding.by and finding.value is not None:
             console.print(f"{escape(finding.metric)}: {finding.value:z.4f}")
+    print_subgroups(console, run.findings.findings)
 
 
 def _print_grouping(console: Console, run: Run, findings: list[Finding], grouping: str) -> None:

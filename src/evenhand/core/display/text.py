@@ -17,10 +17,15 @@ def finding_line(finding: Any) -> str:
     if finding.value is None:
         reason = _one_line(finding.reason or "no reason was recorded")
         return f"{name}: no value ({reason}); n = {finding.n:,.0f}"
-    value = f"{name}: {finding.value:z.3f}"
+    sign = ";" if finding.corrected is None else ","
+    return f"{name}: {finding.value:z.3f}{sign} {'; '.join(finding_facts(finding))}"
+
+
+def finding_facts(finding: Any) -> list[str]:
+    """What belongs to a value: what it is without noise, interval, what chance gives, p and n."""
+    phrases = []
     if finding.corrected is not None:
-        value += f", {finding.corrected:z.3f} without what noise adds"
-    phrases = [value]
+        phrases.append(f"{finding.corrected:z.3f} without what noise adds")
     if finding.interval is not None:
         phrases.append(f"{_level(finding.interval.level)} interval {_ends(finding.interval)}")
     if finding.null is not None:
@@ -28,7 +33,7 @@ def finding_line(finding: Any) -> str:
     p_value = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
     if p_value is not None:
         phrases.append("p <0.001" if p_value < 0.0005 else f"p = {p_value:.3f}")
-    return "; ".join([*phrases, f"n = {finding.n:,.0f}"])
+    return [*phrases, f"n = {finding.n:,.0f}"]
 
 
 def _one_line(text: object) -> str:

@@ -93,13 +93,15 @@ def status_sentence(
     """What is said where no line is listed; None where lines are.
 
     Args:
-        details: Those of the finding ``disparities``.
+        details: Those of the finding ``disparities``; empty where it is hidden.
         by: What groups are of.
         groups: How many groups there are.
         n: How many rows there are.
         noun: What rows are.
         min_rows: Fewest rows of a class in a group, and elsewhere.
     """
+    if "status" not in details:
+        return f"What differs by {by} is hidden, because cells of few rows are."
     texts = {
         "single_group": f"{by} has one group with {noun}, so there is nothing to compare.",
         "no_mistakes": f"No mistake in {count(n)} {noun}.",

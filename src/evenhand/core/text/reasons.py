@@ -7,6 +7,9 @@ REASONS: dict[str, str] = {
     "single_group": "only one group has rows here, so there is nothing to compare",
     "too_few_rows": "no class has enough rows in a group and in the others",
     "too_few_mistakes": "no mistake is made by so many rows that a difference between groups could show",
+    "no_large_subgroup": "no subgroup has enough rows and mistakes, here and in the rest, to be tested",
+    "mixed_clusters": "a cluster lies in several subgroups, so that clusters cannot change places and there "
+    "is no p",
     "weighted": "rows have weights, so that there are rates and differences but no p",
     "constant": "every row got the same label, so predictions cannot differ between groups",
     "below_minimum_expected": "fewer than two predicted labels reach the minimum expected value",

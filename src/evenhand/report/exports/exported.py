@@ -7,10 +7,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.display.overview.content import Overview
+from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
+from evenhand.core.significance import alpha_of
 from evenhand.core.text.formatting import DASH, count, key_text, number, percent, quoted, span, visible
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
@@ -24,6 +28,7 @@ CAUTION = (
     "These are associations, not causes. Which of them harm is a question of context. "
     "Not estimable is not the same as fair."
 )
+_HEADLINES = 3
 _HTML = {code: f"&#{code};" for code in map(ord, "&<>")}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
 _LIST = re.compile(r"^(\d*)([-.])")
@@ -95,12 +100,21 @@ class RunView:
     @property
     def alpha(self) -> float:
         """The level of its tests."""
-        return words.alpha_of(self.manifest)
+        return alpha_of(self.manifest)
 
     @property
     def version(self) -> str:
         """The version of evenhand that made it."""
         return text_of(self.manifest.get("evenhand") or "unknown")
+
+    @cached_property
+    def overview(self) -> Overview:
+        """Its first lines."""
+        return overview_of(self.findings, self.manifest)
+
+    def headlines(self, finding: Finding) -> list[str]:
+        """What the first lines say of a finding: at most three sentences, of what is beyond chance."""
+        return [line.text for line in self.overview.beyond if line.metric == finding.metric][:_HEADLINES]
 
     @property
     def estimable(self) -> list[Finding]:

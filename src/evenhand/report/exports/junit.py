@@ -54,7 +54,8 @@ def _suite(run: RunView, index: int) -> ElementTree.Element:
         suite.append(_gate(run, gate))
     for finding in alone:
         suite.append(_informational(run, finding))
-    ElementTree.SubElement(suite, "system-out").text = CAUTION
+    first_lines = [run.overview.title, *(line.text for line in run.overview.beyond[1:3]), CAUTION]
+    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(xml, filter(None, first_lines)))
     ElementTree.SubElement(suite, "system-err")
     return suite
 

@@ -117,9 +117,8 @@ def _judged(run: RunView, finding: Finding) -> tuple[str, str, list[str]] | None
     """Kind, level and first sentences of a result; None where there is nothing to tell."""
     broken = [gate.broken for gate in run.gates if gate.finding is finding and gate.broken is not None]
     parts = parts_judged(finding, run.alpha, "worse", "unlike")
-    listed = (
-        [f"Beyond chance in {len(parts)} of {len(finding.parts)} parts: {named(parts)}."] if parts else []
-    )
+    named_parts = f"Beyond chance in {len(parts)} of {len(finding.parts)} parts: {named(parts)}."
+    listed = run.headlines(finding) or ([named_parts] if parts else [])
     if broken:
         return "fail", "error", [*(f"Gate broken: {text}." for text in broken), *listed]
     verdict = judged(finding, run.alpha)

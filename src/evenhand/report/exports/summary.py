@@ -24,6 +24,7 @@ _BEYOND: Mapping[Verdict, str] = {
     "unlike": "Beyond chance, which side is better is for people to say",
     "better": "Beyond chance on the better side",
 }
+_HEADLINES, _SENTENCE = 3, 600
 _MOST = 60  # lines of one table; what is left out is counted
 
 
@@ -43,7 +44,8 @@ def section(run: RunView, heading: str) -> str:
         heading: Its number signs, such as ``##``.
     """
     findings = run.findings.findings
-    lines = [f"{heading} {_label(run.model)}: {_label(run.benchmark)}", "", _facts(run), ""]
+    about = f"{heading} {_label(run.model)}: {_label(run.benchmark)}"
+    lines = [about, "", *_first_lines(run), _facts(run), ""]
     top_findings = run.estimable[:_MOST]
     if top_findings:
         lines += [
@@ -61,6 +63,19 @@ def section(run: RunView, heading: str) -> str:
     lines += _bullets("Left out", _dropped(findings))
     lines += _bullets("Read with care", _warnings(run))
     return "\n".join(lines).rstrip()
+
+
+def _first_lines(run: RunView) -> Iterator[str]:
+    """The headline, then the facts of each."""
+    overview = run.overview
+    if overview.title:
+        yield from (f"**{markdown(shorten(overview.title, _SENTENCE))}**", "")
+    for line in overview.beyond[:_HEADLINES]:
+        facts = " ".join(filter(None, (line.sentence, line.size, line.chance, line.certainty)))
+        yield f"- {markdown(shorten(facts, 2 * _SENTENCE))}"
+    yield from (f"- {markdown(shorten(text, _SENTENCE))}" for text in overview.silent)
+    if overview.beyond or overview.silent:
+        yield ""
 
 
 def _facts(run: RunView) -> str:

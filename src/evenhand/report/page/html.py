@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.nouns import words_of
+from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
@@ -49,7 +50,7 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
     content = suppression.suppressed(content, suppress)
     manifest = content.manifest
     parts = chapters.in_chapters(content.findings.findings, words_of(manifest))
-    alpha = words.alpha_of(manifest)
+    alpha = alpha_of(manifest)
     data = frames.PageData(alpha=alpha)
     scripts = [inline.chart_library(), inline.own_script()]
     text = (

@@ -22,7 +22,7 @@ _WIDTH, _HEIGHT, _MARGIN = 120.0, 28.0, 4.0
 
 
 @dataclass(frozen=True)
-class Listed:
+class IndexedRun:
     """A run of the index.
 
     Attributes:
@@ -52,9 +52,9 @@ class Sparkline:
 
 
 @dataclass(frozen=True)
-class _Row:
-    run: Listed
-    asked: str
+class _RunRow:
+    run: IndexedRun
+    question: str
     model: str
     kind: str
     created: str
@@ -65,7 +65,7 @@ class _Row:
     spark: Sparkline | None
 
 
-def render_index(runs: Sequence[Listed], *, title: str) -> str:
+def render_index(runs: Sequence[IndexedRun], *, title: str) -> str:
     """The page over some runs, newest first; it makes no network request.
 
     Args:
@@ -84,8 +84,8 @@ def render_index(runs: Sequence[Listed], *, title: str) -> str:
     )
 
 
-def _rows(runs: Sequence[Listed]) -> list[_Row]:
-    series: dict[tuple[str, ...], list[Listed]] = {}
+def _rows(runs: Sequence[IndexedRun]) -> list[_RunRow]:
+    series: dict[tuple[str, ...], list[IndexedRun]] = {}
     for run in runs:
         if run.findings is not None:
             series.setdefault(_question(run), []).append(run)
@@ -97,14 +97,14 @@ def _rows(runs: Sequence[Listed]) -> list[_Row]:
     return rows
 
 
-def _row(run: Listed, spark: Sparkline | None) -> _Row:
+def _row(run: IndexedRun, spark: Sparkline | None) -> _RunRow:
     if run.findings is None:
         raise ValueError("this run cannot be read")
     manifest, overview = run.manifest, overview_of(run.findings, run.manifest)
     created = str(manifest.get("created") or "")
-    return _Row(
+    return _RunRow(
         run=run,
-        asked=_asked(manifest),
+        question=_question_text(manifest),
         model=words.subject(manifest) if manifest.get("model") or manifest.get("models") else "",
         kind=str(manifest.get("kind") or "run"),
         created=created,
@@ -116,7 +116,7 @@ def _row(run: Listed, spark: Sparkline | None) -> _Row:
     )
 
 
-def _asked(manifest: Mapping[str, Any]) -> str:
+def _question_text(manifest: Mapping[str, Any]) -> str:
     """The benchmark, or the table, and the groupings."""
     by = formats.listing(map(str, manifest.get("by") or []))
     about = str(manifest.get("benchmark") or "") or words.subject({**manifest, "model": None, "models": None})
@@ -125,7 +125,7 @@ def _asked(manifest: Mapping[str, Any]) -> str:
     return f"{formats.shorten(about)} by {formats.shorten(by)}" if by else formats.shorten(about)
 
 
-def _question(run: Listed) -> tuple[str, ...]:
+def _question(run: IndexedRun) -> tuple[str, ...]:
     """What runs share that ask one model, or one table, one thing at several times."""
     manifest, source = run.manifest, run.manifest.get("source")
     path = str(source.get("path") or "") if isinstance(source, Mapping) else ""
@@ -136,7 +136,7 @@ def _question(run: Listed) -> tuple[str, ...]:
     return (*(str(manifest.get(key)) for key in keys), subject)
 
 
-def _values(runs: Sequence[Listed]) -> list[tuple[str, float]] | None:
+def _values(runs: Sequence[IndexedRun]) -> list[tuple[str, float]] | None:
     """Title and value of the last run's first primary that moves, at each time; None: not in every run."""
     last = runs[-1].findings
     lead = next(filter(_is_drawn, last or ()), None)
@@ -151,7 +151,7 @@ def _is_drawn(finding: Finding) -> bool:
     return finding.role == "primary" and finding.value is not None and finding.card.unit != "count"
 
 
-def _value_of(run: Listed, lead: Finding) -> float | None:
+def _value_of(run: IndexedRun, lead: Finding) -> float | None:
     return next((f.value for f in run.findings or () if f.metric == lead.metric), None)
 
 

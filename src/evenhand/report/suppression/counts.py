@@ -15,6 +15,9 @@ Cell = frozenset[tuple[str, str]]
 Cells = Mapping[tuple[str, str, str], float]
 """Rows by truth, group and prediction."""
 
+MISTAKES = "mistakes"
+"""What findings are made of whose parts count a few rows, in and outside of a group."""
+
 _Scope = tuple[str, str, str]
 _SPLIT = {"all": ("single", "two_person"), "two_person": ("same", "different")}  # settings made of others
 _ALIKE = 1e-6
@@ -139,6 +142,8 @@ class SmallCells:
     def _right(self, index: int, finding: Finding) -> Iterator[tuple[Cell, int, float]]:
         """The right rows that accuracies tell: of all rows, of groups, of classes."""
         rates = finding.card.made_of == "right rows"
+        if finding.card.made_of == MISTAKES:
+            return
         if rates and finding.value is not None:
             yield _ALL, self._places[index, "n", 0], finding.value * finding.n
         for number, part in enumerate(finding.parts):
@@ -279,8 +284,9 @@ def _counted(finding: Finding) -> Iterator[tuple[str, int, Cell, float]]:
     for number, group in enumerate(finding.groups):
         kind = "group" if finding.by else kinds.get((key_text(group.key), group.n), "group")
         yield "group", number, _cell(finding, kind, group.key), group.n
-    for number, part in enumerate(finding.parts):
-        yield "part", number, _cell(finding, part.kind, part.key), part.n
+    if finding.card.made_of != MISTAKES:
+        for number, part in enumerate(finding.parts):
+            yield "part", number, _cell(finding, part.kind, part.key), part.n
 
 
 def _cell(finding: Finding, kind: str, key: Key) -> Cell:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Dropped, Finding, GroupSize, Part
 from evenhand.core.text.formatting import key_text
-from evenhand.report.suppression.counts import Cells, SmallCells
+from evenhand.report.suppression.counts import MISTAKES, Cells, SmallCells
 from evenhand.report.suppression.details import (
     COUNTS,
     NO_TEST,
@@ -43,7 +43,6 @@ __all__ = ["COUNTS", "REASON", "HiddenFindings"]
 REASON = "suppressed"
 
 _MOST_CELLS = 20_000  # cells that are protected one by one; of more, none are shown
-_MISTAKES = "mistakes"  # each is a count of a few rows, in and outside of a group: all are hidden
 _CLASS_PARTS = (*OF_CLASSES, OF_ANSWERS, "shares")
 _WITHOUT: Mapping[str, None] = {"value": None, **NO_TEST}
 
@@ -188,7 +187,7 @@ class HiddenFindings:
     def _part_lost(self, index: int, finding: Finding, number: int) -> bool:
         """Whether the value of a part is hidden."""
         part = finding.parts[number]
-        if finding.card.made_of == _MISTAKES:
+        if self._mistakes_hidden(finding):
             return True
         if self.small.hidden(index, "part", number) or self.small.hidden(index, "n"):
             return True
@@ -201,6 +200,24 @@ class HiddenFindings:
         if finding.card.made_of in _CLASS_PARTS and part.kind == "class":
             return self._group_hidden(index) or values.part(finding, key_text(part.key))
         return part.kind == "class*group" and values.whole(finding)
+
+    def _mistakes_hidden(self, finding: Finding) -> bool:
+        """Whether these are counts of mistakes and hidden: unless each cell that they sum up is shown."""
+        if finding.card.made_of != MISTAKES:
+            return False
+        by = tuple(finding.by)
+        is_shown = any(
+            self._all_shown(key)
+            for key in self.cells
+            if key[1] == by and key[0].endswith("_raw") == _raw(finding)
+        )
+        return self.small.any_hidden or not self._people or not is_shown
+
+    def _all_shown(self, key: _Grouping) -> bool:
+        """Whether every cell of a table is shown."""
+        cells = self.cells[key]
+        hidden = any(self.small.cell_hidden(*key, *cell) for cell in cells)
+        return len(cells) == len(self._all[key]) and not hidden
 
     def _gap_hidden(self, index: int, part: Part) -> bool:
         """Whether a part is a gap of two rates of which one is hidden, or of how many rows nobody says."""
@@ -217,7 +234,7 @@ class HiddenFindings:
     def _value_lost(self, index: int, finding: Finding) -> bool:
         """Whether a finding's own value is hidden."""
         if (
-            finding.card.made_of == _MISTAKES
+            self._mistakes_hidden(finding)
             or self.small.hidden(index, "n")
             or few_people(finding, self._fewest)
         ):
@@ -270,7 +287,7 @@ class HiddenFindings:
         parts = [
             self._part(index, finding, number)
             for number, part in enumerate(finding.parts)
-            if not single_sample(part)
+            if not single_sample(part) and not self._mistakes_hidden(finding)
         ]
         dropped = [
             Dropped(
@@ -284,7 +301,7 @@ class HiddenFindings:
             "groups": groups,
             "parts": parts,
             "dropped": dropped,
-            "details": shown_details(finding.details, self._fewest, people=self._people),
+            "details": self._details(finding, finding),
         }
         lost = self._value_lost(index, finding)
         if lost and (finding.value is not None or small.hidden(index, "n")):
@@ -308,9 +325,7 @@ class HiddenFindings:
         if not self._lost[index][number]:
             if compared(finding):
                 return part.model_copy(update=without_flips(part, self._fewest))
-            changed: dict[str, Any] = {
-                "details": shown_details(part.details, self._fewest, people=self._people)
-            }
+            changed: dict[str, Any] = {"details": self._details(finding, part)}
             if part.kind == "group" and self._values[_raw(finding), tuple(finding.by)].mixes:
                 changed |= dict.fromkeys(("null", "chance_at", "p_value", "p_adjusted"))
             return part.model_copy(update=changed)
@@ -322,6 +337,14 @@ class HiddenFindings:
         if part.value is None and part.reason and not self.small.hidden(index, "part", number):
             return part.model_copy(update={"details": details})
         return part.model_copy(update={**_WITHOUT, "reason": REASON, "details": details, "n": n})
+
+    def _details(self, finding: Finding, holder: Finding | Part) -> dict[str, float | str | None]:
+        """Details of a finding or of a part that is shown."""
+        if self._mistakes_hidden(finding):
+            return {}
+        if finding.card.made_of == MISTAKES:
+            return holder.details
+        return shown_details(holder.details, self._fewest, people=self._people)
 
     def _count(self, n: float, hidden: bool) -> float:
         return float(-self._fewest) if hidden else n

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import words_of
-from evenhand.core.significance import ALPHA, is_beyond, significance_of, uncorrected
+from evenhand.core.significance import is_beyond, significance_of, uncorrected
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import (
     count,
@@ -37,12 +37,6 @@ _DIRECTIONS = {
     "higher is better": "↑ higher is better",
     "descriptive": "descriptive",
 }
-
-
-def alpha_of(manifest: Mapping[str, Any]) -> float:
-    """The significance level of the run; 0.05 where the manifest does not say."""
-    level = manifest.get("alpha")
-    return float(level) if isinstance(level, int | float) and 0 < level < 1 else ALPHA
 
 
 def subject(manifest: Mapping[str, Any]) -> str:

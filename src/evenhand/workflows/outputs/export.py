@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName, UserError
-from evenhand.core.findings import Finding
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.files.atomic import write_bytes
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
@@ -23,7 +23,7 @@ from evenhand.report.exports.sarif import sarif
 from evenhand.report.exports.summary import summary
 from evenhand.report.exports.tidy import tidy_csv, tidy_frame, tidy_parquet
 from evenhand.report.suppression.suppress import suppressed
-from evenhand.runs.gates import check_gate_names, check_gates
+from evenhand.runs.gates import check_gate_names, gate_results
 from evenhand.runs.run_folder import FINDINGS, RunFolder
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.impact_ratios import impact_ratios
@@ -251,7 +251,7 @@ def _exported(run: RunFolder, name: str, gates: Sequence[str], suppress: int) ->
         name=name,
         findings=content.findings,
         manifest=content.manifest,
-        gates=_checked(content.findings.findings, gates, _kept(content.manifest)),
+        gates=_checked(content, gates),
         content=raw,
         counts=run.counts.get(COUNTS),
         fewest=suppress,
@@ -264,34 +264,26 @@ def _kept(manifest: Mapping[str, Any]) -> list[str]:
     return [gate for gate in gates if isinstance(gate, str)] if isinstance(gates, list) else []
 
 
-def _checked(findings: Sequence[Finding], gates: Sequence[str], manifest_gates: Sequence[str]) -> list[Gate]:
+def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
     """Every finding that a gate is about, with what broke it; a kept gate about none is passed over.
 
     Raises:
         UserError: A gate that was typed, and is about none of the findings.
     """
-    checked = []
+    checked: list[Gate] = []
+    manifest_gates = _kept(content.manifest)
+    if not gates and not manifest_gates:
+        return checked
+    subject = Subject.of(content.manifest)
     for gate in dict.fromkeys((*gates, *manifest_gates)):
-        if gate in gates:
-            _refuse_unknown(findings, gate)
-        for finding in findings:
-            try:
-                check_gates([finding], [gate])
-            except GateBroken as problem:
-                broken = str(problem).removeprefix("gate broken: ")
-                checked.append(Gate(gate, finding, broken, kept=gate in manifest_gates))
-            except UserError:
-                continue  # the gate is about other findings
-            else:
-                checked.append(Gate(gate, finding, kept=gate in manifest_gates))
+        try:
+            results = gate_results(content.findings.findings, gate, subject)
+        except UserError:
+            if gate in gates:
+                raise
+            continue
+        checked += [Gate(gate, finding, broken, kept=gate in manifest_gates) for finding, broken in results]
     return checked
-
-
-def _refuse_unknown(findings: Sequence[Finding], gate: str) -> None:
-    try:
-        check_gates(findings, [gate])
-    except GateBroken:
-        return
 
 
 def frame(runs: Sequence[str | Path | RunFolder]) -> pl.DataFrame:

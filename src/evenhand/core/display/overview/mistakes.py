@@ -43,6 +43,21 @@ def silence(finding: Finding, subject: Subject) -> str | None:
     return sentence
 
 
+def first_sentence(finding: Finding, subject: Subject) -> str | None:
+    """The first line of a finding in full, whether or not the run's correction leaves it beyond chance."""
+    part = next((part for part in finding.parts if part.kind in _LINES), None)
+    if part is None:
+        return None
+    line = _line(finding, part)
+    return line_sentence(line, noun=subject.noun, elsewhere=_other(finding, line["group"]))
+
+
+def _other(finding: Finding, group: str) -> str:
+    """The name of the other group where there are two; empty: there are more."""
+    groups = [" · ".join([g.key] if isinstance(g.key, str) else g.key) for g in finding.groups]
+    return {groups[0]: groups[1], groups[1]: groups[0]}.get(group, "") if len(groups) == 2 else ""
+
+
 def _line(finding: Finding, part: Part) -> dict[str, Any]:
     """A part as a line of ``disparity_lines``."""
     truth, group, label = _names(part.key, len(finding.by), part.kind == "mistake")
@@ -78,8 +93,7 @@ def _largest(finding: Finding) -> dict[str, Any] | None:
 
 
 def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, beyond: bool) -> Headline:
-    groups = [" · ".join([g.key] if isinstance(g.key, str) else g.key) for g in finding.groups]
-    other = {groups[0]: groups[1], groups[1]: groups[0]}.get(line["group"], "") if len(groups) == 2 else ""
+    other = _other(finding, line["group"])
     noun, marks = subject.noun, _marks(finding, line)
     truth, label = shorten(line["truth"]), line["prediction"]
     mistake = "are wrong" if label is None else f"are called {quoted(label)}"

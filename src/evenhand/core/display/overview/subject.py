@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.nouns import Nouns, words_of
-from evenhand.core.significance import ALPHA
+from evenhand.core.significance import ALPHA, alpha_of
 
 _PLAIN = Nouns()
 
@@ -44,7 +44,7 @@ class Subject:
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
             rows=manifest.get("rows"),
-            alpha=float(manifest.get("alpha") or ALPHA),
+            alpha=alpha_of(manifest),
             is_audit=is_audit,
         )
 
