@@ -106,6 +106,13 @@ def test_the_command_prints_them_without_a_plot_into_pipes(tmp_path, monkeypatch
     assert "● outside chance" in capsys.readouterr().out
 
 
+def test_more_rows_than_a_file_holds_are_counted(tmp_path, monkeypatch):
+    for module in ("workflows.outputs.audit_run", "cli.summaries.first_lines"):
+        monkeypatch.setattr(f"evenhand.{module}.MOST_CASE_ROWS", 20)
+    text = joined(first_lines(run_of(tickets()), tmp_path))
+    assert f"Cases {tmp_path / 'cases' / '1.csv'} (the first 20 of 33 rows)" in text
+
+
 def test_a_quiet_run_says_what_could_be_missed():
     lines = fits(run_of(tickets(hurt=3)))
     text = joined(lines)

@@ -58,6 +58,9 @@ def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: b
         if verbose:
             console.print()
             _print_tables(console, run)
+        elif any(map(is_search, run.findings)):
+            console.print()
+            print_subgroups(console, run.findings.findings)
         return
     for warning in run.findings.warnings:
         console.print(
