@@ -11,6 +11,7 @@ from xdist.scheduler import LoadScopeScheduling
 SHARED = {
     "demo": (
         "gallery/test_gallery",
+        "gallery/test_gallery_headlines",
         "gallery/test_gallery_reports",
         "report/test_drill_down",
         "runner/test_compare_answers",

@@ -80,6 +80,17 @@ def test_sentences_speak_of_what_the_benchmark_is_about(said):
     assert [word for word in WRONG if word in page.lower()] == []
 
 
+def test_the_first_line_is_of_first_places_with_counts(said):
+    first = eh.Run.read(said["folder"] / "run").overview
+    assert re.fullmatch(r"White people take \d+ of 40 first places, with 48 of 144 pictures\.", first.title)
+    question = "Whose pictures does the model rank first for a caption that names no race?"
+    assert first.kicker == f"{question} · brightness.py:Brightness · 144 pictures"
+    texts = [line.text for line in first.headlines]
+    assert any(re.match(r"First places, gap by race: 100 points; chance alone gives", text) for text in texts)
+    words = " ".join([first.title, first.lead, first.kicker, *texts, *first.silent]).lower()
+    assert [word for word in WRONG if word in words] == []
+
+
 def test_a_gate_on_the_metric_fails_and_a_misspelled_one_is_refused(said):
     assert said["gate"][0] == 4
     assert "gate broken: first_place_gap(by=race) = 1.0000 > 0.5" in said["gate"][1]

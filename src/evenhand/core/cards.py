@@ -21,7 +21,7 @@ MadeOf = Literal[
     "mistakes",
 ]  # fmt: skip
 """What of a table of truth, group and prediction a value is made of."""
-FirstLine = Literal["", "mistakes"]
+FirstLine = Literal["", "mistakes", "rates", "rankings", "pairs", "reductions", "changes", "value"]
 """How the first lines of a run speak of a finding; a file of ``core/display/overview`` for each."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
@@ -53,6 +53,8 @@ class Sentences(Model):
         value: What its value is, up to *is*; ``{first}`` and ``{second}`` are the members of two groups.
         more: What a group that it favours does: *get the right pronoun more often*.
         models: What the model that has more of it does, up to *than*: *is right more often*.
+        hits: What the samples do that a rate counts, after their noun: *are resolved right*. ``{noun}``
+            stands for the noun where it has another place, ``{k}`` for a parameter of the finding.
     """
 
     row: str = ""
@@ -61,8 +63,9 @@ class Sentences(Model):
     value: str = ""
     more: str = ""
     models: str = ""
+    hits: str = ""
 
-    @field_validator("row", "value")
+    @field_validator("row", "value", "hits")
     @classmethod
     def _can_be_filled(cls, text: str, info: ValidationInfo) -> str:
         """Refuses where it is declared what no report could fill in."""
@@ -79,6 +82,11 @@ class Sentences(Model):
     def row_of(self, params: Mapping[str, object]) -> str:
         """What a row of the terminal's table is called, with a finding's parameters filled in."""
         return self.row.format_map(defaultdict(str, params))
+
+    def hits_of(self, noun: str, params: Mapping[str, object]) -> str:
+        """Noun and verb of what a rate counts: *images are resolved right*."""
+        filled = self.hits.format_map(defaultdict(str, params, noun=noun))
+        return filled if "{noun}" in self.hits else f"{noun} {filled}".rstrip()
 
 
 class MetricCard(Model):
@@ -108,7 +116,13 @@ class MetricCard(Model):
         made_of: What of a table of truth, group and prediction its value and parts are made of; where small
             cells are hidden, so is what would tell them.
         tags: What it is evidence of, as mappings of laws and frameworks ask for it.
-        first_line: How the first lines of a run speak of it; empty: they do not, or by its sentences.
+        first_line: How the first lines of a run speak of it: of ``mistakes``; of ``rates`` of groups, as
+            counts with the verb of ``sentences.hits``; of ``rankings``; of ``pairs`` of sets of items; of
+            ``reductions`` by a mitigation; of ``changes`` between models; of the ``value``. Empty: by its
+            value where it is a primary finding of a run, else not at all.
+        parts_of: The metric whose parts those lines show beside it: the groups' rates that it compares, or
+            items; empty: its own.
+        second_to: The metric beside whose headlines, in the same grouping, they need none of this one.
         gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
 
@@ -133,6 +147,8 @@ class MetricCard(Model):
     made_of: MadeOf = ""
     tags: tuple[Tag, ...] = ()
     first_line: FirstLine = ""
+    parts_of: str = ""
+    second_to: str = ""
     gate_beside: str = ""
 
     @classmethod
@@ -159,6 +175,7 @@ class MetricCard(Model):
             unit=self.unit,
             order=self.order + _AFTER_ALL,
             p_is_about="models",
+            first_line="changes",
             of=self,
         )
 

@@ -29,6 +29,7 @@ from evenhand.benchmarks.indicators.questions import (
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
+from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.derivation.from_vectors import labels_in, plain
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.files.images.sources import ImageFiles
@@ -38,6 +39,7 @@ from evenhand.metrics.households.tables import country_hit_rates, hit_curve, hou
 NAME = "indicators/geography"
 DEFAULT_BY = "income_bucket,region,income_bucket+region"
 
+_HOUSEHOLDS = {level: f"{level}-income households" for level in ("low", "medium", "high")}
 _GROUPS = ("income_bucket", "region", "country", "concept")
 _DIGITS = 5  # of confidences in the released code
 
@@ -47,6 +49,7 @@ class Geography(Benchmark[Households]):
 
     name = NAME
     asks = "does the model recognise things at home alike, whatever the income and region of the household?"
+    nouns = Nouns(attributes={"income_bucket": Attribute(groups=_HOUSEHOLDS)})
     parameters: Mapping[str, Parameter] = {
         "kind": Parameter("auto", ("auto", *HOUSEHOLD_KINDS), "layout of --data; auto: by what lies there"),
         "by": Parameter(DEFAULT_BY, help=f"of {', '.join(_GROUPS)}, A+B crosses, separated by commas"),

@@ -22,6 +22,7 @@ from evenhand.benchmarks.mmbias.questions import (
     annotations_of,
 )
 from evenhand.core.errors import ParameterError
+from evenhand.core.nouns import Nouns
 
 SHARED_PARAMETERS: Mapping[str, Parameter] = {
     "pairs": Parameter("paper", help="paper (its 19), all, or X:Y,X:Y"),
@@ -39,6 +40,7 @@ class MMBiasAssociation(Benchmark[AssociationSets]):
         "another group?"
     )
     examined = "the embeddings"
+    nouns = Nouns(sample=("item", "items"))
     limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         "form": Parameter("auto", help=f"auto, or of {', '.join(FORMS)}, separated by commas"),

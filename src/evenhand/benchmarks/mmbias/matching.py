@@ -22,6 +22,7 @@ from evenhand.benchmarks.mmbias.questions import (
 )
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
+from evenhand.core.nouns import Nouns
 from evenhand.core.requests import Question
 from evenhand.evidence.similarities import MISSING, Similarities
 from evenhand.metrics.association import matching
@@ -42,6 +43,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
         "images of another group?"
     )
     examined = "the match probabilities"
+    nouns = Nouns(sample=("item", "items"))
     limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         **SHARED_PARAMETERS,

@@ -18,13 +18,14 @@ from evenhand.benchmarks.visogender.data.captions import (
 )
 from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
 from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
-from evenhand.benchmarks.visogender.data.taxonomy import PERCEIVED
+from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
 from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
+from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.choices import Choices
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.choices import resolution
@@ -41,6 +42,8 @@ METRICS = (
 GROUPINGS = ("sector", "specialisation", "occupation", "gender_pair")
 _EXPERIMENTS = {"captions": "CLIP", "match": "CLIP"}  # every other way reads what a model would say
 
+_SUBJECTS = {gender: f"{gender} subjects" for gender in (MASCULINE, FEMININE)}
+
 
 class VisoGenderResolution(Benchmark[None]):
     """Every image with a caption or prefix, scored for each pronoun."""
@@ -50,6 +53,7 @@ class VisoGenderResolution(Benchmark[None]):
         "which pronoun does the model attach to a person, and is it right equally often for masculine and "
         "feminine subjects?"
     )
+    nouns = Nouns(attributes={"gender": Attribute(groups=_SUBJECTS)})
     limits = (PERCEIVED,)
     parameters: Mapping[str, Parameter] = {
         **DATA_PARAMETERS,

@@ -34,6 +34,7 @@ _ROUNDING = 1e-12
     source=Source(paper=MMBIAS, equation="section 5.2; Table 2, ALBEF and ViLT"), unit="share difference",
     order=340, family="associations",
     sentences=Sentences(value="difference of match probability", more="are tied more to"),
+    first_line="pairs",
     compared="contributions",
     tags=("outcome",),
 )  # fmt: skip

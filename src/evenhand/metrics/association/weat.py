@@ -25,9 +25,17 @@ from evenhand.metrics.catalogue import CALISKAN, MMBIAS
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats
-from evenhand.stats.association.effect_size import associations, effect_bound, effect_size, single_category
+from evenhand.stats.association.effect_size import (
+    associations,
+    auc,
+    effect_bound,
+    effect_size,
+    single_category,
+)
 from evenhand.stats.association.permutation import permutation_test, sign_flip_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
+
+_WHEN = ("before", "after")
 
 
 @metric(
@@ -38,6 +46,7 @@ from evenhand.stats.association.two_way import Sizes, reduction_interval, single
     fair_at=0.0, source=Source(paper=MMBIAS, equation="eq. 1; Table 2"), unit="SDs", order=320,
     family="associations",
     sentences=Sentences(value="effect size d", more="are tied more to"),
+    first_line="pairs", parts_of="single_category_association",
     compared="contributions",
     tags=("group gap", "where it differs",),
 )  # fmt: skip
@@ -214,7 +223,7 @@ def single_category_association(
     summary="|d| before minus |d| after a mitigation, on items that were not used to fit it; above 0: weaker",
     formula="|d before| - |d after|", range=(None, None), direction="higher is fairer",
     source=Source(paper=MMBIAS, equation="Table 3, here on held-out items"), unit="SDs", order=310,
-    family="reductions",
+    family="reductions", first_line="reductions",
 )  # fmt: skip
 def association_reduction(
     evidence: Similarities,
@@ -245,7 +254,8 @@ def association_reduction(
     Returns:
         Positive where the association is weaker afterwards, at most |d before|; negative where it is
         stronger. The interval has other targets and other attributes in mind, the same ones before and after.
-        A change of sign is told in ``details``. No value where d is not defined before or after.
+        ``details`` tell a change of sign, and the share of all pairs of an item of X and one of Y in which
+        the first is tied more to A (``auc_before``, ``auc_after``). No value where d is undefined in one.
 
     Raises:
         UserError: Not Similarities, other items before than after, or an unknown set.
@@ -256,12 +266,13 @@ def association_reduction(
     )
     reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
     n, m, na, nb = comparison.sizes
-    d = [np.nan, np.nan]
+    d, details = [np.nan, np.nan], Details()
     if reason is None:
         phis = [associations(block, np.arange(na), np.arange(na, na + nb)) for block in blocks]
         d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
+        details = {"n_x": float(n), "n_y": float(m), **_pairs(phis, n)}
     value = number(abs(d[0]) - abs(d[1]))
-    details: Details = {"before": number(d[0]), "after": number(d[1])}
+    details |= {"before": number(d[0]), "after": number(d[1])}
     if value is not None:
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
 
@@ -274,6 +285,11 @@ def association_reduction(
     fields = {"interval": limits(LEVEL), "limits": limits} if infers else {}
     reason = reason or "equal_associations"
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def _pairs(phis: Sequence[Floats], n: int) -> Details:
+    """The share of pairs in which an item of the first ``n`` has more than one of the others, of both."""
+    return {f"auc_{when}": auc(phi[:n], phi[n:]) for when, phi in zip(_WHEN, phis, strict=True)}
 
 
 def _block_of(after: Similarities, comparison: SetComparison) -> Floats:

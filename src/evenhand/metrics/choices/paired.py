@@ -27,7 +27,7 @@ from evenhand.stats.paired.differences import Deviations, paired_difference
     formula="value of the model - value of the reference, on the same images", range=(None, None),
     direction="descriptive", fair_at=0.0, source=BONETT_PRICE, unit="share difference", order=250,
     family="differences",
-    p_is_about="models",
+    p_is_about="models", first_line="changes",
 )  # fmt: skip
 def resolution_difference(
     evidence: Choices,

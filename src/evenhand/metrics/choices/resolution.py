@@ -17,7 +17,7 @@ from evenhand.metrics.prepared import By, Inference, Mode
     formula="mean over genders g of P(right pronoun | g)", range=(0, 1), direction="higher is better",
     source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"), unit="share", order=190,
     family="pronouns",
-    sentences=Sentences(row="right pronoun", topic="Accuracy",
+    sentences=Sentences(row="right pronoun", topic="Accuracy", hits="get the right pronoun",
         value="The right pronoun is chosen for a share of"),
     compared="contributions", p_is_about="guessing",
     tags=("outcome", "performance",),
@@ -73,7 +73,7 @@ def resolution_accuracy(
     sentences=Sentences(row="right, masc. - fem.", topic="Accuracy",
         more="get the right pronoun more often",
         value="Accuracy for masculine minus feminine subjects"), compared="contributions",
-    tags=("group gap",),
+    tags=("group gap",), first_line="rates", parts_of="resolution_accuracy",
 )  # fmt: skip
 def resolution_gap(
     evidence: Choices,
@@ -107,7 +107,7 @@ def resolution_gap(
     formula="mean over genders g of P(pronoun of the other gender | g)", range=(0, 1),
     direction="lower is fairer", source="misgendering apart from neutral choices", unit="share",
     order=210, family="pronouns",
-    sentences=Sentences(row="misgendered", topic="Misgendering",
+    sentences=Sentences(row="misgendered", topic="Misgendering", hits="are misgendered",
         value="The pronoun of the other gender is chosen for a share of"),
     compared="contributions", p_is_about="guessing",
 )  # fmt: skip
@@ -139,7 +139,7 @@ def misgendering_rate(
     sentences=Sentences(row="misgendered, masc. - fem.", topic="Misgendering",
         more="are misgendered more often",
         value="Misgendering of masculine minus feminine subjects"), compared="contributions",
-    tags=("group gap",),
+    tags=("group gap",), first_line="rates", parts_of="misgendering_rate",
 )  # fmt: skip
 def misgendering_gap(
     evidence: Choices,
@@ -167,6 +167,7 @@ def misgendering_gap(
     direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"), unit="share",
     order=230, family="pronouns",
     sentences=Sentences(row="neutral pronoun", topic="The share of neutral pronouns",
+        hits="get a neutral pronoun",
         value="A neutral pronoun is chosen for a share of"), compared="contributions", p_is_about="guessing",
 )  # fmt: skip
 def neutral_rate(
@@ -197,7 +198,7 @@ def neutral_rate(
     sentences=Sentences(row="neutral, masc. - fem.", topic="The share of neutral pronouns",
         more="get the neutral pronoun more often",
         value="Neutral pronouns for masculine minus feminine subjects"), compared="contributions",
-    tags=("group gap",),
+    tags=("group gap",), first_line="rates", parts_of="neutral_rate",
 )  # fmt: skip
 def neutral_gap(
     evidence: Choices,

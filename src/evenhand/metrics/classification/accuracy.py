@@ -26,7 +26,7 @@ from evenhand.stats.rates.differences import normal_quantile
 
 
 @classifier_metric(
-    sentences=Sentences(models="is right more often"),
+    sentences=Sentences(models="is right more often", hits="are right"),
     title="Accuracy", summary="share of rows whose prediction is the truth",
     formula="right rows / usable rows", range=(0, 1), direction="higher is better",
     source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10,
@@ -155,7 +155,7 @@ def worst_class_group_accuracy(
     formula="P(right) - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer",
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share difference",
     order=50, family="mistakes", compared="counts",
-    tags=("group gap",),
+    tags=("group gap",), first_line="rates", parts_of="accuracy", second_to="disparities",
 )  # fmt: skip
 def accuracy_gap(
     evidence: Evidence,

@@ -119,11 +119,13 @@ class HitQuestion(GroupQuestion):
         bound = self.bound
         tested = self.comparison if bound.by and self.infers and len(bound.groups) > 1 else None
         exchanged = None if tested is None else tested.exchange
+        hits = np.bincount(bound.group, bound.rows["hit"].to_numpy(), len(bound.groups))
         p_values = None if exchanged is None else exchanged.p_each()
 
         def fields(code: int) -> dict[str, Any]:
             mean = bound.means[code]
             details: Details = {"households": float(mean.clusters), "coverage": bound.covered[code]}
+            details["n_hits"] = float(hits[code])
             part_fields: dict[str, Any] = {"value": mean.value, "details": details}
             if self.infers:
                 part_fields |= self.interval_of(code, mean.value)

@@ -20,7 +20,7 @@ from evenhand.metrics.prepared import By, Inference, Mode, Weighting
     formula="mean over households of recognised images / images", range=(0, 1), direction="higher is better",
     source=Source(paper=INDICATORS, equation="section 3.2; Figure 5"), unit="share", order=410,
     family="households",
-    sentences=Sentences(row="hit rate"),
+    sentences=Sentences(row="hit rate", hits="have their thing named"),
     compared="contributions",
     tags=("outcome", "performance",),
 )  # fmt: skip
@@ -52,7 +52,8 @@ def household_hit_rate(
 
     Returns:
         A Finding; n counts images (pairs in paper mode), and details have ``households`` and ``coverage``
-        (share with any prediction at least as sure as the threshold), for each part too. Interval: Wilson's
+        (share with any prediction at least as sure as the threshold), for each part too; a part's
+        ``n_hits`` counts images that are hit, each once. Interval: Wilson's
         with the effective size of the variance between households and the quantile of t (Korn and Graubard
         1998); None of one household (``one_cluster``). The null and p of a part: households exchanged between
         groups as a whole, those of several groups inside, by how many standard errors the group is from the
@@ -79,7 +80,9 @@ def household_hit_rate(
     source=Source(paper=INDICATORS, equation="section 3.2; gaps by income and region"),
     unit="share difference", order=420,
     family="households",
-    sentences=Sentences(row="  gap", more="have their things named more often"),
+    sentences=Sentences(row="  gap", more="have their things named more often",
+        hits="have their thing named"),
+    first_line="rates", parts_of="household_hit_rate",
     compared="contributions", parts_direction="higher is better",
     tags=("group gap",),
 )  # fmt: skip

@@ -17,7 +17,7 @@ from evenhand.metrics.prepared import By, Inference, Mode, Unknown
     formula="images with a label of the kind among the first / images", range=(0, 1), direction="descriptive",
     source=Source(paper=INDICATORS, equation="section 3.1; Table 3"), unit="share", order=390,
     family="labels",
-    sentences=Sentences(row="{association}"),
+    sentences=Sentences(row="{association}", hits="get a label of the kind “{association}”"),
     compared="contributions",
     tags=("where it differs", "outcome",),
 )  # fmt: skip
@@ -77,6 +77,7 @@ def label_association_rate(
     fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
     unit="share difference", order=400, family="labels",
     sentences=Sentences(row="  gap of {association}", more="get such labels more often"),
+    first_line="rates", parts_of="label_association_rate",
     compared="contributions",
     tags=("group gap",),
 )  # fmt: skip
@@ -119,7 +120,7 @@ def label_association_gap(
     formula="images with a harmful label among the first / images", range=(0, 1), direction="lower is fairer",
     source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"), unit="share", order=370,
     family="labels",
-    sentences=Sentences(row="harmful"),
+    sentences=Sentences(row="harmful", hits="get a harmful label"),
     compared="contributions",
     tags=("outcome",),
 )  # fmt: skip
@@ -157,6 +158,7 @@ def harmful_association_rate(
     fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
     unit="share difference", order=380, family="labels",
     sentences=Sentences(row="  gap of harmful", more="get harmful labels more often"),
+    first_line="rates", parts_of="harmful_association_rate",
     compared="contributions",
     tags=("group gap",),
 )  # fmt: skip

@@ -43,7 +43,8 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
     formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)", range=(0, 1),
     direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"), unit="share",
     order=460, family="neighbours",
-    sentences=Sentences(row="same {match}, first {k}"), compared="contributions", p_is_about="guessing",
+    sentences=Sentences(row="same {match}, first {k}", hits="nearest {noun} show the same {match}"),
+    compared="contributions", p_is_about="guessing",
     tags=("outcome", "performance",),
 )  # fmt: skip
 def precision_at_k(
@@ -81,14 +82,14 @@ def precision_at_k(
         seed: Of the exchanges.
 
     Returns:
-        A Finding. Parts are the groups. Intervals: Wilson's with the variance of dyads (Aronow, Samii and
-        Assenova 2015): they hold for other queries and another database of the same mix of labels, units
-        being subjects where the evidence has clusters (of the database, too, where it has that column);
-        vectors and the search are as they are. The null: labels exchanged at random everywhere they enter,
-        between queries and in the database, subjects as a whole; p is two-sided, that of parts corrected by
-        Holm; there is no verdict. A group of one subject has no interval (``one_cluster``). The value
-        is None with reason ``k_exceeds_pool`` (fewer samples in the database than k), ``no_usable_query`` or
-        ``not in the database``.
+        A Finding. Parts are the groups; their ``n_of`` counts neighbours, k for each query. Intervals:
+        Wilson's with the variance of dyads (Aronow, Samii and Assenova 2015): they hold for other queries and
+        another database of the same mix of labels, units being subjects where the evidence has clusters (of
+        the database, too, where it has that column); vectors and the search are as they are. The null: labels
+        exchanged at random everywhere they enter, between queries and in the database, subjects as a whole; p
+        is two-sided, that of parts corrected by Holm; there is no verdict. A group of one subject has no
+        interval (``one_cluster``). The value is None with reason ``k_exceeds_pool`` (fewer samples in the
+        database than k), ``no_usable_query`` or ``not in the database``.
 
     Raises:
         UnknownName: An attribute that not both sides have.
@@ -109,6 +110,7 @@ def precision_at_k(
     source=Source(paper=INDICATORS, equation="section 3.3, range over groups"), unit="share difference",
     order=470, family="neighbours",
     sentences=Sentences(row="  gap, first {k}", more="have more neighbours of their own group"),
+    first_line="rates", parts_of="precision_at_k",
     compared="contributions",
     tags=("group gap",),
 )  # fmt: skip
@@ -268,7 +270,9 @@ class BoundNeighbours(GroupQuestion):
             if self.reason is not None:
                 return {"value": None, "reason": self.reason}
             value = float(self.precision[code])
-            part_fields = {"value": value, "details": _details(value, float(self.observed.chance[code]))}
+            details = _details(value, float(self.observed.chance[code]))
+            details["n_of"] = float(self.bound.sizes[code] * self.k)
+            part_fields = {"value": value, "details": details}
             if exchange is None or p_values is None:
                 return part_fields
             null = self.null(exchange.rates[:, code], float(exchange.expected[code]))

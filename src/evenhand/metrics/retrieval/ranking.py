@@ -41,6 +41,7 @@ from evenhand.stats.rankings.null import NullDistribution
     direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
     unit="share difference", order=260, family="rankings",
     sentences=Sentences(value="the share of {first} minus {second}", more="come first more often"),
+    first_line="rankings",
     compared="contributions",
     tags=("group gap",),
 )  # fmt: skip
@@ -221,6 +222,7 @@ def min_skew_at_k(
     direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
     unit="nats", order=300, family="rankings",
     sentences=Sentences(symbol="NDKL", value="the divergence from the pool (NDKL)"), compared="contributions",
+    first_line="rankings",
     tags=("group gap",),
 )  # fmt: skip
 def ndkl(

@@ -45,9 +45,9 @@ _HARMLESS = frozenset(
         "explained_by_truth",
         "template_low", "template_high",
         # of an association of two sets
-        "difference", "bound", "effect_size", "cohens_d", "auc", "point_biserial", "p_right",
-        "p_left", "p_two_sided", "p_right_normal", "p_left_normal", "p_two_sided_normal", "p_items",
-        "z", "q_value",
+        "difference", "bound", "effect_size", "cohens_d", "auc", "auc_before", "auc_after",
+        "point_biserial", "p_right", "p_left", "p_two_sided", "p_right_normal", "p_left_normal",
+        "p_two_sided_normal", "p_items", "z", "q_value",
     )
 )  # fmt: skip
 

@@ -48,6 +48,7 @@ class Chart:
         unit: ``share`` is written in per cent on an axis from 0; others as numbers.
         fair: Where groups that are treated alike stand; None: nowhere.
         note: A line below it.
+        dots: The items behind a mark, by its label: drawn small in its row; empty: none are known.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Chart:
     unit: Literal["share", "share difference", "number"] = "share"
     fair: float | None = None
     note: str = ""
+    dots: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Headline:
             any other one. Empty where no rows are behind it.
         metric: The finding that it is from, as ``findings.json`` calls it.
         cases: How many rows are behind it; 0 where ``rows`` is empty.
+        scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
     """
 
     text: str
@@ -92,6 +95,7 @@ class Headline:
     steps: tuple[str, ...] = ()
     rows: Mapping[str, str] = field(default_factory=dict)
     cases: float = 0.0
+    scope: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,12 @@ class Overview:
     Attributes:
         title: The headline of the run, counts first; without anything beyond chance it says so.
         lead: The same in full.
-        kicker: How many things differ, by what, of how many rows.
+        kicker: How many things differ, by what, of how many rows; of a benchmark, what was asked of which
+            model.
         headlines: Those beyond chance, what matters most first; where there is none, the largest that
             chance can explain.
-        silent: Sentences on groupings and questions where nothing is beyond chance; without the lead.
+        silent: Sentences on groupings and questions where nothing is beyond chance, without the lead; and
+            how often a model is right at all.
         checks: What to look into before relying on it: warnings about the data, rows left out.
         caveat: What no number here can show.
     """

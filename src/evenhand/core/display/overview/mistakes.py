@@ -30,8 +30,14 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     return [] if beyond or largest is None else [_of_line(finding, largest, None, subject, False)]
 
 
-def silence(finding: Finding, subject: Subject) -> str | None:
-    """What is said of a grouping where no line is listed."""
+def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """What is said of groupings where no line is listed."""
+    return [text for finding in findings if (text := _silence(finding, subject))]
+
+
+def _silence(finding: Finding, subject: Subject) -> str | None:
+    if "status" not in finding.details:  # small counts are hidden, and what would tell them
+        return None
     sentence = status_sentence(
         finding.details, by=shorten(subject.attribute(finding.grouping)), groups=len(finding.groups),
         n=finding.n, noun=subject.noun, min_rows=int(str(finding.params.get("min_rows", 5))),

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.core.cards import FirstLine
-from evenhand.core.display.overview import mistakes
+from evenhand.core.display.overview import (
+    changes,
+    mistakes,
+    pairs,
+    phrasing,
+    rankings,
+    rates,
+    reductions,
+    values,
+)
 from evenhand.core.display.overview.content import LEFT_OUT, Headline, Overview
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
+from evenhand.core.significance import p_shown, significance_of
 from evenhand.core.text.formatting import count, listing, plural
+from evenhand.core.text.reasons import explain
+
+
+def _each_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """A sentence for each finding that is not beyond chance."""
+    within: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if not significance_of(finding, subject.alpha).beyond:
+            within.setdefault((finding.name, finding.grouping), []).append(finding)
+    return [text for members in within.values() for text in phrasing.quiet(members, subject)]
+
+
+def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """The same, of those that were tested."""
+    return _each_quiet([line for line in findings if significance_of(line, subject.alpha).side], subject)
 
 
 @dataclass(frozen=True)
@@ -21,14 +47,26 @@ class Form:
 
     Attributes:
         headlines: Of a finding: those beyond chance, or else the largest that chance can explain.
-        silence: What is said of a finding that has none beyond chance; None: nothing.
+        silence: Sentences on findings that have none beyond chance.
+        nothing: The title where none of the findings is beyond chance.
+        speaks_untested: Whether that title holds where nothing was tested, too.
     """
 
     headlines: Callable[[Finding, Subject], list[Headline]]
-    silence: Callable[[Finding, Subject], str | None]
+    silence: Callable[[Sequence[Finding], Subject], list[str]] = _each_quiet
+    nothing: Callable[[Sequence[Finding], Subject], str] = phrasing.nothing_by
+    speaks_untested: bool = False
 
 
-_FORMS: Mapping[FirstLine, Form] = {"mistakes": Form(mistakes.headlines, mistakes.silence)}
+_FORMS: Mapping[FirstLine, Form] = {
+    "mistakes": Form(mistakes.headlines, mistakes.silence),
+    "rates": Form(rates.headlines),
+    "rankings": Form(rankings.headlines),
+    "pairs": Form(pairs.headlines, pairs.silence, pairs.nothing),
+    "reductions": Form(reductions.headlines, reductions.silence, reductions.nothing, speaks_untested=True),
+    "changes": Form(changes.headlines, _tested_quiet, changes.nothing),
+    "value": Form(values.headlines),
+}
 
 
 def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
@@ -36,39 +74,104 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
 
     Args:
         findings: With their cards; a card's ``first_line`` says how its findings are spoken of.
-        manifest: What the run was about: nouns, columns, level.
+        manifest: What the run was about: nouns, columns, level, what was asked of which model.
 
     Returns:
         Headlines of all groupings, what matters most first; sentences on what is silent; checks. Every number
         is one of ``findings``.
     """
-    subject = Subject.of(manifest)
-    leading = [(finding, _FORMS[finding.card.first_line]) for finding in findings if finding.card.first_line]
-    every = [line for finding, form in leading for line in form.headlines(finding, subject)]
-    beyond = sorted((line for line in every if line.beyond), key=lambda line: line.weight, reverse=True)
-    quiet = [text for finding, form in leading if (text := form.silence(finding, subject))]
-    title, lead = _title(beyond, [finding for finding, _ in leading], quiet, subject)
+    subject = Subject.of(manifest, findings)
+    leading, beside = _leading(findings)
+    lines = _without_seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading])
+    leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
+    ordered = sorted(every, key=lambda line: line.weight, reverse=True)
+    beyond, largest = _apart([line for line in ordered if line.beyond]), ordered[:1]
+    quiet = [text for form, members in _by_form(leading) for text in form.silence(members, subject)]
+    title, lead = _title(beyond, largest, leading, quiet, subject)
+    overall = [text for finding in beside if (text := values.overall(finding, subject))]
     return Overview(
         title=title,
         lead=lead,
-        kicker=_kicker([finding for finding, _ in leading], beyond, subject),
-        headlines=tuple(beyond or sorted(every, key=lambda line: line.weight, reverse=True)[:1]),
-        silent=tuple(quiet if beyond else quiet[1:]),
+        kicker=_kicker(leading, beyond, subject),
+        headlines=tuple(beyond or largest),
+        silent=(*(text for text in quiet if text != lead), *overall),
         checks=(*_warnings(findings), *_left_out(findings, subject)),
     )
 
 
+def _leading(findings: Findings) -> tuple[list[Finding], list[Finding]]:
+    """Findings that headlines are made of; and those on how often a model is right at all, said beside them.
+
+    Those that answer a run's questions: primary ones. Where no finding has a role, those whose metric
+    declares first lines, with a test or an interval if one has them, else whatever was tested.
+    """
+    able = [finding for finding in findings if finding.role != "exploratory"]
+    primary = [finding for finding in able if finding.role == "primary"]
+    declared = [finding for finding in able if finding.card.first_line]
+    sure = [finding for finding in declared if p_shown(finding) is not None or finding.interval is not None]
+    tested = [finding for finding in able if significance_of(finding).side]
+    leading = primary or sure or declared or tested
+    leading = [finding for finding in leading if (finding.card.of or finding.card).headline]
+    guessed = [finding for finding in leading if finding.card.p_is_about == "guessing"]
+    others = [finding for finding in leading if finding not in guessed]
+    return (others, guessed) if others else (leading or able[:1], [])
+
+
+def _form(finding: Finding) -> Form:
+    return _FORMS[finding.card.first_line or "value"]
+
+
+def _by_form(leading: Sequence[Finding]) -> list[tuple[Form, list[Finding]]]:
+    """Findings by the form that speaks of them, in their order."""
+    forms = list(dict.fromkeys(_form(finding) for finding in leading))
+    return [(form, [finding for finding in leading if _form(finding) is form]) for form in forms]
+
+
+def _without_seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Finding, list[Headline]]]:
+    """All but the findings of metrics that are second to another one that has headlines in their grouping."""
+    spoken = {
+        (finding.name, finding.grouping) for finding, ours in lines if any(line.beyond for line in ours)
+    }
+    return [line for line in lines if (line[0].card.second_to, line[0].grouping) not in spoken]
+
+
+def _apart(lines: Sequence[Headline]) -> list[Headline]:
+    """Headlines of which no two have the same text where their scope tells them apart."""
+    many = Counter(line.text for line in lines)
+    return [
+        replace(line, text=phrasing.scoped(line.text, line.scope)) if many[line.text] > 1 else line
+        for line in lines
+    ]
+
+
 def _title(
-    beyond: Sequence[Headline], leading: Sequence[Finding], quiet: Sequence[str], subject: Subject
-) -> tuple[str, str]:
+    beyond: Sequence[Headline], largest: Sequence[Headline], leading: Sequence[Finding],
+    quiet: Sequence[str], subject: Subject,
+) -> tuple[str, str]:  # fmt: skip
+    """Title and lead: the first headline; that nothing is beyond chance; or what was measured."""
     if beyond:
         return beyond[0].text, beyond[0].sentence
-    groupings = listing(dict.fromkeys(subject.attribute(finding.grouping) for finding in leading), "or")
-    return f"Nothing differs by {groupings} beyond chance." if groupings else "", "".join(quiet[:1])
+    if not leading:
+        return "", ""
+    form, members = _by_form(leading)[0]
+    lead = "".join(quiet[:1])
+    if any(significance_of(finding, subject.alpha).side for finding in leading):
+        alike = [finding for finding in leading if _form(finding).nothing is form.nothing]
+        return form.nothing(alike, subject), lead
+    estimable = [finding for finding in members if finding.value is not None]
+    if estimable and form.speaks_untested:
+        return form.nothing(estimable, subject), lead
+    if largest:
+        return largest[0].text, largest[0].sentence
+    reasons = dict.fromkeys(finding.reason for finding in leading if finding.reason)
+    return f"No value can be given: {explain(next(iter(reasons), 'undefined'))}.", lead
 
 
 def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Subject) -> str:
-    """How many things differ, by what, and of how many rows."""
+    """How many things differ, by what, of how many rows; of a benchmark, what was asked of which model."""
+    if not subject.is_audit and (subject.question or subject.models):
+        rows = f"{count(subject.rows)} {subject.noun}" if subject.rows else ""
+        return " · ".join(filter(None, (subject.question, " and ".join(subject.models[:2]), rows)))
     groupings = list(dict.fromkeys(finding.grouping for finding in leading))
     numbers = {grouping: sum(line.by == grouping for line in beyond) for grouping in groupings}
     texts = [f"{plural(n, 'finding')} by {subject.attribute(by)}" for by, n in numbers.items() if n]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
+from evenhand.core.text.formatting import model_name, shorten
 
 _PLAIN = Nouns()
 
@@ -24,6 +26,9 @@ class Subject:
         rows: Rows that were read; None: not known.
         alpha: Level of the tests.
         is_audit: Whether rows are those of a user's table, with their own columns.
+        question: What was asked of a model; empty: nothing says.
+        models: What was asked, as people call it.
+        findings: All of the run: parts of one may hold what another compares.
     """
 
     noun: str = "rows"
@@ -33,19 +38,27 @@ class Subject:
     rows: float | None = None
     alpha: float = ALPHA
     is_audit: bool = False
+    question: str = ""
+    models: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @classmethod
-    def of(cls, manifest: Mapping[str, Any]) -> Subject:
-        """From the manifest of a run."""
-        nouns, is_audit = words_of(manifest).nouns, manifest.get("kind") == "audit"
+    def of(cls, manifest: Mapping[str, Any], findings: Iterable[Finding] = ()) -> Subject:
+        """From the manifest of a run, and its findings."""
+        words, is_audit = words_of(manifest), manifest.get("kind") == "audit"
+        models = manifest.get("models") or [manifest.get("model")]
+        question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
         return cls(
-            noun=str(manifest.get("noun") or ("rows" if is_audit else nouns.sample[1])),
-            nouns=nouns,
+            noun=str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1])),
+            nouns=words.nouns,
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
             rows=manifest.get("rows"),
             alpha=alpha_of(manifest),
             is_audit=is_audit,
+            question=shorten(question, _QUESTION),
+            models=tuple(model_name(model) for model in models if model),
+            findings=tuple(findings),
         )
 
     def attribute(self, grouping: str) -> str:
@@ -53,3 +66,43 @@ class Subject:
         if self.is_audit:
             return grouping
         return " × ".join(map(self.nouns.attribute, grouping.split("+")))
+
+    def about(self, finding: Finding) -> str:
+        """What the groups of a finding are of; empty where it compares none."""
+        if finding.by:
+            return shorten(self.attribute(finding.grouping))
+        parts = self.source(finding).parts
+        return shorten(self.nouns.attribute(parts[0].kind)) if parts else ""
+
+    def member(self, attribute: str, key: Key) -> str:
+        """How a sentence calls a group: by the benchmark's noun for its members, else by its name."""
+        groups = self.nouns.attributes[attribute].groups if attribute in self.nouns.attributes else {}
+        return shorten(groups.get(key, key) if isinstance(key, str) else " · ".join(key))
+
+    def source(self, finding: Finding) -> Finding:
+        """The finding whose parts are shown beside another one, as its card says; else that one itself."""
+        name = finding.card.parts_of
+        for other in self.findings:
+            same = other.by == finding.by and other.params.items() <= finding.params.items()
+            if name and other.name == name and same:
+                return other
+        return finding
+
+    def scope(self, finding: Finding) -> str:
+        """Parameters that tell a finding from others of its metric and grouping that lead a run."""
+        others = [
+            other.params
+            for other in self.findings
+            if (other.name, other.by) == (finding.name, finding.by) and other.role == finding.role
+        ]
+        differing = {
+            name: value
+            for name, value in finding.params.items()
+            if isinstance(value, str | int | float)
+            and "=" not in str(value)  # another parameter says it in words
+            and any(other.get(name) != value for other in others)
+        }
+        return " · ".join(f"{name} {value}".replace("_", " ") for name, value in differing.items())
+
+
+_QUESTION = 160

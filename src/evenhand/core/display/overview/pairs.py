@@ -1,0 +1,153 @@
+"""Headlines of pairs of sets: how often an item of the one lies nearer to something than one of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.core.display.overview import values
+from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.phrasing import (
+    certainty,
+    chance,
+    of,
+    scoped,
+    size,
+    title_of,
+    weight,
+    whole_number,
+)
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding
+from evenhand.core.significance import is_beyond, p_shown
+from evenhand.core.text.disparities import share
+from evenhand.core.text.formatting import key_text, number, p_value, plural, shorten
+
+_TIER = 0.5
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Two sets, and to what the first lies nearer than the second.
+
+    Attributes:
+        near: The set that lies nearer.
+        far: The other one.
+        to: What it lies nearer to.
+        than: What it lies farther from.
+    """
+
+    near: str
+    far: str
+    to: str
+    than: str
+
+    @classmethod
+    def of(cls, finding: Finding, turned: bool) -> Sets | None:
+        """Those of a finding; ``turned``: the second lies nearer. None where it does not name them."""
+        targets, attributes = (finding.params.get(name) for name in ("targets", "attributes"))
+        if not isinstance(targets, list) or not isinstance(attributes, list):
+            return None
+        if len(targets) != 2 or len(attributes) != 2:
+            return None
+        near, far = targets[::-1] if turned else targets
+        return cls(*map(shorten, (near, far, *attributes)))
+
+
+def headlines(finding: Finding, subject: Subject) -> list[Headline]:
+    """One: in how many of all pairs of items the item of one set lies nearer."""
+    turned = (finding.value or 0.0) < 0
+    sets, hits = Sets.of(finding, turned), hits_of(finding, "auc", turned)
+    if finding.value is None or sets is None or hits is None:
+        return values.headlines(finding, subject)
+    near, pairs = hits
+    card = finding.card.model_copy(update={"unit": None})  # divided by its spread it is no share
+    scope, items = subject.scope(finding), f"pairs of {subject.noun}"
+    return [
+        Headline(
+            text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(near, pairs)} {items}.",
+            sentence=scoped(
+                f"In {of(near, pairs)} pairs of one {sets.near} and one {sets.far} {_one(subject)} "
+                f"({share(near / pairs)}), the {sets.near} one lies nearer to {sets.to}, against "
+                f"{sets.than}.",
+                scope,
+            ),
+            size=size(finding, title_of(finding), card),
+            chance=chance(finding, card),
+            certainty=certainty(finding, subject),
+            by=finding.grouping,
+            beyond=is_beyond(finding, subject.alpha),
+            metric=finding.metric,
+            weight=weight(finding, _TIER),
+            chart=_chart(finding, sets, subject),
+            scope=scope,
+        )
+    ]
+
+
+def hits_of(finding: Finding, detail: str, turned: bool) -> tuple[float, float] | None:
+    """Pairs in which the one lies nearer, and all pairs; None where the details do not say.
+
+    A tie counts half, so that the number may end in .5.
+    """
+    share_of, n_x, n_y = (finding.details.get(name) for name in (detail, "n_x", "n_y"))
+    if not isinstance(share_of, float) or not isinstance(n_x, float) or not isinstance(n_y, float):
+        return None
+    pairs = n_x * n_y
+    halves = whole_number(2 * pairs * (1 - share_of if turned else share_of))
+    return None if halves is None or not pairs else (halves / 2, pairs)
+
+
+def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """How many pairs of sets are within chance, and the largest of them."""
+    within = [finding for finding in findings if not is_beyond(finding, subject.alpha)]
+    if not within:
+        return []
+    largest = max(within, key=lambda finding: weight(finding, _TIER))
+    sets = Sets.of(largest, (largest.value or 0.0) < 0)
+    name = f" is {sets.near} beside {sets.far}" if sets else ""
+    text = f"{plural(len(within), 'comparison')} of two groups within what chance alone gives"
+    value, p = number(largest.value), p_value(p_shown(largest))
+    return [f"{text}; the largest{name}: {title_of(largest)} {value} (p {p})."]
+
+
+def nothing(findings: Sequence[Finding], subject: Subject) -> str:
+    """That no pair of sets is beyond chance."""
+    ends = {sets.to for finding in findings if (sets := Sets.of(finding, False))}
+    to = f" to {ends.pop()}" if len(ends) == 1 else ""
+    many = plural(len(findings), "comparison")
+    return f"In none of {many} of two groups does one lie nearer{to} beyond chance."
+
+
+def _one(subject: Subject) -> str:
+    return subject.nouns.sample[0]
+
+
+def _chart(finding: Finding, sets: Sets, subject: Subject) -> Chart:
+    """The mean of both sets, and each item as a dot."""
+    parts = [part for part in finding.parts if part.kind == "set" and part.value is not None]
+    marks = tuple(Mark(key_text(part.key), part.value or 0.0, named=True) for part in parts)
+    dots = {mark.label: _items(finding, mark.label, subject) for mark in marks}
+    return Chart(
+        f"How much nearer {subject.noun} lie to {sets.to} than to {sets.than}",
+        marks,
+        unit="number",
+        fair=0.0,
+        note=f"Each dot is {_article(_one(subject))}." if any(dots.values()) else "",
+        dots={label: items for label, items in dots.items() if items},
+    )
+
+
+def _items(finding: Finding, name: str, subject: Subject) -> tuple[Mark, ...]:
+    """Items of a set, from the finding that holds them."""
+    params = {"target": name} | {key: finding.params.get(key) for key in ("form", "attributes")}
+    for other in subject.findings:
+        same = all(other.params.get(key) == value for key, value in params.items())
+        if other.name == finding.card.parts_of and same:
+            nearer = [(key_text(part.key), part.details.get("association")) for part in other.parts]
+            return tuple(Mark(key, at) for key, at in nearer if isinstance(at, float))
+    return ()
+
+
+def _article(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -1,0 +1,151 @@
+"""What all forms of headlines share: how much, what chance gives, how sure, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.cards import MetricCard
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.significance import excludes, level_text, p_shown, reference_of, significance_of
+from evenhand.core.text.formatting import MINUS, count, number, p_value, plural, shorten
+from evenhand.core.text.reasons import explain
+
+Holder = Finding | Part
+_SHARES = ("share", "share difference")
+_ROUNDING = 1e-6
+_FEW = 2
+AGAIN = "After a change, run again and type: evenhand compare OLD NEW"
+
+
+def title_of(finding: Finding) -> str:
+    """What a metric is called; one that compares models by the metric that is compared."""
+    return shorten((finding.card.of or finding.card).title)
+
+
+def amount(value: float, card: MetricCard) -> str:
+    """A value in points where it is a share, else as a number."""
+    if card.unit not in _SHARES:
+        return number(value)
+    points = value * 100
+    digits = 1 if 0 < abs(points) < 1 else 0
+    return f"{points:z.{digits}f} point{'' if f'{abs(points):.{digits}f}' == '1' else 's'}".replace(
+        "-", MINUS
+    )
+
+
+def span_of(low: float, high: float, card: MetricCard) -> str:
+    """Two ends in the unit of a metric, without its name."""
+    if card.unit not in _SHARES:
+        return f"{number(low)} to {number(high)}"
+    digits = 1 if max(abs(low), abs(high)) < 0.01 else 0
+    return f"{100 * low:z.{digits}f} to {100 * high:z.{digits}f}".replace("-", MINUS)
+
+
+def size(holder: Holder, title: str, card: MetricCard) -> str:
+    """How much, with an interval."""
+    if holder.value is None:
+        return f"{title}: {explain(holder.reason or 'undefined')}."
+    text = f"{title}: {amount(holder.value, card)}"
+    if holder.corrected is not None:
+        text += f", {amount(holder.corrected, card)} without what noise adds"
+    if holder.interval is not None:
+        ends = span_of(holder.interval.low, holder.interval.high, card)
+        text += f" ({level_text(holder.interval.level)} % interval {ends})"
+    return f"{text}."
+
+
+def chance(holder: Holder, card: MetricCard) -> str:
+    """What chance alone would give; empty where nothing says."""
+    if holder.null is None:
+        return ""
+    points = " points" if card.unit in _SHARES else ""
+    return f"Chance alone would give {span_of(holder.null.low, holder.null.high, card)}{points}."
+
+
+def certainty(holder: Holder, subject: Subject) -> str:
+    """p, corrected where it is, and for how many."""
+    p = p_shown(holder)
+    if p is None:
+        return "Not tested."
+    text = f"p {p_value(p)}" if p < 0.001 else f"p = {p_value(p)}"
+    if holder.p_adjusted is None:
+        return f"{text}."
+    primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
+    if isinstance(holder, Finding) and holder.role == "primary" and primary:
+        many = f"corrected for {plural(len(primary), 'question')} of this run"
+        return f"{text}, {many}." if len(primary) > 1 else f"{text}."
+    return f"{text}, corrected." if holder.p_adjusted != holder.p_value else f"{text}."
+
+
+def weight(holder: Holder, tier: float) -> tuple[float, ...]:
+    """What orders headlines: their tier, how far the interval is from its reference, the value."""
+    reference = reference_of(holder) or 0.0
+    value = abs((holder.value or 0.0) - reference)
+    if holder.interval is None or not excludes(holder.interval, reference):
+        return tier, 0.0, value
+    low, high = abs(holder.interval.low - reference), abs(holder.interval.high - reference)
+    return tier, min(low, high), value
+
+
+def whole_number(value: float | str | None) -> float | None:
+    """A count that is a whole number, without what rounding leaves; None of anything else."""
+    if not isinstance(value, int | float) or abs(value - round(value)) > _ROUNDING * max(1.0, abs(value)):
+        return None
+    return float(round(value))
+
+
+def of(hits: float, rows: float) -> str:
+    """Hits of rows, as people say it."""
+    return f"{count(hits)} of {count(rows)}"
+
+
+def ends_of(band: Interval | Null | None) -> tuple[float, float] | None:
+    """Both ends of an interval or null band."""
+    return None if band is None else (band.low, band.high)
+
+
+def scoped(sentence: str, scope: str) -> str:
+    """A sentence that says what tells its finding from others."""
+    return f"{sentence.removesuffix('.')} ({scope})." if scope else sentence
+
+
+def capital(text: str) -> str:
+    """The start of a sentence; names of groups keep their first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """Sentences on findings of a metric without a headline; of many, one on the largest."""
+    if len(findings) <= _FEW:
+        return [_quiet(finding, subject) for finding in findings]
+    largest = max(findings, key=lambda finding: weight(finding, 0.0))
+    return [f"Of {len(findings)} questions that are within chance the largest: {_quiet(largest, subject)}"]
+
+
+def _quiet(finding: Finding, subject: Subject) -> str:
+    """Its value within chance, and what would have been noticed."""
+    by = subject.about(finding)
+    title = f"{title_of(finding)}{f' by {by}' if finding.by and by else ''}"
+    scope = subject.scope(finding)
+    title += f" ({scope})" if scope else ""
+    if finding.value is None:
+        return f"{title}: {explain(finding.reason or 'undefined')}."
+    card = finding.card
+    text = f"{title}: {amount(finding.value, card)}"
+    verdict = significance_of(finding, subject.alpha)
+    if not verdict.side:
+        return f"{text}, without a test."
+    text += f", {verdict.told('what chance alone gives')}"
+    text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
+    noticed = finding.mde or 0.0
+    if noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach
+        text += f"; {amount(noticed, card)} would have been noticed (4 times in 5)"
+    return f"{text}."
+
+
+def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
+    """That nothing is beyond chance, by whatever was asked about."""
+    names = list(dict.fromkeys(filter(None, map(subject.about, findings))))
+    groups = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
+    return f"Nothing differs by {groups} beyond chance." if groups else "Nothing measured is beyond chance."

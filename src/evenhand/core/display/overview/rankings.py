@@ -1,0 +1,123 @@
+"""Headlines of rankings: whose samples come first, beside how many of them there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.display.overview import values
+from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.phrasing import (
+    capital,
+    certainty,
+    chance,
+    scoped,
+    size,
+    title_of,
+    weight,
+    whole_number,
+)
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond
+from evenhand.core.text.disparities import share
+from evenhand.core.text.formatting import count, plural
+
+_TIER = 0.5
+_TOP = "top_"  # details of a query: how many of a group are among its first
+
+
+def headlines(finding: Finding, subject: Subject) -> list[Headline]:
+    """One: who has more of the first places than of the samples; without places, how many rankings follow."""
+    if finding.value is None:
+        return []
+    groups = finding.params.get("groups")
+    leading = _leading(finding, groups, subject) if isinstance(groups, list) else None
+    text, sentence, chart = leading or _in_all(finding, subject)
+    scope = subject.scope(finding)
+    return [
+        Headline(
+            text=f"{text}.",
+            sentence=sentence if leading is None else scoped(f"{sentence}.", scope),
+            size=size(finding, title_of(finding), finding.card),
+            chance=chance(finding, finding.card),
+            certainty=certainty(finding, subject),
+            by=finding.grouping,
+            beyond=is_beyond(finding, subject.alpha),
+            metric=finding.metric,
+            weight=weight(finding, _TIER if leading else 0.4),
+            chart=chart,
+            scope=scope,
+        )
+    ]
+
+
+def _leading(
+    finding: Finding, groups: Sequence[object], subject: Subject
+) -> tuple[str, str, Chart | None] | None:
+    """The group with more of the first places; None where nothing counts places."""
+    names, k = [str(group) for group in groups], finding.params.get("k")
+    queries = [part for part in finding.parts if part.value is not None]
+    tops = {name: _top(queries, name) for name in names}
+    sizes = {group.key: group.n for group in finding.groups if isinstance(group.key, str)}
+    if not isinstance(k, int) or len(names) != 2 or not queries or not set(names) <= set(sizes):
+        return None
+    if any(top is None for top in tops.values()):
+        return None
+    first, second = names if (finding.value or 0.0) >= 0 else names[::-1]
+    places, rows = sum(min(k, part.n) for part in queries), sum(sizes.values())
+    by = finding.by[0] if len(finding.by) == 1 else ""
+    ahead, rest = tops[first] or 0.0, tops[second] or 0.0
+    who, other = (subject.member(by, name) for name in (first, second))
+    many = plural(len(queries), *subject.nouns.query)
+    start = who if who == first else capital(who)
+    text = (
+        f"{start} take {_places(ahead)} of {count(places)} first places, with {count(sizes[first])} of "
+        f"{count(rows)} {subject.noun}"
+    )
+    where = f"the first {k} places of {many}" if k > 1 else f"the first place of {many}"
+    sentence = (
+        f"Of {where}, {start if start == first else who} take {_places(ahead)} of {count(places)} "
+        f"({share(ahead / places)}) and {other} {_places(rest)}; {share(sizes[first] / rows)} of the "
+        f"{subject.noun} are of {who}"
+    )
+    return text, sentence, _chart(tops, sizes, places, first, finding, subject)
+
+
+def _top(queries: Sequence[Part], group: str) -> float | None:
+    numbers = [part.details.get(f"{_TOP}{group}") for part in queries]
+    counts = [float(number) for number in numbers if isinstance(number, int | float)]
+    return sum(counts) if len(counts) == len(numbers) else None
+
+
+def _places(number: float) -> str:
+    """Places; of equally near samples the mean over their orders."""
+    exact = whole_number(number)
+    return count(round(number, 1) if exact is None else exact)
+
+
+def _chart(
+    tops: dict[str, float | None], sizes: dict[str, float], places: float, leader: str, finding: Finding,
+    subject: Subject,
+) -> Chart:  # fmt: skip
+    """Each group's share of the first places; even places have the shares of the samples."""
+    rows = sum(sizes.values())
+    marks = tuple(
+        Mark(name, (top or 0.0) / places, f"{_places(top or 0.0)} of {count(places)}", named=name == leader)
+        for name, top in tops.items()
+    )
+    shares = {round(sizes[name] / rows, 6) for name in tops}
+    even = ", ".join(f"{subject.member(finding.grouping, name)} {share(sizes[name] / rows)}" for name in tops)
+    return Chart(
+        f"First places, by {subject.about(finding)}",
+        marks,
+        fair=shares.pop() if len(shares) == 1 else None,
+        note=f"Of the {subject.noun}: {even}.",
+    )
+
+
+def _in_all(finding: Finding, subject: Subject) -> tuple[str, str, Chart | None]:
+    queries = sum(part.value is not None for part in finding.parts)
+    many, by = plural(queries, *subject.nouns.query), subject.about(finding)
+    how = "more" if is_beyond(finding, subject.alpha) else "no more"
+    line = values.headlines(finding, subject)[0]
+    return f"Rankings of {many} follow {by} {how} than chance explains", line.sentence, line.chart

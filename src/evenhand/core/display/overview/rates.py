@@ -1,0 +1,218 @@
+"""Headlines of rates: how many of a group's samples, and how many of another one's or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.core.display.overview import phrasing, values
+from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.phrasing import (
+    AGAIN,
+    amount,
+    capital,
+    certainty,
+    chance,
+    ends_of,
+    of,
+    size,
+    title_of,
+    weight,
+    whole_number,
+)
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond
+from evenhand.core.text.disparities import ELSEWHERE, share
+from evenhand.core.text.formatting import count, shorten
+
+_ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
+_TIER = 0.5
+_NEAR = 0.006  # rates that paper mode rounds to per cent
+
+
+@dataclass(frozen=True)
+class GroupRate:
+    """The rate of a group, or of all others.
+
+    Attributes:
+        label: Its name.
+        name: How a sentence calls it.
+        value: The rate.
+        hits: How many; None where the rate is no share of counted samples.
+        rows: Of how many.
+    """
+
+    label: str
+    name: str
+    value: float
+    hits: float | None
+    rows: float
+
+    @property
+    def share(self) -> float:
+        """The share of its samples, which weights may set apart from the rate."""
+        return self.value if self.hits is None else self.hits / self.rows
+
+    @property
+    def text(self) -> str:
+        """Hits of rows; the share where nothing was counted."""
+        return share(self.value) if self.hits is None else of(self.hits, self.rows)
+
+
+def headlines(finding: Finding, subject: Subject) -> list[Headline]:
+    """One: who has least of what is good, or most of what is not, beside the other end or all others."""
+    pair = _pair(finding, subject)
+    if pair is None:
+        return values.headlines(finding, subject)
+    worse, other = pair
+    source, title, scope = subject.source(finding), title_of(finding), subject.scope(finding)
+    spoken = finding.card.sentences if finding.card.sentences.hits else source.card.sentences
+    act = spoken.hits_of(subject.noun, finding.params)
+    has_counts, beyond = None not in (worse.hits, other.hits), is_beyond(finding, subject.alpha)
+    plain = _text(worse, other, act) if has_counts else _shares(worse, other, act)
+    return [
+        Headline(
+            text=plain,
+            sentence=phrasing.scoped(_sentence(worse, other, act) if has_counts else plain, scope),
+            size=size(finding, title, finding.card),
+            chance=chance(finding, finding.card),
+            certainty=certainty(finding, subject),
+            by=finding.grouping,
+            beyond=beyond,
+            metric=finding.metric,
+            weight=weight(finding, _TIER),
+            chart=_chart(finding, source, pair, act, subject),
+            steps=_steps(worse, source, subject) if beyond else (),
+            rows=_rows(finding, worse),
+            scope=scope,
+        )
+    ]
+
+
+def rates_of(source: Finding, subject: Subject) -> list[GroupRate]:
+    """The groups' rates that a finding's parts hold."""
+    attribute = source.by[0] if len(source.by) == 1 else ""
+    return [
+        GroupRate(
+            label_of(part), subject.member(attribute or part.kind, part.key), part.value, *_counts(part)
+        )
+        for part in group_parts(source)
+        if part.value is not None
+    ]
+
+
+def label_of(part: Part) -> str:
+    """The name of a group, as headlines of mistakes write it."""
+    return part.key if isinstance(part.key, str) else " · ".join(part.key)
+
+
+def group_parts(source: Finding) -> list[Part]:
+    """Parts that are groups; without a grouping those of the first kind."""
+    kinds = {"group", "*".join(source.by)} if source.by else {part.kind for part in source.parts[:1]}
+    return [part for part in source.parts if part.kind in kinds]
+
+
+def _counts(part: Part) -> tuple[float | None, float]:
+    rows = part.details.get("n_of", part.n)
+    if not isinstance(rows, int | float) or part.value is None or rows <= 0:
+        return None, part.n
+    hits = whole_number(part.details.get("n_hits", part.value * rows))
+    return hits, rows
+
+
+def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | None:
+    """The two rates that a finding is about; None where its value is not theirs."""
+    source = subject.source(finding)
+    rates = rates_of(source, subject)
+    if finding.value is None or len(rates) < 2 or any(rate.rows <= 0 for rate in rates):
+        return None
+    ends = _named(finding, rates) or (rates if len(rates) == 2 else [])
+    total, rows = sum(rate.value * rate.rows for rate in rates), sum(rate.rows for rate in rates)
+    higher = (source.card.parts_direction or source.card.direction) == "higher is better"
+    if ends:
+        worse, other = sorted(ends, key=lambda rate: rate.value, reverse=not higher)
+    else:
+        worse = (min if higher else max)(rates, key=lambda rate: rate.value)
+        other = _rest(worse, rates)
+    apart = {abs(worse.value - other.value)} if ends else set()
+    if not any(abs(abs(finding.value) - gap) < _NEAR for gap in (*apart, abs(total / rows - worse.value))):
+        return None
+    return worse, other
+
+
+def _named(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
+    """The two groups that a finding names; none where it names none."""
+    labels = {rate.label.replace(" · ", "*"): rate for rate in rates}
+    for ends in _ENDS:
+        pair = [labels.get(str(finding.details.get(end))) for end in ends]
+        if all(pair):
+            return [rate for rate in pair if rate is not None]
+    return []
+
+
+def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
+    others = [rate for rate in rates if rate is not worse]
+    rows = sum(rate.rows for rate in others)
+    numbers = [rate.hits for rate in others if rate.hits is not None]
+    hits = sum(numbers) if len(numbers) == len(others) else None
+    value = sum(rate.value * rate.rows for rate in others) / rows
+    return GroupRate("", ELSEWHERE, value, hits, rows)
+
+
+def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
+    return f"{_who(worse)}: {worse.text} {act}; {other.name} {other.text}."
+
+
+def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
+    return (
+        f"{_who(worse)}: {worse.text} {act} ({share(worse.share)}); "
+        f"{other.name} {other.text} ({share(other.share)})."
+    )
+
+
+def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
+    return f"{_who(worse)}: {share(worse.value)} of {act}; {other.name} {share(other.value)}."
+
+
+def _who(rate: GroupRate) -> str:
+    """A noun of the benchmark starts a sentence; a name of the user's keeps its first letter."""
+    return rate.name if rate.name == shorten(rate.label) else capital(rate.name)
+
+
+def _chart(
+    finding: Finding, source: Finding, pair: tuple[GroupRate, GroupRate], act: str, subject: Subject
+) -> Chart:
+    bands = source.card.p_is_about == "groups"
+    labels = {rate.label for rate in pair}
+    parts = [part for part in group_parts(source) if part.value is not None]
+    marks = tuple(
+        Mark(
+            rate.label,
+            rate.value,
+            "" if rate.hits is None else rate.text,
+            ends_of(part.interval),
+            ends_of(part.null) if bands else None,
+            rate.label in labels,
+        )
+        for part, rate in zip(parts, rates_of(source, subject), strict=True)
+    )
+    band = "chance alone: groups change places" if any(mark.null for mark in marks) else ""
+    notes = [f"{title_of(finding)}: {amount(finding.value or 0.0, finding.card)}"]
+    if any(abs(rate.share - rate.value) > _NEAR for rate in rates_of(source, subject)):
+        notes.append("A dot is the mean that is tested, the counts beside it are plain.")
+    return Chart(f"{capital(act)}, by {subject.about(finding)}", marks, band, note=". ".join(notes))
+
+
+def _steps(worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ...]:
+    if worse.hits is None:
+        return (AGAIN,)
+    higher = source.card.direction == "higher is better"
+    many = worse.rows - worse.hits if higher else worse.hits
+    look = f"Look through the {count(many)} {subject.noun} behind it: are their annotations right?"
+    return (look, AGAIN) if many else ()
+
+
+def _rows(finding: Finding, worse: GroupRate) -> dict[str, str]:
+    """The group's rows, where one column says which they are."""
+    return {finding.by[0]: f"={worse.label}"} if len(finding.by) == 1 else {}

@@ -1,0 +1,125 @@
+"""Headlines of any value: of metrics that declare no form of their own."""
+
+from __future__ import annotations
+
+from evenhand.core.cards import MetricCard
+from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.phrasing import (
+    amount,
+    capital,
+    certainty,
+    chance,
+    ends_of,
+    of,
+    scoped,
+    size,
+    span_of,
+    title_of,
+    weight,
+    whole_number,
+)
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond, significance_of
+from evenhand.core.text.formatting import count, key_text, shorten
+
+_TIER = 0.25
+_MOST = 40  # marks of a chart
+
+
+def headlines(finding: Finding, subject: Subject) -> list[Headline]:
+    """One: title, value, interval and what chance alone gives; none without a value."""
+    if finding.value is None:
+        return []
+    card = finding.card
+    title, scope = heading(finding, subject), subject.scope(finding)
+    return [
+        Headline(
+            text=f"{title}: {_value(finding, card)}{_beside(finding, card)}.",
+            sentence=scoped(_sentence(finding, subject, title), scope),
+            size=size(finding, title_of(finding), card),
+            chance=chance(finding, card),
+            certainty=certainty(finding, subject),
+            by=finding.grouping,
+            beyond=is_beyond(finding, subject.alpha),
+            metric=finding.metric,
+            weight=weight(finding, _TIER),
+            chart=_chart(finding, subject),
+            scope=scope,
+        )
+    ]
+
+
+def heading(finding: Finding, subject: Subject) -> str:
+    """What is measured, and by what."""
+    by = f" by {shorten(subject.attribute(finding.grouping))}" if finding.by else ""
+    return f"{title_of(finding)}{by}"
+
+
+def overall(finding: Finding, subject: Subject) -> str:
+    """How often a model is right at all, beside answers at random; empty where nothing says."""
+    if finding.value is None:
+        return ""
+    parts, rows = [part for part in finding.parts if part.value is not None], finding.n
+    hits = sum((part.value or 0.0) * part.n for part in parts if part.kind == parts[0].kind)
+    act, at = finding.card.sentences.hits_of(subject.noun, finding.params), finding.chance_at
+    within = f" ({scope})" if (scope := subject.scope(finding)) else ""
+    total = whole_number(hits)
+    if total is None or not finding.card.sentences.hits or abs(total / rows - finding.value) > 1e-6:
+        random = f"; answers at random {amount(at, finding.card)}" if at is not None else ""
+        return f"{heading(finding, subject)}: {amount(finding.value, finding.card)}{random}{within}."
+    random = f"; answers at random would give {count(round(at * rows))}" if at is not None else ""
+    return f"{of(total, rows)} {act}{within}{random}."
+
+
+def _value(finding: Finding, card: MetricCard) -> str:
+    text = amount(finding.value or 0.0, card)
+    if finding.corrected is not None:
+        text = f"{amount(finding.corrected, card)} without what noise adds"
+    return text
+
+
+def _beside(finding: Finding, card: MetricCard) -> str:
+    """The interval, and what chance gives."""
+    text = ""
+    if finding.interval is not None:
+        text += f" ({span_of(finding.interval.low, finding.interval.high, card)})"
+    if finding.null is not None:
+        text += f"; chance alone gives {span_of(finding.null.low, finding.null.high, card)}"
+    return text
+
+
+def _sentence(finding: Finding, subject: Subject, title: str) -> str:
+    card = finding.card
+    side = significance_of(finding, subject.alpha)
+    what = card.sentences.value
+    start = f"{what} is" if what and "{" not in what else f"{title} is"
+    verdict = f", {side.told('what chance alone gives')}" if side.side else ", without a test"
+    return capital(f"{start} {_value(finding, card)}{verdict}.")
+
+
+def _chart(finding: Finding, subject: Subject) -> Chart | None:
+    kinds = [part.kind for part in finding.parts]
+    parts = [part for part in finding.parts if part.kind == kinds[0] and part.value is not None]
+    if len(parts) < 2:
+        return None
+    note = f"The first {_MOST} of {count(len(parts))}." if len(parts) > _MOST else ""
+    marks = tuple(map(mark_of, parts[:_MOST]))
+    unit = finding.card.unit
+    return Chart(
+        f"{title_of(finding)}, by {shorten(kinds[0].replace('_', ' ').replace('*', ' × '))}",
+        marks,
+        "chance alone" if any(mark.null for mark in marks) else "",
+        unit if unit in ("share", "share difference") else "number",
+        note=note,
+    )
+
+
+def mark_of(part: Part) -> Mark:
+    """A part as a mark, whatever its value is."""
+    return Mark(
+        key_text(part.key),
+        part.value or 0.0,
+        interval=ends_of(part.interval),
+        null=ends_of(part.null),
+    )

@@ -1,0 +1,219 @@
+"""Headlines of rates: counts k of n, of whom, beside whom, from findings alone."""
+
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.core.cards import MetricCard, Sentences, Source
+from evenhand.core.display.overview.overview import overview_of
+from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Null, Part
+from evenhand.metrics.catalogue import with_cards
+from evenhand.report.suppression.suppress import suppressed_findings
+
+LAGOS = {"Lagos": (370, 469), "Oslo": (620, 713), "Quito": (638, 750)}
+
+
+def finding(name, by=("office",), **fields):
+    usual = {"metric": name, "name": name, "by": list(by), "n": 100, "direction": "descriptive"}
+    return Finding(**{**usual, "value": 0.1, "source": Source(paper="p"), **fields})
+
+
+def rate_parts(counts, kind="group", **more):
+    return [Part(kind=kind, key=key, value=k / n, n=n, **more) for key, (k, n) in counts.items()]
+
+
+def band(low, high):
+    return Null(mean=(low + high) / 2, low=low, high=high, method="m")
+
+
+def gap_of(counts, p=0.001, ends=(0.03, 0.1), **more):
+    """Accuracy and its gap, as an audit makes them."""
+    total = sum(k for k, _ in counts.values()) / sum(n for _, n in counts.values())
+    worst = min(k / n for k, n in counts.values())
+    tested = {"p_value": p, "p_adjusted": p, "role": "primary", "fair_at": 0.0, "null": band(0, 0.02)}
+    interval = Interval(low=ends[0], high=ends[1], method="m")
+    groups = [GroupSize(key=key, n=n) for key, (_, n) in counts.items()]
+    gap = finding("accuracy_gap", value=total - worst, interval=interval, groups=groups, **tested | more)
+    return [finding("accuracy", value=total, parts=rate_parts(counts)), gap]
+
+
+def overview(findings, **manifest):
+    with_their_cards = [one if one.is_declared else with_cards([one])[0] for one in findings]
+    return overview_of(Findings(manifest_id="m", findings=with_their_cards), {"kind": "audit", **manifest})
+
+
+def test_accuracy_is_said_with_counts_where_no_mistake_is_beyond_chance():
+    lines = overview(gap_of(LAGOS), noun="tickets", rows=1932)
+    assert lines.title == "Lagos: 370 of 469 tickets are right; elsewhere 1,258 of 1,463."
+    assert lines.lead == "Lagos: 370 of 469 tickets are right (79 %); elsewhere 1,258 of 1,463 (86 %)."
+    (line,) = lines.headlines
+    assert line.beyond
+    assert line.size == "Accuracy gap: 5 points (95 % interval 3 to 10)."
+    assert line.chance == "Chance alone would give 0 to 2 points."
+    assert line.certainty == "p = 0.001."
+    assert line.rows == {"office": "=Lagos"}
+    assert [(mark.label, mark.text, mark.named) for mark in line.chart.marks] == [
+        ("Lagos", "370 of 469", True), ("Oslo", "620 of 713", False), ("Quito", "638 of 750", False),
+    ]  # fmt: skip
+
+
+def test_two_groups_are_both_named():
+    assert overview(gap_of({"a": (50, 100), "b": (90, 100)})).title == (
+        "a: 50 of 100 rows are right; b 90 of 100."
+    )
+
+
+def test_the_gap_is_silent_where_a_mistake_of_its_grouping_speaks():
+    rows = [("a", "b" if i < 30 else "a", "x") for i in range(60)] + [("a", "a", "y")] * 300
+    frame = pl.DataFrame([*rows, *[("b", "b", g) for g in "xy" * 60]], schema=["t", "p", "g"], orient="row")
+    run = eh.audit(frame, truth="t", prediction="p", by="g")
+    assert run["accuracy_gap"].p_adjusted < 0.05
+    assert run.overview.title == "x: 30 of 60 a rows are called b; y 0 of 300."
+    assert {line.metric for line in run.overview.headlines} == {run["disparities"].metric}
+
+
+def test_a_worse_group_without_a_mistake_of_its_own_is_found():
+    """Many classes, a wrong label in each: too few of one kind, but the group is right less often."""
+    classes = [f"c{i}" for i in range(40)]
+    rows = [
+        (c, classes[(i + 7 * j + 1) % 40] if wrong else c, g)
+        for i, c in enumerate(classes)
+        for g, misses in (("x", 4), ("y", 1), ("z", 1))
+        for j, wrong in enumerate([True] * misses + [False] * (10 - misses))
+    ]
+    frame = pl.DataFrame(rows, schema=["t", "p", "g"], orient="row")
+    run = eh.audit(frame, truth="t", prediction="p", by="g", metrics=["accuracy", "accuracy_gap"])
+    assert run.overview.title == "x: 240 of 400 rows are right; elsewhere 720 of 800."
+
+
+def test_within_chance_says_so_and_what_would_have_been_noticed():
+    lines = overview(gap_of(LAGOS, p=0.4, ends=(0, 0.1), mde=0.07))
+    assert lines.title == "Nothing differs by office beyond chance."
+    assert lines.lead == (
+        "Accuracy gap by office: 5 points, within what chance alone gives (p 0.400); "
+        "7 points would have been noticed (4 times in 5)."
+    )
+    assert [line.beyond for line in lines.headlines] == [False]
+    assert lines.headlines[0].text.startswith("Lagos: 370 of 469")
+
+
+def test_a_small_p_whose_interval_holds_zero_is_no_headline():
+    lines = overview(gap_of(LAGOS, p=0.01, ends=(-0.01, 0.1)))
+    assert (lines.title, lines.beyond) == ("Nothing differs by office beyond chance.", ())
+    assert "by its interval" in lines.lead
+
+
+def test_exploratory_findings_never_lead():
+    accuracy, gap = gap_of(LAGOS)
+    other = finding("cramers_v", role="exploratory", value=0.9, p_value=1e-9, fair_at=0.0)
+    quiet = gap.model_copy(update={"p_value": 0.9, "p_adjusted": 0.9})
+    assert overview([other, accuracy, quiet]).beyond == ()
+
+
+def test_without_a_test_nothing_is_judged():
+    lines = overview(gap_of(LAGOS, p=None))
+    assert lines.title.startswith("Lagos: 370 of 469")
+    assert lines.headlines[0].certainty == "Not tested."
+    assert lines.beyond == ()
+
+
+@pytest.mark.parametrize("groups", ["yz", "z"])
+def test_a_value_that_is_not_made_of_these_rates_is_not_said_by_them(groups):
+    accuracy, gap = gap_of(LAGOS)
+    other = gap.model_copy(update={"value": 0.6, "params": {"groups": groups}})
+    assert overview([accuracy, other]).title == (
+        "Accuracy gap by office: 60 points (3 to 10); chance alone gives 0 to 2."
+    )
+
+
+def test_weighted_rates_are_shares():
+    counts = {"a": (50.4, 100.5), "b": (90.1, 100.2), "c": (80.3, 90.1)}
+    assert overview(gap_of(counts)).title == "a: 50 % of rows are right; elsewhere 90 %."
+
+
+def test_hostile_names_are_short_and_visible():
+    name, other = "<script>\u202e" + "x" * 200, "line\nbreak"
+    lines = overview(gap_of({name: (50, 100), other: (90, 100)}))
+    assert "\u202e" not in lines.title
+    assert "\n" not in lines.title
+    assert "[U+202E]" in lines.title
+    assert "…" in lines.title
+    assert len(lines.title) < 140
+
+
+def test_suppressed_findings_show_no_count():
+    frame = pl.DataFrame(
+        [("a", "b" if i < 3 else "a", "x") for i in range(6)] + [("a", "a", "y"), ("b", "b", "y")] * 60,
+        schema=["t", "p", "g"], orient="row",
+    )  # fmt: skip
+    run = eh.audit(frame, truth="t", prediction="p", by="g")
+    hidden = suppressed_findings(run.findings, 10)
+    lines = overview_of(hidden, run.manifest)
+    texts = " ".join([lines.title, lines.lead, *lines.silent, *(line.text for line in lines.headlines)])
+    assert " of 6" not in texts
+    assert "3 of" not in texts
+    assert lines.beyond == ()
+
+
+def household(name, **fields):
+    counts = {"low": (27, 84), "medium": (45, 84), "high": (60, 84)}
+    parts = [
+        Part(kind="income_bucket", key=key, value=k / n - 0.01, n=n, details={"n_hits": k})
+        for key, (k, n) in counts.items()
+    ]
+    return finding(name, by=("income_bucket",), parts=parts, **fields)
+
+
+WORDS = {
+    "nouns": {
+        "sample": ["photo", "photos"],
+        "attributes": {"income_bucket": {"groups": {"low": "poor households", "high": "rich households"}}},
+    },
+    "asks": "are things recognised alike?",
+}
+
+
+def test_nouns_and_counts_of_the_benchmark():
+    """Rates of households are means; the counts are of photos, and both are said."""
+    gap = household(
+        "household_hit_gap", value=33 / 84, p_value=0.001, role="primary", fair_at=0.0,
+        details={"first": "high", "first_rate": 60 / 84 - 0.01, "second": "low"},
+    )  # fmt: skip
+    lines = overview([gap], kind="run", words=WORDS, model="/models/a.onnx", rows=252)
+    assert lines.title == "Poor households: 27 of 84 photos have their thing named; rich households 60 of 84."
+    assert lines.kicker == "Are things recognised alike? · a.onnx · 252 photos"
+    assert "(32 %)" in lines.lead
+    assert "the counts beside it are plain" in lines.headlines[0].chart.note
+
+
+def test_neighbours_are_counted_by_their_own_number():
+    parts = [
+        Part(kind="gender", key=key, value=k / 280, n=28, details={"n_of": 280})
+        for key, k in (("f", 234), ("m", 100))
+    ]
+    params = {"match": "gender", "k": 10}
+    rates = finding("precision_at_k", by=("gender",), parts=parts, params=params, role="exploratory")
+    gap = finding(
+        "precision_gap", by=("gender",), value=134 / 280, params=params, p_value=0.01, role="primary",
+        fair_at=0.0, details={"highest": "f", "lowest": "m"},
+    )  # fmt: skip
+    assert overview([rates, gap], kind="run").title == (
+        "m: 100 of 280 nearest images show the same gender; f 234 of 280."
+    )
+
+
+def test_a_metric_of_somebody_else_declares_its_form():
+    declared_here = {"first_line": "rates", "parts_direction": "lower is fairer", "unit": "share difference"}
+    sentences = Sentences(hits="are missed at k = {k}")
+    card = MetricCard(name="missed_gap", title="Missed, gap", sentences=sentences, **declared_here)
+    gap = finding(
+        "missed_gap", value=0.3, p_value=0.01, fair_at=0.0, params={"k": 3},
+        parts=rate_parts({"a": (10, 100), "b": (40, 100)}),
+    )  # fmt: skip
+    assert overview([gap.with_card(card)]).title == "b: 40 of 100 rows are missed at k = 3; a 10 of 100."
+
+
+@pytest.mark.parametrize("hits", ["{", "{0}", "{a.b}"])
+def test_a_verb_that_cannot_be_filled_in_is_refused(hits):
+    with pytest.raises(ValueError, match="cannot be filled in"):
+        Sentences(hits=hits)
