@@ -13,7 +13,7 @@ CLIP = f"hf:{build('clip')}"
 
 
 def told_by(monkeypatch, capsys, *words) -> list[str]:
-    assert type_in(monkeypatch, "run", *words) == 0
+    assert type_in(monkeypatch, "run", *words, "-v") == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 120
     return lines
