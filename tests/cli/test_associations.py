@@ -36,9 +36,7 @@ def test_a_fusion_models_differences_are_named(tmp_path: Path, monkeypatch, caps
     data = planted(tmp_path)
     own = f"{tmp_path / 'own.py'}:Matches"
     words = ["run", "mmbias/matching", "--data", data, "--model", own, "-p", "k=4"]
-    assert (
-        type_in(monkeypatch, *words, "-p", f"standardised={standardised}", "-v", "-o", tmp_path / "run") == 0
-    )
+    assert type_in(monkeypatch, *words, "-p", f"standardised={standardised}", "-vo", tmp_path / "run") == 0
     told = capsys.readouterr().out
     what = "d" if standardised == "yes" else "difference"
     assert f"matching, {what} of the most probable words of each image > 0: the first set is nearer" in told
@@ -60,9 +58,7 @@ def test_what_several_tests_lost_is_counted_once_and_all_of_it(tmp_path, monkeyp
     words = ["--data", tmp_path / "data", "-p", "form=textual", "-p", "pairs=muslim:christian,arab:american"]
     model = f"hf:{build('clip')}"
     assert (
-        type_in(
-            monkeypatch, "run", "mmbias/association", *words, "--model", model, "-v", "-o", tmp_path / "run"
-        )
+        type_in(monkeypatch, "run", "mmbias/association", *words, "--model", model, "-vo", tmp_path / "run")
         == 0
     )
     whole = pl.read_parquet(tmp_path / "run" / "evidence" / "texts" / "*.parquet")

@@ -29,7 +29,7 @@ def test_rates_gaps_and_coverage_of_labels(tmp_path, monkeypatch, capsys):
     assert any(line.startswith("gap of harmful") for line in told)
     assert "coverage" in text
     assert "note: the nearest of " in text
-    assert "Report: " in text
+    assert "Report  " in text
 
 
 def test_what_a_model_cannot_say_stands_in_one_line(tmp_path, monkeypatch, capsys):
