@@ -18,6 +18,7 @@ SHARED = {
     ),
     "browser": (
         "report/test_figures_browser",
+        "report/test_first_screen_browser",
         "report/test_figures_layout",
         "report/test_report_access",
         "report/test_report_browser",

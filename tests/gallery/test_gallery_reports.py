@@ -12,7 +12,7 @@ from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.workflows.outputs.result import Run
 from tests.gallery import demo
 from tests.gallery.demo import linked
-from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through
+from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through, unfold
 
 __all__ = ["browser"]
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -126,6 +126,7 @@ def serious(page):
 def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
     page = browser.new_page()
     page.goto((runs / "own-uneven" / "report.html").as_uri())
+    unfold(page)
     section = page.locator("#artifact-skewsize-table4")
     assert (
         section.locator("h3")
@@ -141,6 +142,7 @@ def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
 def test_the_file_of_a_table_holds_all_digits(runs, browser, tmp_path):
     page = browser.new_page(accept_downloads=True)
     page.goto((runs / "own-uneven" / "report.html").as_uri())
+    unfold(page)
     with page.expect_download() as waited:
         page.locator("#artifact-skewsize-table3 button", has_text="CSV").first.click()
     waited.value.save_as(tmp_path / "table3.csv")

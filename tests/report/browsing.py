@@ -27,10 +27,10 @@ FLAGS = [
 ]
 
 
-HOSTS = "[data-chart], [data-figure], [data-table]:not(details *), [data-mistakes]"
+DRAWERS = "details.drawer"
+HOSTS = "[data-chart], [data-figure], [data-table]:not(details.piece *)"
 UNFINISHED = (
-    "[data-chart]:not([data-drawn]), [data-figure]:not([data-drawn]), "
-    "[data-table]:not(details *):empty, [data-mistakes]:empty"
+    "[data-chart]:not([data-drawn]), [data-figure]:not([data-drawn]), [data-table]:not(details.piece *):empty"
 )
 
 
@@ -134,7 +134,14 @@ SEEN = """(node) => new Promise((resolve) => {
 """Scrolls until the page itself sees a node, which is when it draws it; a busy page need not stand still."""
 
 
+def unfold(page):
+    """Open every drawer."""
+    page.eval_on_selector_all(DRAWERS, "all => all.forEach((drawer) => { drawer.open = true; })")
+
+
 def scroll_through(page):
+    """Open every drawer and see everything that scripts draw."""
+    unfold(page)
     for host in page.query_selector_all(HOSTS):
         host.evaluate(SEEN)
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)

@@ -48,7 +48,7 @@ OPENED = """(wanted) => {
   const all = (host) => [...host.querySelectorAll("button.more")]
     .filter((one) => one.textContent.startsWith("Show all")).forEach((one) => one.click());
   const found = [];
-  for (const host of document.querySelectorAll("section.chapter [data-table]")) {
+  for (const host of document.querySelectorAll(":is(section.chapter, section.pieces) [data-table]")) {
     all(host);
     let opened = 0;
     for (const line of host.querySelectorAll("tbody > tr")) {

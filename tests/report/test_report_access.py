@@ -37,9 +37,9 @@ def opened(page):
     """Everything that can be unfolded, unfolded, and drawn."""
     scroll_through(page)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    for host in page.query_selector_all("details [data-table]"):
+    for host in page.query_selector_all("details.piece [data-table]"):
         host.evaluate(SEEN)
-    playwright.expect(page.locator("details [data-table]:empty")).to_have_count(0)
+    playwright.expect(page.locator("details.piece [data-table]:empty")).to_have_count(0)
 
 
 @pytest.mark.parametrize(

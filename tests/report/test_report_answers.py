@@ -65,12 +65,6 @@ def test_groupings_are_named_once(page):
     assert "gender: answers as they were said" in page
 
 
-def test_mistakes_of_labels_do_not_stand_under_words(page):
-    """The table of mistakes is about labels."""
-    assert page.count("Where the mistakes differ most") == 1
-    assert '<div data-mistakes="by-gender-mistakes">' in page
-
-
 def test_a_chapter_rests_on_its_own_answers():
     labels, words = in_chapters([*findings(), *findings(answers="raw")])
     evidence = {"predictions": KINDS, "predictions_raw": KINDS.head(1)}

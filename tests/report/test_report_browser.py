@@ -88,16 +88,6 @@ def test_long_labels_open_to_their_full_text(visit):
     assert len(label.wait_for_selector(".full").inner_text()) > 9000
 
 
-def test_mistakes_are_shown_by_group(visit):
-    page = visit("realistic")
-    scroll_through(page)
-    host = page.query_selector("[data-mistakes='by-perceived-gender-mistakes']")
-    assert len(host.query_selector_all("article")) == 6
-    assert "✓ the truth" in host.inner_text()
-    host.query_selector("button.more").click()
-    assert len(host.query_selector_all("article")) == 8
-
-
 def test_dark_follows_the_reader_and_keeps_contrast(visit):
     for scheme in ("light", "dark"):
         page = visit("realistic", color_scheme=scheme)

@@ -39,7 +39,7 @@ def page(two):
 
 def test_the_first_screen_says_who_is_better_on_how_many_samples(page):
     words = plain(page)
-    start = words[: words.index("What changed")]
+    start = words[: words.index("Every finding of this run")]
     assert "“after of t.parquet” and “before of t.parquet”, on 1,200 samples that both answered" in start
     assert "“after of t.parquet” is right more often" in start
     assert re.search(
@@ -50,7 +50,9 @@ def test_the_first_screen_says_who_is_better_on_how_many_samples(page):
 
 
 def test_sections_come_in_reading_order(page):
-    places = [page.index(f'id="{name}"') for name in ("summary", "changes", "comparison", "findings")]
+    places = [
+        page.index(f'id="{name}"') for name in ("headline", "changes", "comparison", "findings", "summary")
+    ]
     assert places == sorted(places)
     assert '<a href="#changes">' in page
 

@@ -56,12 +56,13 @@ class ReportInput:
     Attributes:
         findings: What the metrics found.
         manifest: How the run was made; any key may be missing.
-        tables: Tidy tables by name. ``mistakes`` is drawn; others are only listed.
+        tables: Tidy tables by name, which are only listed.
         evidence: What the findings rest on, by name: cells of counts (``truth``, attributes, ``prediction``,
             ``n``), or rows of samples with their attributes.
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
         drawn: The benchmark's tables and figures.
         missing: Those that the run cannot fill.
+        cases: Rows behind the headlines, the first headline's first, by name; they are single samples.
         pictures: Gives thumbnails of samples, as ``data:`` addresses by sample; None shows no picture, nor
             those that tables hold, because they may show people.
         cases: The rows behind the first headlines, by their numbers: ``1`` for the first. They may be about
@@ -75,5 +76,6 @@ class ReportInput:
     fewest: int = 0
     drawn: Sequence[DrawnTable] = ()
     missing: Sequence[NotFilled] = ()
+    cases: Mapping[str, polars.DataFrame] = field(default_factory=dict)
     pictures: Callable[[Sequence[str]], Mapping[str, str]] | None = None
     cases: Mapping[str, polars.DataFrame] = field(default_factory=dict)

@@ -19,12 +19,11 @@ _SCRIPTS = (
     "filters.js",
     "evidence.js",
     "tables.js",
-    "mistakes.js",
     "charts.js",
     "changes.js",
     "page.js",
 )
-_STYLES = ("page.css", "schemes.css", "figures.css", "media.css")
+_STYLES = ("page.css", "schemes.css", "figures.css", "opening.css", "media.css")
 
 
 def script_json(value: object) -> str:

@@ -15,8 +15,6 @@ from evenhand.report.views import text_alternatives as alternatives
 from evenhand.report.wording import open_answers as answer_words
 
 if TYPE_CHECKING:
-    import polars
-
     from evenhand.core.findings import Finding, Part
     from evenhand.report.content import ReportInput
 
@@ -40,24 +38,24 @@ class ChapterView:
     groups: int
     alts: Mapping[str, str]
     pieces: Sequence[tuple[str, str, str, int]]
-    mistakes: int
-    mistakes_shown: int
+
+    @property
+    def has_chapter(self) -> bool:
+        """Whether there are groups or classes to draw."""
+        return bool(self.groups or self.classes)
 
 
 def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportInput) -> ChapterView:
     """What the template needs of a chapter; its frames, tables and charts go into ``data``."""
-    mistakes = content.tables.get("mistakes")
     _add_evidence(chapter, data, content)
     title = rows.interval_title(chapter.findings)
     usable = chapter.ranked
     groups = _add_groups(chapter, data)
     if chapter.classes:
         _add_classes(chapter, data)
-    n_mistakes = _add_mistakes(chapter, data, mistakes)
     varying_names = facets.varying(chapter.findings) if chapter.faceted else None
     pieces = _add_pieces(chapter, data)
     bands = rows.bands(chapter)
-    downloads.add_findings(data, f"{chapter.id}-findings", chapter.findings)
     downloads.add_bands(data, f"{chapter.id}-bands", bands)
     return ChapterView(
         chapter=chapter,
@@ -89,8 +87,6 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
             "groups": alternatives.groups(chapter, alpha),
         },
         pieces=pieces,
-        mistakes=n_mistakes,
-        mistakes_shown=min(n_mistakes, frames.MISTAKE_CLASSES),
     )
 
 
@@ -161,6 +157,7 @@ def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
         charts.groups(),
         frame,
         overall=accuracy.value,
+        band=True,
         **_lines(len(groups), len(groups)),
     )
     return len(groups)
@@ -171,17 +168,6 @@ def _add_chart(
 ) -> None:
     data.specs[spec_name] = spec
     data.charts[name] = {"spec": spec_name, "frame": frame, **options}
-
-
-def _add_mistakes(chapter: Chapter, data: frames.PageData, table: polars.DataFrame | None) -> int:
-    """Keep the chapter's mistakes; tell how many classes the run's table has.
-
-    The table is about the labels that were counted: a chapter on other answers, such as raw words, has none.
-    """
-    if table is None or not chapter.by or chapter.faceted:
-        return 0
-    mine = table.filter(table["by"] == "+".join(chapter.by))
-    return frames.add_mistakes(data, f"{chapter.id}-mistakes", mine) if mine.height else 0
 
 
 def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str, str, int]]:

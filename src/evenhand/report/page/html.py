@@ -14,10 +14,15 @@ from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
 from evenhand.report.comparison import view as comparison
+from evenhand.report.insight import opening as opening_words
+from evenhand.report.insight.cases import cases
+from evenhand.report.insight.class_table import class_table
+from evenhand.report.insight.group_accuracy import group_accuracy
 from evenhand.report.page import artifacts as artifact_views
 from evenhand.report.page import chapter_view as views
 from evenhand.report.page import downloads, provenance
 from evenhand.report.page import markdown as card_text
+from evenhand.report.page.questions import questions
 from evenhand.report.suppression import suppress as suppression
 from evenhand.report.views import frames, rows
 from evenhand.report.wording import limits
@@ -53,20 +58,17 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
     alpha = alpha_of(manifest)
     data = frames.PageData(alpha=alpha)
     scripts = [inline.chart_library(), inline.own_script()]
+    all_views = [views.view(chapter, alpha, data, content) for chapter in parts]
     text = (
         _environment()
         .get_template("report.html.j2")
         .render(
             subject=words.subject(manifest),
-            asked=comparison.asked(manifest, content.tables) or words.asked(manifest, parts),
             comparison=comparison.comparison_of(manifest, content.tables, content.findings),
-            caution=limits.CAUTION,
-            effect_size=limits.EFFECT_SIZE,
-            perceived=words_of(manifest).limits
-            or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
-            coverage=pronoun_words.coverage(content.tables.get("coverage")),
-            sureness=words.sureness(parts, alpha),
-            views=[views.view(chapter, alpha, data, content) for chapter in parts],
+            **_first(content, all_views, data),
+            **_sentences(content, parts, alpha),
+            views=all_views,
+            questions=questions(all_views, data),
             changes=changes.changed(parts, content.tables, data, alpha=alpha, fewest=content.fewest),
             alpha=alpha,
             seeds=seed_words.seed_views(content, data, alpha),
@@ -74,15 +76,14 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
             not_filled=artifact_views.not_filled(content),
             rows_elsewhere=artifact_views.rows_elsewhere,
             **_closing(content, parts, data),
-            limits=[*limits.suppressed(content.fewest), *limits.cannot_show(parts, alpha, manifest)],
             levels=chapters.levels(parts),
             attributes=list(dict.fromkeys(column for chapter in parts for column in chapter.by)),
             findings=content.findings,
-            facts=provenance.facts(manifest, parts),
+            strip=provenance.strip(manifest),
+            version=str(manifest.get("evenhand") or ""),
             entries=provenance.entries(manifest),
             manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
             card=card_text.card_html(manifest.get("card")),
-            answers=answer_words.labelled(content.tables, content.fewest),
             tables=[(name, table.height) for name, table in content.tables.items()],
             data=inline.script_json(data.as_json()),
             style=inline.style(),
@@ -92,6 +93,51 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
     )
     # A lone surrogate from a JSON manifest cannot be written as UTF-8.
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _first(
+    content: ReportInput, all_views: Sequence[views.ChapterView], data: frames.PageData
+) -> dict[str, Any]:
+    """What stands open: the headline, its classes, groups and rows; its grouping comes first."""
+    tables = cases(content, data)
+    verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
+    question = _asked(content, [view.chapter for view in all_views])
+    opening = opening_words.opening(content, verdicts, question=question, has_cases=bool(tables))
+    noun = str(content.manifest.get("noun") or "rows")
+    ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
+    groups = [
+        (
+            view,
+            class_table(view.chapter, data, content.evidence),
+            group_accuracy(view.chapter, noun),
+        )
+        for view in ordered
+    ]
+    groups = [(view, table, accuracy) for view, table, accuracy in groups if table or accuracy]
+    return {"opening": opening, "groups": groups, "cases": tables, "noun": noun}
+
+
+def _sentences(
+    content: ReportInput, parts: Sequence[chapters.Chapter], alpha: float
+) -> dict[str, Sequence[str] | str]:
+    """What is said of the run in words."""
+    manifest = content.manifest
+    return {
+        "asked": _asked(content, parts),
+        "caution": limits.CAUTION,
+        "effect_size": limits.EFFECT_SIZE,
+        "perceived": words_of(manifest).limits
+        or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
+        "coverage": pronoun_words.coverage(content.tables.get("coverage")),
+        "sureness": words.sureness(parts, alpha),
+        "answers": answer_words.labelled(content.tables, content.fewest),
+        "limits": [*limits.suppressed(content.fewest), *limits.cannot_show(parts, alpha, manifest)],
+    }
+
+
+def _asked(content: ReportInput, parts: Sequence[chapters.Chapter]) -> str:
+    """What was asked of which model or table."""
+    return comparison.asked(content.manifest, content.tables) or words.asked(content.manifest, parts)
 
 
 def _closing(

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.text import formatting as formats
-from evenhand.report.chapters import Chapter, grouping_title
 
 
-def facts(manifest: Mapping[str, Any], parts: Sequence[Chapter]) -> list[tuple[str, str]]:
-    """The line of facts under the title."""
-    created, version, mode, n = (manifest.get(key) for key in ("created", "evenhand", "mode", "rows"))
-    by = [grouping_title(str(name).split("+")) for name in manifest.get("by") or []]
-    lines = [
-        ("Made", formats.moment(created) if created else ""),
-        ("Rows", formats.count(n) if isinstance(n, int | float) else ""),
-        ("Groupings", formats.listing(by or [chapter.title for chapter in parts])),
-        ("Mode", str(mode or "")),
-        ("evenhand", str(version or "")),
+def strip(manifest: Mapping[str, Any]) -> list[str]:
+    """The line of facts at the top of the page."""
+    created, n = manifest.get("created"), manifest.get("rows")
+    truth, prediction = manifest.get("truth"), manifest.get("prediction")
+    is_audit = manifest.get("kind") == "audit" and truth and prediction
+    texts = [
+        f"{formats.count(n)} {manifest.get('noun') or 'rows'}" if isinstance(n, int | float) else "",
+        f"{truth} against {prediction}" if is_audit else str(manifest.get("benchmark") or ""),
+        formats.moment(created).partition(",")[0] if created else "",
     ]
-    return [(name, text) for name, text in lines if text]
+    return [text for text in texts if text]
 
 
 def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

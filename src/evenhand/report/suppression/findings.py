@@ -96,7 +96,6 @@ class HiddenFindings:
             [self._part_lost(index, finding, number) for number in range(len(finding.parts))]
             for index, finding in enumerate(self._own)
         ]
-        self._classes = self._of_classes()
         self.findings = [self._finding(index, finding) for index, finding in enumerate(self._own)]
         self.changed = self.small.any_hidden or self.findings != self._own
 
@@ -118,32 +117,6 @@ class HiddenFindings:
             tuple(old.by)
             for new, old in pairs
             if (new.value, new.n, new.groups) != (old.value, old.n, old.groups)
-        }
-
-    def counted(self, by: tuple[str, ...]) -> str | None:
-        """The table that counts a grouping's labels; None where the run has none."""
-        return next(
-            (name for name, table_by in self._all if table_by == by and not name.endswith("_raw")), None
-        )
-
-    def class_hidden(self, by: tuple[str, ...], truth: str) -> bool:
-        """Whether the rows of a class are hidden, or no finding counts them."""
-        return self._classes.get((by, truth), (True, True))[0]
-
-    def effect_hidden(self, by: tuple[str, ...], truth: str) -> bool:
-        """Whether the effect size of a class is hidden, or no finding has it."""
-        return self._classes.get((by, truth), (True, True))[1]
-
-    def _of_classes(self) -> dict[tuple[tuple[str, ...], str], tuple[bool, bool]]:
-        """By grouping and class, whether its rows and its effect size are hidden."""
-        return {
-            (tuple(finding.by), key_text(part.key)): (
-                self.small.hidden(index, "part", number),
-                self._lost[index][number],
-            )
-            for index, finding in enumerate(self._own)
-            if finding.card.made_of == "effects of classes" and not _raw(finding)
-            for number, part in enumerate(finding.parts)
         }
 
     def _offered(self, groupings: Sequence[tuple[str, ...]]) -> dict[_Grouping, Cells]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["COUNTS", "REASON", "suppressed", "suppressed_findings"]
 
 _HIDDEN = "hidden"
-_JOINED = " · "  # crossed groups in the table of mistakes
 _TOLD = ("dropped", "notes", "unanswered", "reasons")  # entries of a manifest that count rows
 _BESIDE = ("rows", "asked", "unanswered")
 _ALL_ROWS = ("rows", "asked", "limit", "samples", "images", "total", "n")
@@ -81,6 +80,7 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
         },
         evidence=_evidence(content.evidence, fewest, hidden),
         drawn=[_not_drawn(artifact) if hidden.changed else artifact for artifact in content.drawn],
+        cases={},
         fewest=fewest,
     )
 
@@ -168,8 +168,6 @@ def _table(
     import polars
 
     columns = set(table.columns)
-    if name == "mistakes" and {"by", "n", "share", "truth", "group", "prediction"} <= columns:
-        return _mistakes(table, fewest, hidden)
     if name == "pairing" and "samples" in columns:
         samples = polars.col("samples")
         return table.with_columns(
@@ -182,60 +180,6 @@ def _table(
     if name == "coverage":
         return None if hidden.changed else table
     return table if name in _HARMLESS else None
-
-
-def _mistakes(table: polars.DataFrame, fewest: int, hidden: HiddenFindings) -> polars.DataFrame:
-    """Without shares and accuracies that rest on hidden cells; only of groupings whose cells are shown."""
-    import polars
-
-    untold = _untold(table, fewest)
-    told_of = {key: {truth for truth, _, _ in cells} for key, cells in hidden.cells.items()}
-    lines = []
-    for row in table.iter_rows(named=True):
-        by, truth = tuple(row["by"].split("+")), str(row["truth"])
-        group = str(row["group"]).replace(_JOINED, key_text(["", ""])) if len(by) > 1 else str(row["group"])
-        name = hidden.counted(by)
-        if name is None:  # no counts say what the sums are: all cells of a class are shown, or none
-            is_shown = dict.fromkeys(
-                ("n", "share", "group_accuracy"), (row["by"], row["truth"]) not in untold
-            )
-        elif truth in told_of.get((name, by), ()) and (
-            not row["n"] or (truth, group, str(row["prediction"])) in hidden.cells[name, by]
-        ):
-            is_shown = _told(name, by, (truth, group, str(row["prediction"])), hidden)
-        else:
-            continue
-        is_shown["class_accuracy"] = not hidden.class_hidden(by, truth)
-        is_shown["effect_size"] = not hidden.effect_hidden(by, truth)
-        gone = {"n": float(-fewest)}
-        lines.append({key: value if is_shown.get(key, True) else gone.get(key) for key, value in row.items()})
-    return polars.DataFrame(lines, schema=table.schema)
-
-
-def _told(
-    name: str, by: tuple[str, ...], cell: tuple[str, str, str], hidden: HiddenFindings
-) -> dict[str, bool]:
-    """Which numbers of a cell are shown; a cell without rows is no secret."""
-    cells = hidden.cells[name, by]
-    truth, group, _ = cell
-    rows = not hidden.small.cell_hidden(name, by, truth, group)
-    is_cell_shown, right = (
-        (truth, group, answer) not in cells or not hidden.small.cell_hidden(name, by, truth, group, answer)
-        for answer in (cell[2], truth)
-    )
-    return {"n": is_cell_shown, "share": is_cell_shown and rows, "group_accuracy": rows and right}
-
-
-def _untold(table: polars.DataFrame, fewest: int) -> set[tuple[str, str]]:
-    """Classes of which some group has a small cell among those listed or left."""
-    import polars
-
-    n, share = polars.col("n"), polars.col("share")
-    rows = polars.when(share > 0).then(n / share).max().over("by", "truth", "group").fill_null(0)
-    left = rows - n.sum().over("by", "truth", "group")
-    small = (n.is_between(0, fewest, closed="none")) | (left.is_between(0.5, fewest - 0.5))
-    classes = table.filter(small | (rows < fewest - 0.5)).select("by", "truth").unique()
-    return set(classes.iter_rows())
 
 
 def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.core.findings import Part
 from evenhand.core.significance import ALPHA, significance_of
@@ -13,13 +13,7 @@ from evenhand.core.text.formatting import key_text, visible
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
 
-if TYPE_CHECKING:
-    import polars
-
-MISTAKE_CLASSES = 60
 _MOST_DETAILS = 8
-_MISTAKES_TEXT = ("truth", "group", "prediction")
-_MISTAKES_NUMBER = ("order", "n", "share", "class_accuracy", "group_accuracy", "effect_size")
 
 
 @dataclass
@@ -150,26 +144,6 @@ def add_sheet(data: PageData, name: str, columns: Mapping[str, Sequence[float | 
     kinds = {key: "text" if key in texts else "count" if key in COUNTS else "number" for key in columns}
     headings = [{"key": key, "title": key, "kind": kind} for key, kind in kinds.items()]
     data.tables[name] = {"frame": name, "columns": headings}
-
-
-def add_mistakes(data: PageData, name: str, table: polars.DataFrame) -> int:
-    """Keep the mistakes most worth reading as a frame.
-
-    Returns:
-        How many classes the table holds; at most ``MISTAKE_CLASSES`` of them are kept.
-    """
-    import polars
-
-    ranked = table.sort("order", maintain_order=True)
-    classes = ranked["truth"].unique(maintain_order=True)
-    selected = ranked.filter(ranked["truth"].is_in(classes.head(MISTAKE_CLASSES).implode()))
-    present = set(selected.columns)
-    data.add_frame(
-        name,
-        {key: selected[key].to_list() for key in _MISTAKES_NUMBER if key in present},
-        {key: selected[key].cast(polars.String).to_list() for key in _MISTAKES_TEXT},
-    )
-    return len(classes)
 
 
 def _details(

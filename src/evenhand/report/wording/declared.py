@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, significance_of
-from evenhand.core.text.formatting import key_text, listing, number, span
+from evenhand.core.text.formatting import key_text, listing, number, shorten, span, visible
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
@@ -42,11 +42,12 @@ def found(chapter: Chapter) -> list[str]:
 
 
 def _of(chapter: Chapter) -> list[Finding]:
-    """Findings that somebody declared, are no comparison of models, and belong to no family."""
+    """Findings that somebody declared, that compare no models, are of no family, and make no headline."""
     return [
         finding
         for finding in chapter.findings
-        if finding.is_declared and not finding.card.family and finding.card.of is None
+        if finding.is_declared
+        and not (finding.card.family or finding.card.first_line == "mistakes" or finding.card.of is not None)
     ]
 
 
@@ -80,8 +81,8 @@ def _in_words(finding: Finding, nouns: Nouns) -> str:
 def _key(part: Part, finding: Finding, nouns: Nouns) -> str:
     """What a part is called; a group as the benchmark calls its members."""
     if part.kind == "group" and len(finding.by) == 1 and isinstance(part.key, str):
-        return nouns.members(finding.by[0], part.key)
-    return key_text(part.key)
+        return visible(nouns.members(finding.by[0], part.key))
+    return shorten(key_text(part.key))
 
 
 def _value(part: Part) -> float:

@@ -14,7 +14,13 @@ function uniqueLabels(labels) {
 
 const LINE_HEIGHT = 22; // of a named line; charts.py says the same
 
-function chartRows(name, limit) {
+// Groups have a null band and no test of their own: outside is outside of the band.
+function isOutside(frame, row, byBand) {
+  const [value, low, high] = ["value", "null_low", "null_high"].map((key) => valueAt(frame, key, row));
+  return byBand ? low !== null && (value < low || value > high) : valueAt(frame, "beyond", row) === 1;
+}
+
+function chartRows(name, limit, byBand) {
   const frame = page.frames[name];
   const rows = Array.from({ length: rowCount(frame) }, (_, row) => row)
     .filter((row) => frame.columns.value[row] !== null && rowPasses(page.tables[name], frame, row))
@@ -28,7 +34,7 @@ function chartRows(name, limit) {
     made.interval = span(made.low, made.high);
     made.null = span(made.null_low, made.null_high);
     made.reading = valueAt(frame, "reading", row) ?? "no verdict";
-    made.outside = valueAt(frame, "beyond", row) === 1;
+    made.outside = isOutside(frame, row, byBand);
     return made;
   });
 }
@@ -59,7 +65,7 @@ function tellAlternative(host, frame, rows) {
 
 async function drawChart(host) {
   const chart = page.charts[host.dataset.chart];
-  const rows = chart.changes ? changeRows(chart) : chartRows(chart.frame, chart.limit);
+  const rows = chart.changes ? changeRows(chart) : chartRows(chart.frame, chart.limit, chart.band);
   const datasets = { rows, overall: [{ value: chart.overall ?? null }], typical: typicalBand(rows) };
   tellAlternative(host, page.frames[chart.frame], rows);
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };

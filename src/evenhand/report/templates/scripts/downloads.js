@@ -89,7 +89,7 @@ function offerSheets() {
 
 function offerStaticTables() {
   document.querySelectorAll("main .scroll > table, main .set table").forEach((table) => {
-    if (table.closest("[data-table], [data-mistakes]")) return;
+    if (table.closest("[data-table]")) return;
     const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? "table";
     const sheet = page.tables[table.dataset.sheet];
     const frame = sheet && page.frames[sheet.frame];
@@ -148,7 +148,7 @@ function savePng(drawing, name) {
 // What a reader calls a figure: its caption, and the section that it stands in.
 function figureTitle(host, figure) {
   const caption = figure.querySelector("figcaption strong")?.textContent ?? "";
-  const about = host.closest("section.chapter")?.querySelector("h2") ?? host.closest("section")?.querySelector("h3 bdi");
+  const about = host.closest("section.chapter")?.querySelector(".chapter-title") ?? host.closest("section")?.querySelector("h3 bdi");
   return [caption.replace(/\.$/, ""), about?.textContent.trim()].filter(Boolean).join(", ");
 }
 

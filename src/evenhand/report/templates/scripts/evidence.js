@@ -62,9 +62,20 @@ function evidenceButton(all, part, columns) {
   return button;
 }
 
-// A link to a piece that is folded opens it.
+// A link to what is folded opens all that it lies in, and goes there.
 function openTarget() {
   const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-  if (target?.tagName === "DETAILS") target.open = true;
-  target?.closest("details")?.setAttribute("open", "");
+  if (!target) return;
+  let opened = false;
+  for (let folded = target.closest("details"); folded; folded = folded.parentElement.closest("details")) {
+    opened ||= !folded.open;
+    folded.open = true;
+  }
+  if (opened) target.scrollIntoView();
+}
+
+// A second click on the same link changes no address.
+function openLinked(event) {
+  const link = event.target.closest?.("a[href^='#']");
+  if (link && link.hash === location.hash) openTarget();
 }

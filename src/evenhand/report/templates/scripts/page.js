@@ -1,7 +1,6 @@
 // Everything below the fold is made when it comes near, and all of it before printing.
 const makers = {
   table: (host) => { host.long = new LongTable(host, page.tables[host.dataset.table]); },
-  mistakes: drawMistakes,
   chart: drawChart,
   figure: drawFigure,
 };
@@ -31,7 +30,7 @@ waiting.forEach((_, host) => observer.observe(host));
 const unfolded = [];
 
 window.addEventListener("beforeprint", () => {
-  unfolded.push(...document.querySelectorAll("details.piece:not([open], .behind)"));
+  unfolded.push(...document.querySelectorAll("details.drawer:not([open]), details.piece:not([open], .behind)"));
   unfolded.forEach((details) => { details.open = true; });
   [...waiting.keys()].forEach(build);
 });
@@ -46,4 +45,5 @@ startChanges();
 offerStaticTables();
 offerSheets();
 window.addEventListener("hashchange", openTarget);
+document.addEventListener("click", openLinked);
 openTarget();

@@ -1,0 +1,1 @@
+"""What a report says first: headline, picture, classes, groups, rows."""

@@ -1,0 +1,63 @@
+"""Rows behind the headlines: the first of them on the page, all of them as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evenhand.report.content import ReportInput
+from evenhand.report.views.frames import PageData, add_sheet
+
+MOST_SHOWN = 6
+_MOST_HELD = 5_000  # rows on the page, for its file
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Rows behind a headline.
+
+    Attributes:
+        name: Of the table.
+        sheet: Of its file.
+        columns: Their names.
+        rows: The first, as texts; None where a cell is empty.
+        pictures: One for each row; empty where there is none.
+        total: How many rows there are.
+        in_file: How many are in the file.
+    """
+
+    name: str
+    sheet: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+    pictures: Sequence[str]
+    total: int
+    in_file: int
+
+
+def cases(content: ReportInput, data: PageData) -> list[Cases]:
+    """The tables of rows behind the headlines; what their files hold goes into ``data``.
+
+    Args:
+        content: The run; its ``pictures`` are shown where a table names samples.
+        data: Where the rows are kept.
+    """
+    result = []
+    for index, (name, table) in enumerate(content.cases.items()):
+        if not table.height:
+            continue
+        rows_held, sheet = table.head(_MOST_HELD), f"cases-{index}"
+        texts = {
+            column: [None if value is None else str(value) for value in rows_held[column].to_list()]
+            for column in rows_held.columns
+        }
+        add_sheet(data, sheet, texts)
+        rows = [
+            [texts[column][row] for column in rows_held.columns]
+            for row in range(min(MOST_SHOWN, rows_held.height))
+        ]
+        samples = [sample or "" for sample in texts.get("sample", [])[:MOST_SHOWN]]
+        thumbnails = content.pictures(samples) if content.pictures and samples else {}
+        pictures = [thumbnails.get(sample, "") for sample in samples]
+        result.append(Cases(name, sheet, rows_held.columns, rows, pictures, table.height, rows_held.height))
+    return result

@@ -1,0 +1,179 @@
+"""Dots, intervals and chance bands on one axis, as numbers that a template writes as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+from evenhand.core.display.overview.content import Chart, Mark
+from evenhand.core.text.disparities import share
+from evenhand.core.text.formatting import MINUS, number, shorten
+
+MOST_ROWS = 10
+"""Rows that are drawn at once; the others are folded."""
+
+_FEWEST = 10  # rows from which a share is written beside its counts
+_STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
+_MOST_TICKS = 5
+_ROUNDING = 1e-9
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class DrawnMark:
+    """One row of a picture; positions are in per cent of the axis.
+
+    Attributes:
+        label: What the row is about.
+        value: Its value as text; empty where too few rows are behind it.
+        text: Its counts.
+        at: Where the dot stands.
+        interval: Where its interval begins and ends; None: it has none.
+        null: The same of its chance band.
+        is_named: Whether the headline is about it.
+        hollow: Whether chance alone gives such a value.
+        alternative: The row in words.
+        dots: Where the items behind it stand.
+    """
+
+    label: str
+    value: str
+    text: str
+    at: float
+    interval: Ends | None
+    null: Ends | None
+    is_named: bool
+    hollow: bool
+    alternative: str
+    dots: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture.
+
+    Attributes:
+        title: What it shows.
+        rows: Those that are shown at once.
+        folded: The others.
+        ticks: Position and text of the axis.
+        null: What the grey band is; empty: there is none.
+        has_interval: Whether any row has an interval.
+        fair: Where groups that are treated alike stand; None: nowhere on the axis.
+        note: A line below it.
+    """
+
+    title: str
+    rows: Sequence[DrawnMark]
+    folded: Sequence[DrawnMark]
+    ticks: Sequence[tuple[float, str]]
+    null: str
+    has_interval: bool
+    fair: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class _Axis:
+    low: float
+    high: float
+    step: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], *, cut: bool) -> _Axis:
+        """Round ends that hold all values, with at most five steps between; from 0 unless it may be cut."""
+        least, most = (min(values), max(values)) if cut else (min(0.0, *values), max(0.0, *values))
+        reach = max(most - least, _STEPS[0])
+        step = next((step for step in _STEPS if reach / step <= _MOST_TICKS), reach / _MOST_TICKS)
+        low, high = (floor(least / step + _ROUNDING) * step, ceil(most / step - _ROUNDING) * step)
+        return cls(low, high if high > low else low + step, step)
+
+    def at(self, value: float) -> float:
+        return round(100 * (value - self.low) / (self.high - self.low), 2)
+
+    def ends(self, span: Ends | None) -> Ends | None:
+        return None if span is None else (self.at(span[0]), self.at(span[1]))
+
+    def ticks(self) -> list[float]:
+        steps = round((self.high - self.low) / self.step)
+        return [self.low + self.step * index for index in range(steps + 1)]
+
+
+def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Picture:
+    """A chart as positions on a common axis.
+
+    Args:
+        chart: What to draw; it has marks.
+        cut: Whether the axis may begin elsewhere than at 0, which dots allow and bars do not.
+        decimals: Of shares in per cent; None: none, and one below 1 %.
+    """
+    marks = chart.marks
+    spans = [span for mark in marks for span in (mark.interval, mark.null) if span is not None]
+    values = [*(mark.value for mark in marks), *(end for span in spans for end in span)]
+    values += [item.value for items in chart.dots.values() for item in items]
+    fair = [] if chart.fair is None else [chart.fair]
+    axis = _Axis.of([*values, *fair], cut=cut or chart.unit == "number")
+    dots = {label: [axis.at(item.value) for item in items] for label, items in chart.dots.items()}
+    rows = [_row(mark, chart.unit, axis, decimals, dots.get(mark.label, ())) for mark in marks]
+    first = _first(marks)
+    return Picture(
+        title=chart.title,
+        rows=[rows[index] for index in first],
+        folded=[row for index, row in enumerate(rows) if index not in first],
+        ticks=[(axis.at(tick), _tick(tick, chart.unit)) for tick in axis.ticks()],
+        null=chart.null if any(mark.null for mark in marks) else "",
+        has_interval=any(mark.interval for mark in marks),
+        fair=None if chart.fair is None else axis.at(chart.fair),
+        note=chart.note,
+    )
+
+
+def _first(marks: Sequence[Mark]) -> list[int]:
+    """Rows that are shown at once, in their order: those that are named, and then the first."""
+    by_weight = sorted(range(len(marks)), key=lambda index: not marks[index].named)
+    return sorted(by_weight[:MOST_ROWS])
+
+
+def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
+    value = "" if _is_of_few(mark) else written(mark.value, unit, decimals)
+    ends = [
+        ""
+        if span is None
+        else f"{name} {written(span[0], unit, decimals)} to {written(span[1], unit, decimals)}"
+        for name, span in (("95 % interval", mark.interval), ("chance alone", mark.null))
+    ]
+    texts = [", ".join(filter(None, [value, mark.text])), *filter(None, ends)]
+    return DrawnMark(
+        label=shorten(mark.label),
+        value=value,
+        text=mark.text,
+        at=axis.at(mark.value),
+        interval=axis.ends(mark.interval),
+        null=axis.ends(mark.null),
+        is_named=mark.named,
+        hollow=mark.within,
+        dots=dots,
+        alternative=f"{shorten(mark.label)}: {'; '.join(filter(None, texts))}",
+    )
+
+
+def _is_of_few(mark: Mark) -> bool:
+    """Whether the counts beside a mark are of so few rows that a share would say more than they do."""
+    rows = mark.text.rpartition(" of ")[2].replace(",", "")
+    return rows.isdigit() and int(rows) < _FEWEST
+
+
+def written(value: float, unit: str, decimals: int | None = None) -> str:
+    """A value as people read it: shares in per cent, their differences in points."""
+    if unit == "share":
+        return share(value) if decimals is None else f"{value * 100:.{decimals}f} %"
+    if unit == "share difference":
+        return f"{value * 100:z.0f}".replace("-", MINUS) + " points"
+    return number(value)
+
+
+def _tick(value: float, unit: str) -> str:
+    times, sign = (1, "") if unit == "number" else (100, " %" if unit == "share" else "")
+    return f"{round(value * times, 6) + 0.0:g}".replace("-", MINUS) + sign

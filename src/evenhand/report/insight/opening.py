@@ -1,0 +1,210 @@
+"""The first screen of a report: one headline, its picture, how much, how sure, and what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.display.overview.content import Headline, Overview
+from evenhand.core.display.overview.overview import overview_of
+from evenhand.core.findings import Finding, Findings
+from evenhand.core.text.formatting import shorten
+from evenhand.report.content import ReportInput
+from evenhand.report.insight.drawing import Picture, draw
+from evenhand.report.suppression.suppress import REASON
+
+_MOST_HEADLINES = 3
+_MOST_SENTENCES = 8  # of runs without headlines
+_KEPT_TOGETHER = 12  # letters that no line break parts: p and its number
+_COMMAND = re.compile(r"evenhand [a-z]+ [A-Z]+( [A-Z]+)*")
+_HIDDEN = "The headline is hidden, because cells of few rows are."
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact beside the picture.
+
+    Attributes:
+        name: What it answers.
+        texts: Its pieces: how they are set (``strong``, ``code``, ``cases`` or nothing), and what they say.
+    """
+
+    name: str
+    texts: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What stands above everything else.
+
+    Attributes:
+        kicker: How many things differ, by what, of how many rows.
+        title: The headline, in pieces: whether it is in the colour of the picture's named row, and the text.
+        lead: The same in full.
+        others: The next headlines: text, certainty.
+        more: How many headlines beyond chance are not among them.
+        drawing: The picture; None: there is none.
+        facts: How much, how sure, what to do next.
+        silent: Where nothing differs.
+        checks: What to look into before relying on it.
+        caveat: What no number here can show.
+        by: The grouping of the headline; empty: there is none.
+        rows: What the rows behind the headline have in common, by column.
+        sentences: Every headline beyond chance in full, by grouping.
+    """
+
+    kicker: Sequence[str]
+    title: Sequence[tuple[bool, str]]
+    lead: str
+    others: Sequence[tuple[str, str]]
+    more: int
+    drawing: Picture | None
+    facts: Sequence[Fact]
+    silent: Sequence[str]
+    checks: Sequence[str]
+    caveat: str
+    by: str
+    rows: Mapping[str, str]
+    sentences: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a grouping's findings say in sentences, for runs without headlines.
+
+    Attributes:
+        name: The grouping.
+        text: The sentence to remember.
+        sentences: The others.
+    """
+
+    name: str
+    text: str
+    sentences: Sequence[str]
+
+
+def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str, has_cases: bool) -> Opening:
+    """What a report says first.
+
+    Args:
+        content: The run, with small cells hidden already.
+        verdicts: What each grouping's findings say: the first screen of runs without headlines.
+        question: What was asked, for these.
+        has_cases: Whether the page shows rows behind the headline.
+    """
+    overview, is_hidden = _overview(content)
+    first = overview.headlines[0] if overview.headlines and not is_hidden else None
+    beyond, most = overview.beyond, _MOST_HEADLINES - 1
+    title, lead, others = overview.title, overview.lead, [(line.text, line.certainty) for line in beyond[1:]]
+    if is_hidden:
+        title, others = _HIDDEN, [(line.text, line.certainty) for line in beyond]
+        lead = (
+            f"Counts of fewer than {content.fewest} rows are hidden in this report, and so is every mistake "
+            "that one group gets more often: its counts would tell them."
+        )
+    elif not title and verdicts:
+        title, lead, others, most = verdicts[0].text, question, _said(verdicts), _MOST_SENTENCES
+    return Opening(
+        kicker=_kicker(overview, verdicts, is_hidden=is_hidden),
+        title=_title(title or "The run holds no findings.", first),
+        lead=lead,
+        others=others[:most],
+        more=len(others[most:]),
+        drawing=draw(first.chart) if first and first.chart and first.chart.marks else None,
+        facts=_facts(first, has_cases=has_cases),
+        silent=() if is_hidden else overview.silent,
+        checks=[f"{check[:1].upper()}{check[1:]}" for check in overview.checks],
+        caveat=overview.caveat,
+        by=first.by if first else "",
+        rows=first.rows if first else {},
+        sentences={
+            by: [line.sentence for line in beyond if line.by == by]
+            for by in dict.fromkeys(line.by for line in beyond)
+        },
+    )
+
+
+def _said(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """The sentences under the first one, and what the other groupings say."""
+    others = [f"{verdict.name}: {verdict.text}" for verdict in verdicts[1:]]
+    return [(text, "") for text in (*verdicts[0].sentences[: _MOST_SENTENCES // 2], *others)]
+
+
+def _kicker(overview: Overview, verdicts: Sequence[Verdict], *, is_hidden: bool) -> list[str]:
+    """How many things differ; of runs without headlines what the first sentence is about."""
+    if overview.kicker and not is_hidden:
+        return overview.kicker.split(" · ")
+    return [verdict.name for verdict in verdicts[:1]]
+
+
+def _overview(content: ReportInput) -> tuple[Overview, bool]:
+    """The first lines of what may be shown, and whether the headline is hidden.
+
+    It is where a mistake may be it, and where nothing else differs: hidden is not the same as none.
+    """
+    open_findings = [finding for finding in content.findings if not _is_hidden(finding)]
+    gone = [finding for finding in content.findings if _is_hidden(finding)]
+    manifest: dict[str, Any] = dict(content.manifest)
+    if not isinstance(manifest.get("rows"), int | float):
+        manifest["rows"] = None
+    findings: Findings = content.findings.model_copy(update={"findings": open_findings})
+    overview = overview_of(findings, manifest)
+    is_of_mistakes = any(finding.card.first_line == "mistakes" for finding in gone)
+    return overview, is_of_mistakes or bool(gone and not overview.beyond)
+
+
+def _is_hidden(finding: Finding) -> bool:
+    """Whether first lines of a finding would lack numbers, because small cells are hidden."""
+    if not finding.card.first_line and finding.role != "primary":
+        return False
+    counts = [finding.n, *(part.n for part in finding.parts), *(group.n for group in finding.groups)]
+    return REASON in (finding.reason, *(part.reason for part in finding.parts)) or min(counts) < 0
+
+
+def _title(text: str, first: Headline | None) -> list[tuple[bool, str]]:
+    """The headline with what it is about in the colour of the picture."""
+    marks = first.chart.marks if first and first.chart else ()
+    for label in [shorten(mark.label) for mark in marks if mark.named]:
+        before, match, after = text.partition(label)
+        if match:
+            return [piece for piece in [(False, before), (True, match), (False, after)] if piece[1]]
+    return [(False, text)]
+
+
+def _facts(first: Headline | None, *, has_cases: bool) -> list[Fact]:
+    """Answers to the questions that a headline leaves."""
+    if first is None:
+        return []
+    size = _split(first.size, " (")
+    if not first.beyond:
+        size = [("", f"{first.text} "), *size]
+    chance = [("", f"{first.chance} ")] if first.chance else []
+    steps = (
+        [piece for step in first.steps for piece in _step(step, has_cases=has_cases)] if first.beyond else []
+    )
+    facts = [
+        Fact("How much" if first.beyond else "The largest difference", size),
+        Fact("How sure", [*chance, *_split(first.certainty, ",")]),
+        Fact("Do next", steps),
+    ]
+    return [fact for fact in facts if any(text.strip() for _, text in fact.texts)]
+
+
+def _split(text: str, sign: str) -> list[tuple[str, str]]:
+    """A sentence whose beginning counts most."""
+    before, match, after = text.partition(sign)
+    strong = before.replace(" ", "\u00a0") if len(before) <= _KEPT_TOGETHER else before
+    return [("strong", strong), ("", match + after)] if match else [("", text)]
+
+
+def _step(text: str, *, has_cases: bool) -> list[tuple[str, str]]:
+    """What to do next: a command as such, and what is about rows as a link to them."""
+    match = _COMMAND.search(text)
+    if match:
+        return [("", text[: match.start()]), ("code", match[0]), ("", f"{text[match.end() :]} ")]
+    before, sign, after = text.partition(":")
+    if has_cases and sign and before.startswith("Read the "):
+        return [("cases", before), ("", f":{after} ")]
+    return [("", f"{text} ")]
