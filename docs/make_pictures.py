@@ -1,9 +1,10 @@
-"""Takes the pictures of README anew, from runs of the demo and from the gallery.
+"""Takes the pictures of README and docs anew: of invented tickets, the demo, the gallery and run folders.
 
     make demo gallery
-    python docs/make_pictures.py runs gallery/index.html [FOLDER]
+    python docs/make_pictures.py runs gallery/index.html [NAME=RUN ...]
 
-Needs the group ``test`` of pyproject and a Chromium: the one that ``CHROMIUM`` names, or that is on the path.
+``NAME=RUN`` takes the first screen of a run folder as ``report_NAME.png``. Needs the group ``test`` of
+pyproject and a Chromium: the one that ``CHROMIUM`` names, or that is on the path.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -25,6 +28,7 @@ import evenhand as eh
 from evenhand.files.atomic import write_bytes
 
 WIDTH, HEIGHT = 1400, 900
+INTENTS = ("account_locked", "fraud_report", "refund", "general_question", "delivery_delay")
 PLANTED, FAIR = "sprites-planted", "sprites-fair"
 FIGURES = (
     "visogender-figure4",
@@ -79,21 +83,49 @@ def small(taken: bytes) -> bytes:
     return held.getvalue()
 
 
-def main(runs: Path, gallery: Path, folder: Path) -> None:
+def tickets() -> pl.DataFrame:
+    """Invented tickets of three offices; in one of them, a third of one intent is called another."""
+    random, rows = np.random.default_rng(1), []
+    for office, times in (("Lagos", 1.0), ("Munich", 2.0), ("Osaka", 1.5)):
+        for intent in INTENTS:
+            for _ in range(int(100 * times)):
+                answer = str(random.choice(INTENTS)) if random.random() < 0.1 else intent
+                if (office, intent) == ("Lagos", "account_locked") and random.random() < 0.3:
+                    answer = "fraud_report"
+                rows.append((office, str(random.choice(["web", "app"])), intent, answer))
+    columns = ["office", "channel", "true_intent", "model_intent"]
+    return pl.DataFrame(rows, schema=columns, orient="row").with_row_index("ticket")
+
+
+def of_tickets(by: str) -> str:
+    """The report on the tickets, by one of their columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "tickets.csv"
+        tickets().write_csv(table)
+        return eh.audit(
+            str(table), truth="true_intent", prediction="model_intent", by=by, noun="tickets"
+        ).html()
+
+
+def main(runs: Path, gallery: Path, others: dict[str, Path]) -> None:
     """Write every picture.
 
     Args:
         runs: Holds the run folders of ``make demo``.
         gallery: The page of ``make gallery``.
-        folder: Where the pictures go.
+        others: Run folders whose first screens are taken, by name.
     """
+    folder = Path(__file__).resolve().parent / "images"
     planted, fair = runs / PLANTED, runs / FAIR
     with light_page() as page:
         taken = {
-            "report.png": first_screen(page, eh.Run.read(planted).html()),
+            "report_tickets.png": first_screen(page, of_tickets("office")),
+            "report_quiet.png": first_screen(page, of_tickets("channel")),
             "compare.png": first_screen(page, eh.compare([planted, fair]).html()),
             "gallery.png": figures(page, gallery),
         }
+        for name, run in others.items():
+            taken[f"report_{name}.png"] = first_screen(page, eh.Run.read(run).html())
     for name, picture in taken.items():
         content = small(picture)
         write_bytes(folder / name, content)
@@ -101,5 +133,5 @@ def main(runs: Path, gallery: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    own = Path(__file__).resolve().parent / "images"
-    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]) if len(sys.argv) > 3 else own)
+    pairs = [argument.partition("=") for argument in sys.argv[3:]]
+    main(Path(sys.argv[1]), Path(sys.argv[2]), {name: Path(run) for name, _, run in pairs})

@@ -1,4 +1,7 @@
-"""One measurement in a fresh process: ``worker.py count|points|audit FILE``, or ``duckdb|polars FILE``."""
+"""One measurement in a fresh process: ``worker.py ACTION FILE``.
+
+Actions: ``count``, ``points``, ``disparities``, ``audit``, ``duckdb`` and ``polars``.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,8 @@ def measure(action: str, path: str) -> dict[str, float]:
         start = time.perf_counter()
         (duckdb_count if action == "duckdb" else polars_count)(path)
         return {"count": time.perf_counter() - start, "peak_mib": peak_mib()}
+    import numpy as np
+
     import evenhand as eh
 
     result: dict[str, float] = {}
@@ -63,6 +68,15 @@ def measure(action: str, path: str) -> dict[str, float]:
         for estimate in estimates:
             estimate(counts, by="group", inference="none")
         result["points"] = time.perf_counter() - start
+    if action == "disparities":
+        compared = eh.metrics.disparities, eh.metrics.accuracy_decomposition
+        start = time.perf_counter()
+        findings = [metric(counts, by="group") for metric in compared]
+        result["disparities"] = time.perf_counter() - start
+        start = time.perf_counter()
+        np.argsort(np.random.default_rng(0).random(20_000_000), kind="stable")
+        result["sort"] = time.perf_counter() - start
+        result |= {"cells": float(counts.n.size), "tested": float(findings[0].details["tested"] or 0)}
     result["peak_mib"] = peak_mib()
     return result
 

@@ -9,6 +9,7 @@ from simulations.battery import (
     audits,
     choices,
     differences,
+    disparities,
     effects,
     effects_of_persons,
     households,
@@ -30,10 +31,11 @@ DESIGNS: tuple[Design, ...] = (
     *associations.DESIGNS,
     *differences.DESIGNS,
     *answer_differences.DESIGNS,
+    *disparities.DESIGNS,
     *audits.DESIGNS,
 )
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
-    "differences", "audits",
+    "differences", "disparities", "audits",
 )  # fmt: skip

@@ -14,6 +14,25 @@ Draw = Callable[[np.random.Generator], Any]
 
 
 @dataclass(frozen=True)
+class Line:
+    """One part of a finding, beside its population value.
+
+    Attributes:
+        value: Its value.
+        low: Lower end of its interval.
+        high: Upper end.
+        truth: The population value.
+        is_false: Whether it should not have been listed.
+    """
+
+    value: float
+    low: float
+    high: float
+    truth: float
+    is_false: bool = False
+
+
+@dataclass(frozen=True)
 class Case:
     """One metric in one design.
 
@@ -25,6 +44,10 @@ class Case:
         standard: p of a named standard test of right level on the same data; with it, power is compared.
         standard_name: What that test is.
         wide: Whether more than ten groups make a width of 2.5 times the spread acceptable.
+        lines: From the data and the finding to its parts beside their population values, whose intervals
+            are counted in place of the finding's.
+        is_listed: Whether a line is there because its p is small, so that its interval's end nearer to 0
+            may be too far from it.
     """
 
     metric: str
@@ -34,6 +57,8 @@ class Case:
     standard: Callable[[Any], float] | None = None
     standard_name: str = ""
     wide: bool = False
+    lines: Callable[[Any, Finding], Sequence[Line]] | None = None
+    is_listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,7 +68,7 @@ class Design:
     Attributes:
         name: What the table calls it; names are unique over the battery.
         family: Of the metrics: ``accuracy``, ``effects``, ``choices``, ``labels``, ``households``,
-            ``rankings``, ``neighbours``, ``associations``, ``differences`` or ``audits``.
+            ``rankings``, ``neighbours``, ``associations``, ``differences``, ``disparities`` or ``audits``.
         draw: From a random stream to the data of one draw.
         cases: The metrics that are called on it.
         findings: From the data and a seed to all findings of an audit or run, in designs where no primary

@@ -70,7 +70,9 @@ def run_design(design: Design, runs: int, seed: int = 0) -> list[Row]:
         data = design.draw(stream(seed, "battery", design.name, number))
         for case in design.cases:
             standard = None if case.standard is None else float(case.standard(data))
-            outcomes[case.metric].append(Outcome.of(case.call(data, seed + number), standard))
+            finding = case.call(data, seed + number)
+            lines = None if case.lines is None else case.lines(data, finding)
+            outcomes[case.metric].append(Outcome.of(finding, standard, lines))
         if design.findings is not None:
             alarms.append(any(significance_of(one).beyond for one in design.findings(data, seed + number)))
     rows = [score(design.name, design.family, case, outcomes[case.metric]) for case in design.cases]

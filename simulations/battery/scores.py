@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from simulations.battery.design import Case
+from simulations.battery.design import Case, Line
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import reference_of, significance_of
@@ -14,6 +14,8 @@ from evenhand.core.significance import reference_of, significance_of
 LEVEL = 0.05
 ANYTHING = "anything beyond chance"
 """Stands for the metric where a whole audit is looked at."""
+LINES = "disparities"
+"""The family of what is listed line by line."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Bounds:
     width: float = 1.6
     wide: float = 2.5
     power: float = 0.65
+    false_lines: float = 0.08
+    line_coverage: float = 0.88
+    too_far: float = 0.08
+    false_share: float = 0.05
 
 
 FULL = Bounds()
@@ -43,15 +49,18 @@ class Outcome:
     reference: float | None
     beyond: bool
     standard: float | None = None
+    lines: Sequence[Line] | None = None
 
     @classmethod
-    def of(cls, finding: Finding, standard: float | None = None) -> Outcome:
+    def of(
+        cls, finding: Finding, standard: float | None = None, lines: Sequence[Line] | None = None
+    ) -> Outcome:
         """What is kept of a finding."""
         interval = finding.interval
         shown = finding.corrected if finding.corrected is not None else finding.value
         return cls(
             shown, finding.p_value, interval and interval.low, interval and interval.high,
-            reference_of(finding), significance_of(finding).beyond, standard,
+            reference_of(finding), significance_of(finding).beyond, standard, lines,
         )  # fmt: skip
 
 
@@ -74,18 +83,25 @@ class Row:
     standard_power: float | None
     width: float | None
     wide: bool = False
+    too_far: float | None = None
+    false_share: float | None = None
 
     def missed(self, bounds: Bounds = FULL) -> list[str]:
         """The bounds that it does not keep."""
         alarms = bounds.anything if self.metric == ANYTHING else bounds.false_alarms
+        coverage = bounds.coverage
+        if self.family == LINES:
+            alarms, coverage = bounds.false_lines, bounds.line_coverage
         width = bounds.wide if self.wide else bounds.width
         failed = {
             "FA": self.false_alarms is not None and self.false_alarms > alarms,
-            "cov": self.coverage is not None and self.coverage < bounds.coverage,
+            "cov": self.coverage is not None and self.coverage < coverage,
             "contradictions": self.contradictions > 0,
             "p and interval disagree": self.disagreements > bounds.disagreements,
             "zero width": self.zero_widths > 0,
             "outside its interval": self.outside > 0,
+            "near end too far": self.too_far is not None and self.too_far > bounds.too_far,
+            "false lines": self.false_share is not None and self.false_share > bounds.false_share,
             "width": self.width is not None and self.width > width,
             "power": self.standard_power is not None
             and (self.power or 0) < bounds.power * min(self.standard_power / 0.8, 1),
@@ -114,7 +130,7 @@ def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> 
     if case.standard is not None:
         power = float(np.mean(small))
         standard = float(np.mean([one.standard is not None and one.standard <= LEVEL for one in outcomes]))
-    return Row(
+    row = Row(
         design, family, case.metric, runs, case.truth,
         float(np.mean(small)) if case.fair and any(tested) else None,
         held,
@@ -123,13 +139,37 @@ def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> 
         _share(with_interval, lambda one: one.value is not None and not _holds(one, one.value)),
         power, standard, _width(with_interval), case.wide,
     )  # fmt: skip
+    return row if case.lines is None else _with_lines(row, case, [one.lines or () for one in outcomes])
 
 
-def _share(outcomes: Sequence[Outcome], test: object) -> float:
+def _with_lines(row: Row, case: Case, lines_of_draws: Sequence[Sequence[Line]]) -> Row:
+    """The row with coverage over all lines of all draws; of listed ones, how often they mislead.
+
+    The share of false lines is the mean over draws, 0 where none is listed.
+    """
+    lines = [line for lines in lines_of_draws for line in lines]
+    row = replace(
+        row,
+        coverage=_share(lines, lambda line: _holds(line, line.truth)) if lines else None,
+        zero_widths=_share(lines, lambda line: line.low == line.high),
+        outside=_share(lines, lambda line: not _holds(line, line.value)),
+    )
+    if not case.is_listed:
+        return row
+    shares = [_share(lines, lambda line: line.is_false) for lines in lines_of_draws]
+    return replace(row, too_far=_share(lines, _is_too_far), false_share=float(np.mean(shares)))
+
+
+def _share(outcomes: Sequence[Outcome | Line], test: object) -> float:
     return float(np.mean([bool(test(one)) for one in outcomes])) if outcomes else 0.0  # type: ignore[operator]  # a function
 
 
-def _holds(one: Outcome, truth: float) -> bool:
+def _is_too_far(line: Line) -> bool:
+    """Whether the end nearer to 0 lies beyond the population value."""
+    return 0 < line.low > line.truth or 0 > line.high < line.truth
+
+
+def _holds(one: Outcome | Line, truth: float) -> bool:
     return one.low is not None and one.high is not None and one.low - 1e-9 <= truth <= one.high + 1e-9
 
 

@@ -162,6 +162,6 @@ def test_any_limit_gives_findings_with_a_reason_for_each_that_has_no_value(
     assert run.findings.findings
     for finding in run.findings.findings:
         assert finding.value is not None or finding.reason, finding.name
-    print_summary(run, data)
+    print_summary(run, data, verbose=True)
     assert capsys.readouterr().out
     assert "<html" in run.html()

@@ -16,7 +16,7 @@ from tests.models.tiny import build
 def test_pairs_stand_in_one_table_with_what_is_not_tested_and_unusual(tmp_path, monkeypatch, capsys):
     release(tmp_path / "data", phrases=4, images=4, traps=True)
     words = ["run", "mmbias/association", "--data", tmp_path / "data", "--model", f"hf:{build('clip')}"]
-    assert type_in(monkeypatch, *words, "-o", tmp_path / "run") == 0
+    assert type_in(monkeypatch, *words, "-v", "-o", tmp_path / "run") == 0
     told = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("muslim v christian") for line in told) == 3
     assert sum(line.startswith("arab v french") for line in told) == 1
@@ -36,7 +36,7 @@ def test_a_fusion_models_differences_are_named(tmp_path: Path, monkeypatch, caps
     data = planted(tmp_path)
     own = f"{tmp_path / 'own.py'}:Matches"
     words = ["run", "mmbias/matching", "--data", data, "--model", own, "-p", "k=4"]
-    assert type_in(monkeypatch, *words, "-p", f"standardised={standardised}", "-o", tmp_path / "run") == 0
+    assert type_in(monkeypatch, *words, "-p", f"standardised={standardised}", "-vo", tmp_path / "run") == 0
     told = capsys.readouterr().out
     what = "d" if standardised == "yes" else "difference"
     assert f"matching, {what} of the most probable words of each image > 0: the first set is nearer" in told
@@ -48,7 +48,7 @@ def test_a_single_item_says_why_there_is_no_effect_size(tmp_path, monkeypatch, c
     data = planted(tmp_path, images=False)
     data.write_text(data.read_text().replace('["left0", "left1", "left2", "left3", "left4"]', '["left0"]'))
     words = ["run", "mmbias/association", "--data", data, "--model", f"{tmp_path / 'own.py'}:Words"]
-    assert type_in(monkeypatch, *words, "-o", tmp_path / "run") == 0
+    assert type_in(monkeypatch, *words, "-v", "-o", tmp_path / "run") == 0
     told = capsys.readouterr().out
     assert "one_member" in told
 
@@ -58,7 +58,7 @@ def test_what_several_tests_lost_is_counted_once_and_all_of_it(tmp_path, monkeyp
     words = ["--data", tmp_path / "data", "-p", "form=textual", "-p", "pairs=muslim:christian,arab:american"]
     model = f"hf:{build('clip')}"
     assert (
-        type_in(monkeypatch, "run", "mmbias/association", *words, "--model", model, "-o", tmp_path / "run")
+        type_in(monkeypatch, "run", "mmbias/association", *words, "--model", model, "-vo", tmp_path / "run")
         == 0
     )
     whole = pl.read_parquet(tmp_path / "run" / "evidence" / "texts" / "*.parquet")
@@ -71,7 +71,7 @@ def test_what_several_tests_lost_is_counted_once_and_all_of_it(tmp_path, monkeyp
     kept.write_parquet(tmp_path / "kept.parquet")
     capsys.readouterr()
     scored = ["score", "mmbias/association", *words, "--evidence", tmp_path / "kept.parquet"]
-    assert type_in(monkeypatch, *scored, "-o", tmp_path / "scored") == 0
+    assert type_in(monkeypatch, *scored, "-v", "-o", tmp_path / "scored") == 0
     told = capsys.readouterr().out
     assert "dropped: 4 rows with no answer" in told
     lost = pl.read_parquet(tmp_path / "scored" / "tables" / "lost.parquet")
@@ -86,9 +86,9 @@ def test_texts_in_other_sentences_than_were_looked_for_are_explained(tmp_path, m
     assert type_in(monkeypatch, *words, "-o", tmp_path / "run", "-q") == 0
     scored = ["score", "mmbias/association", "--data", data, "--evidence", tmp_path / "run" / "evidence"]
     capsys.readouterr()
-    assert type_in(monkeypatch, *scored, "-o", tmp_path / "scored") == 0
+    assert type_in(monkeypatch, *scored, "-v", "-o", tmp_path / "scored") == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "looked for texts such as 'This is left4.', 'This is right4.', 'bad4', 'good4'" in told
     assert "give -p target_template=... ({} for the bare phrase)" in told
-    assert type_in(monkeypatch, *scored, "-p", "target_template={}", "-o", tmp_path / "right") == 0
+    assert type_in(monkeypatch, *scored, "-p", "target_template={}", "-v", "-o", tmp_path / "right") == 0
     assert "looked for" not in capsys.readouterr().out

@@ -146,7 +146,7 @@ def test_what_cannot_be_estimated_is_a_finding_with_a_reason(columns, reason, tm
 
 
 def test_the_summary_goes_to_stdout_and_names_what_matters(tmp_path, monkeypatch, capsys) -> None:
-    assert type_in(monkeypatch, "audit", table(tmp_path), *OPTIONS) == 0
+    assert type_in(monkeypatch, "audit", table(tmp_path), *OPTIONS, "--verbose") == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     for word in ("by group", "skewsize", "cramers_v_mean", "by chance alone", "not causes"):
@@ -223,7 +223,7 @@ def test_the_same_command_gives_the_same_bytes(tmp_path, monkeypatch) -> None:
 
 def test_real_faces_flip_sign_between_modes(faces, tmp_path, monkeypatch, capsys) -> None:
     words = ["audit", faces, "--truth", "true_age", "--prediction", "pred_age", "--by", "true_gender"]
-    assert type_in(monkeypatch, *words, "-o", tmp_path / "out") == 0
+    assert type_in(monkeypatch, *words, "-v", "-o", tmp_path / "out") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "SkewSize here is 0.3991, in paper mode -0.0573" in printed
     assert "Yates" in printed

@@ -17,7 +17,7 @@ from evenhand.core.findings import Interval
 def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:
     pl.DataFrame(table).write_csv(folder / "table.csv")
     words = ["audit", folder / "table.csv", "--truth", "truth", "--prediction", "said", "--by", "group"]
-    done = CliRunner().invoke(app, [*map(str, words), "-o", str(folder / "run")])
+    done = CliRunner().invoke(app, [*map(str, words), "--verbose", "-o", str(folder / "run")])
     assert done.exit_code == 0, done.output
     return " ".join(done.output.split()), (folder / "run" / "report.html").read_text()
 

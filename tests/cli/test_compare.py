@@ -23,7 +23,7 @@ def folders(tmp_path_factory):
 
 
 def test_ranking_differences_and_stability_are_printed(folders, tmp_path, monkeypatch, capsys):
-    assert type_in(monkeypatch, "compare", *folders, "-o", tmp_path / "out") == 0
+    assert type_in(monkeypatch, "compare", *folders, "-v", "-o", tmp_path / "out") == 0
     told = capsys.readouterr()
     assert told.err == ""
     for text in (
@@ -67,7 +67,7 @@ def test_one_run_is_not_enough(folders, monkeypatch, capsys):
 
 def test_other_runs_stand_side_by_side(folders, tmp_path, monkeypatch, capsys):
     a, b = (without_counts(folder, tmp_path / folder.name) for folder in folders[:2])
-    assert type_in(monkeypatch, "compare", a, b, "--metric", "accuracy_gap") == 0
+    assert type_in(monkeypatch, "compare", a, b, "--metric", "accuracy_gap", "-v") == 0
     told = capsys.readouterr().out
     assert "accuracy_gap by group" in told
     assert "no test" in told
@@ -77,7 +77,7 @@ def test_what_only_one_model_answered_is_printed(tmp_path, monkeypatch, capsys):
     table()[:700].write_csv(tmp_path / "a.csv")
     table()[100:].write_csv(tmp_path / "b.csv")
     given = [audited(tmp_path, tmp_path / f"{f}.csv", name) for f, name in (("a", "biased"), ("b", "fair"))]
-    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy") == 0
+    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy", "-v") == 0
     told = capsys.readouterr().out
     assert "100 not among the samples of fair of b.csv" in told
     assert "100 only among the samples of fair of b.csv" in told
@@ -95,6 +95,6 @@ def test_v_outside_its_interval_is_explained(tmp_path, monkeypatch, capsys):
     given = [audited(tmp_path, tmp_path / "t.csv", name) for name in ("fair", "better")]
     rows = compare(given, metrics=["accuracy"]).tables["ranking"]
     assert rows.filter(~pl.col("value").is_between("low", "high")).height
-    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy", "-o", tmp_path / "out") == 0
+    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy", "-v", "-o", tmp_path / "out") == 0
     assert "V may lie outside its interval" in capsys.readouterr().out
     assert "may lie outside its interval" in (tmp_path / "out" / "report.html").read_text()

@@ -77,7 +77,7 @@ CLASSIFY = [
 def test_from_a_run_to_a_mitigation_to_another_benchmark(folder, monkeypatch, capsys) -> None:
     assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
     words = ["debias", "run", "--method", "pruning", "-p", "strategy=greedy", "--remove", "2"]
-    assert type_in(monkeypatch, *words, "--utility", "plain", "-o", "debiased") == 0
+    assert type_in(monkeypatch, *words, "--utility", "plain", "-v", "-o", "debiased") == 0
     told = capsys.readouterr()
     lines = told.out.splitlines()
     assert told.err.count("\n") == 1
@@ -134,7 +134,7 @@ def test_zero_shot_chooses_among_all_labels_of_the_run(folder, monkeypatch, caps
     (folder / "labels.txt").write_text("\n".join(lines))
     assert type_in(monkeypatch, *CLASSIFY, "-p", "labels=labels.txt", "-o", "plain", "-q") == 0
     words = ["debias", folder / "run", "--method", "mean_difference", "--utility", folder / "plain", "-q"]
-    assert type_in(monkeypatch, *words, "-o", folder / "out") == 0
+    assert type_in(monkeypatch, *words, "-v", "-o", folder / "out") == 0
     told = zero_shot_of("out", "plain")
     predictions = eh.Run.read("plain").finding("accuracy", "g").value
     assert told["chance"] == pytest.approx(1 / 8)
@@ -142,11 +142,11 @@ def test_zero_shot_chooses_among_all_labels_of_the_run(folder, monkeypatch, caps
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # where labels.txt is not
     (folder / "labels.txt").write_text("another\nlist")  # which the run did not choose among
-    assert type_in(monkeypatch, *words, "-o", folder / "again") == 0
+    assert type_in(monkeypatch, *words, "-v", "-o", folder / "again") == 0
     assert zero_shot_of(folder / "again", "plain") == told
     (folder / "plain" / "tables" / "labels.parquet").unlink()  # as runs were before they kept it
     capsys.readouterr()
-    assert type_in(monkeypatch, *[word for word in words if word != "-q"], "-o", folder / "older") == 0
+    assert type_in(monkeypatch, *[word for word in words if word != "-q"], "-v", "-o", folder / "older") == 0
     older = zero_shot_of(folder / "older", "plain")
     if spelled:
         assert older["before"] is None

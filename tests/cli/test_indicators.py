@@ -13,7 +13,7 @@ CLIP = f"hf:{build('clip')}"
 
 
 def told_by(monkeypatch, capsys, *words) -> list[str]:
-    assert type_in(monkeypatch, "run", *words) == 0
+    assert type_in(monkeypatch, "run", *words, "-v") == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 120
     return lines
@@ -29,7 +29,7 @@ def test_rates_gaps_and_coverage_of_labels(tmp_path, monkeypatch, capsys):
     assert any(line.startswith("gap of harmful") for line in told)
     assert "coverage" in text
     assert "note: the nearest of " in text
-    assert "Report: " in text
+    assert "Report  " in text
 
 
 def test_what_a_model_cannot_say_stands_in_one_line(tmp_path, monkeypatch, capsys):

@@ -72,7 +72,7 @@ def read(path: Path, **rules: object) -> eh.Predictions:
 def test_a_tidy_table_is_audited_without_a_warning(tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
     printed = audit(monkeypatch, capsys, csv(tmp_path / "t.csv", FAIR), "-o", out)
-    assert "warning" not in printed
+    assert "Check" not in printed
     assert json.loads((out / "findings.json").read_text())["warnings"] == []
 
 
@@ -98,7 +98,7 @@ def test_one_label_in_several_spellings_is_named_with_counts_and_merged_by_norma
     clean = changed(FAIR, column, plain, spellings[0])
     path, out = csv(tmp_path / "t.csv", messy), tmp_path / "out"
     printed = audit(monkeypatch, capsys, path, "-o", out)
-    assert "warning: " in printed
+    assert " Check " in printed
     assert "--normalize" in printed
     warning = json.loads((out / "findings.json").read_text())["warnings"][0]
     assert warning["code"] == "spelled_alike"
@@ -106,7 +106,7 @@ def test_one_label_in_several_spellings_is_named_with_counts_and_merged_by_norma
     assert sum(one["count"] for one in warning["values"]) >= sum(row[column] == spellings[0] for row in clean)
     assert "--normalize" in (out / "report.html").read_text()
 
-    assert "warning" not in audit(monkeypatch, capsys, path, "--normalize")
+    assert "Check" not in audit(monkeypatch, capsys, path, "--normalize")
     merged, tidy = (
         eh.audit(read(one), by="group", normalize=True, inference="none")
         for one in (path, csv(tmp_path / "clean.csv", FAIR))
@@ -175,8 +175,8 @@ def test_texts_that_mean_missing_are_named_and_left_out_by_missing(column, tmp_p
     assert counts == {word: sum(row[column] == word for row in messy) for word in WORDS}
     assert all(f"--missing {word}" in warning["option"] for word in ("NA", "N/A", "None", "null", "'  '"))
     texts = [word for text in WORDS for word in ("--missing", text)]
-    printed = audit(monkeypatch, capsys, path, "-o", out, *texts)
-    assert "warning" not in printed
+    printed = audit(monkeypatch, capsys, path, "-v", "-o", out, *texts)
+    assert "Check" not in printed
     assert finding(out, "accuracy")["n"] == 120 - gone
     assert f"{gone} rows with missing {'group' if column == 2 else 'prediction'}" in printed
 
@@ -310,7 +310,7 @@ def test_truths_and_predictions_of_two_kinds_agree_after_normalize():
 
 def test_labels_of_a_large_vocabulary_that_are_never_true_are_no_warning(tmp_path, monkeypatch, capsys):
     long_tail = changed(FAIR, 1, "b", "b", "b", *(f"{letter * 3}" for letter in "cdefghijkl"))
-    assert "warning" not in audit(monkeypatch, capsys, csv(tmp_path / "t.csv", long_tail))
+    assert "Check" not in audit(monkeypatch, capsys, csv(tmp_path / "t.csv", long_tail))
 
 
 def test_a_report_that_hides_small_cells_hides_the_counts_of_warnings(tmp_path):

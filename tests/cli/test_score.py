@@ -27,7 +27,7 @@ def write(case: dict, folder: Path) -> Path:
 def test_the_original_benchmark_file_comes_out_byte_for_byte(case, tmp_path, monkeypatch, capsys):
     given = write(case, tmp_path / "given")
     words = ["score", "visogender/resolution", "--evidence", given, "--mode", "paper", "-o", tmp_path / "run"]
-    assert type_in(monkeypatch, *words) == 0
+    assert type_in(monkeypatch, *words, "-v") == 0
     (file,) = (tmp_path / "run" / "exports").iterdir()
     expected = case["expected_benchmark"]
     metadata = expected["metadata"]
@@ -60,13 +60,13 @@ def test_retrieval_beside_the_model_outputs_stands_in_the_file_too(tmp_path, mon
     given = write(case, tmp_path / "given")
     retrieval(given, case["model"])
     words = ["--evidence", given, "-p", "mode=paper", "-q", "-o"]
-    assert type_in(monkeypatch, "score", "visogender/resolution", *words, tmp_path / "run") == 0
+    assert type_in(monkeypatch, "score", "visogender/resolution", *words, tmp_path / "run", "-v") == 0
     (file,) = (tmp_path / "run" / "exports").iterdir()
     content = json.loads(file.read_text())
     assert content["resolution_bias"] == case["expected_benchmark"]["resolution_bias"]
     assert content["retrieval_bias"]["bias@5"] == {"mean": 1.0, "sigma": 0.0}
     assert content["retrieval_bias"]["bias@10"] == {"mean": 1.0, "sigma": 0.0}
-    assert type_in(monkeypatch, "score", "visogender/retrieval", *words, tmp_path / "ranked") == 0
+    assert type_in(monkeypatch, "score", "visogender/retrieval", *words, tmp_path / "ranked", "-v") == 0
     (other,) = (tmp_path / "ranked" / "exports").iterdir()
     assert json.loads(other.read_text())["retrieval_bias"] == content["retrieval_bias"]
     findings = json.loads((tmp_path / "ranked" / "findings.json").read_text())["findings"]

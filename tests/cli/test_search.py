@@ -21,7 +21,7 @@ def test_a_search_is_printed_after_the_groupings(tmp_path, monkeypatch, capsys):
     assert type_in(monkeypatch, "audit", tmp_path / "t.csv", *COLUMNS, *words) == 0
     printed = capsys.readouterr().out
     before, after = printed.split("search office, channel, tier\n")
-    assert "by office  n = 900" in before
+    assert before.splitlines()[0] == "1 finding by office · 2 groups · 900 of 900 rows"
     assert after.startswith("  Lagos · web: ")
     assert "rows are wrong; in all others" in after.splitlines()[0]
     assert "p adj. 0.001" in after.splitlines()[0]

@@ -186,7 +186,7 @@ def test_most_blocks_of_the_first_pages_run():
         block for block in blocks_of(DOCS / FIRST) if block.language in COMMANDS and block.key in CANNOT_RUN
     ]
     assert len(left_out) == 1  # the installation
-    assert len(RUNNABLE[FIRST]) == 10
+    assert len(RUNNABLE[FIRST]) == 11
     assert all(block.key[0] != "extending.md" for block in left_out)
     assert len(RUNNABLE["extending.md"]) == 4
 

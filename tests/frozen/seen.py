@@ -57,7 +57,7 @@ def write_run(run: Path, out: Path, demo_folder: Path) -> None:
     read = Run.read(run)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        print_summary(read, run)
+        print_summary(read, run, verbose=True)
     _write(out / "terminal.txt", printed.getvalue(), demo_folder)
     for suppress in (0, SUPPRESSED):
         page = run / "frozen.html"

@@ -20,6 +20,12 @@ def test_a_line_of_several_groups():
     )
 
 
+def test_the_headline_of_a_spared_group_says_so():
+    assert headline({**LAGOS, "direction": "less"}, noun="tickets") == (
+        "Lagos is spared: 33 of 98 account_locked tickets are called fraud_report; elsewhere 9 of 313."
+    )
+
+
 def test_two_groups_a_miss_and_never():
     line = {**LAGOS, "prediction": None, "b": 0, "others": 0.0, "certain": 0.4}
     assert line_sentence(line, elsewhere="Osaka") == (

@@ -23,6 +23,13 @@ from tests.report.report_samples import HOSTILE, hostile, plain, realistic, thou
 
 EMPTY = altair.Chart(altair.InlineData(values=[])).mark_point()
 PLAIN = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "bdi"}
+CELL = PLAIN | {
+    "style", "h1", "span", "b", "code", "details", "summary", "svg", "line", "rect", "circle", "text",
+}  # fmt: skip
+DRAWN = {
+    "class", "width", "height", "role", "aria-label", "aria-hidden", "x", "y", "x1", "x2", "y1", "y2", "cx",
+    "cy", "r", "fill", "stroke", "stroke-width", "text-anchor",
+}  # fmt: skip
 
 
 class Tags(HTMLParser):
@@ -34,7 +41,7 @@ class Tags(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        assert not attributes
+        assert {name for name, _ in attributes} <= DRAWN
         self.tags.add(tag)
         self.open.append(tag)
 
@@ -45,10 +52,10 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def shown(result):
+def shown(result, tags=PLAIN):
     text = result._repr_html_()
     read = Tags(text)
-    assert read.tags <= PLAIN
+    assert read.tags <= tags
     assert read.open == []
     assert len(text) < 30_000
     return read.text
@@ -84,8 +91,20 @@ def test_a_finding_without_parts_has_a_row():
 
 
 def test_a_run_in_memory_is_called_by_its_columns(run):
-    assert shown(run).startswith("Run: prediction against truth, by group, group+other, 600 rows")
-    assert shown(Run(run.findings, {})).startswith("RunFinding")
+    assert "Run: prediction against truth, by group, group+other, 600 rows" in shown(run, CELL)
+    assert "RunFinding" in shown(Run(run.findings, {}), CELL)
+
+
+def test_a_cell_has_a_headline_its_picture_and_two_drawers(run):
+    text, overview = run._repr_html_(), run.overview
+    first, _, drawers = text.partition("<details>")
+    assert first.count("<h1>") == 1
+    assert f"<h1><bdi>{overview.title}</bdi></h1>" in first
+    assert overview.headlines[0].size in first
+    assert text.count("<details>") == 2
+    assert first.count('role="img"') == len(overview.headlines[0].chart.marks)
+    assert "run.cases(1)" in drawers
+    assert "style=" not in text
 
 
 def test_a_label_of_blanks_can_be_seen():
@@ -282,7 +301,7 @@ def test_a_notebook_shows_results_as_tables_and_charts():
     outputs = [cell["outputs"][0]["data"] for cell in notebook["cells"][1:]]
     for output in outputs[: len(shows)]:
         read = Tags(output["text/html"])
-        assert read.tags <= PLAIN
+        assert read.tags <= CELL
     for output in outputs[len(shows) : len(shows) + len(draws)]:
         assert "vegaEmbed" in output["text/html"]
     assert all("shape: " in output["text/plain"] for output in outputs[-len(frames) :])

@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 
 from evenhand.core.text.formatting import visible
+from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.report.exports.control_mapping import controls, controls_markdown
 from evenhand.report.exports.exported import markdown
 from evenhand.report.exports.model_card import model_card
 from evenhand.report.exports.summary import summary
-from evenhand.report.exports.tidy import csv_bytes, tidy_csv, tidy_frame
+from evenhand.report.exports.tidy import tidy_csv, tidy_frame
 from tests.report.export_samples import exported
 from tests.report.markdown_nodes import LINKED, nodes_of
 from tests.report.report_samples import class_part, content, plain, skewsize

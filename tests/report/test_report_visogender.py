@@ -281,7 +281,7 @@ def test_a_reference_on_the_edge_of_an_interval_is_within_chance():
 def test_the_terminal_shows_the_main_table_only(resolution, capsys):
     from evenhand.cli.summaries.findings import print_summary
 
-    print_summary(resolution, Path("run"))
+    print_summary(resolution, Path("run"), verbose=True)
     told = capsys.readouterr().out
     assert len(told.splitlines()) < 55
     assert "occupation first  n = 690" in told

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.core.display.overview.content import Overview
 from tests.conftest import make_frame
 
 COLUMNS = {"truth": "truth", "prediction": "prediction"}
@@ -72,8 +73,17 @@ def test_a_finding_prints_a_line_and_a_run_eight(run) -> None:
     assert "n = " in line
     assert "p = " in line or "p <0.001" in line
     lines = str(run).splitlines()
-    assert len(lines) == 8
+    assert len(lines) <= 8
     assert lines[0].startswith("Run: ")
+    assert run.overview.kicker in lines
+    assert any(run.overview.headlines[0].text in line for line in lines)
+    assert lines[-1] == 'run.cases(1)  run.report("report.html")  run.to_frame()'
+
+
+def test_a_run_without_first_lines_prints_its_findings(run, monkeypatch) -> None:
+    monkeypatch.setitem(run.__dict__, "overview", Overview("", "", "", ()))
+    lines = str(run).splitlines()
+    assert len(lines) == 8
     assert lines[-1] == f"and {len(run.findings) - 6} more; run.findings holds all"
 
 

@@ -62,9 +62,10 @@ class ReportInput:
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
         drawn: The benchmark's tables and figures.
         missing: Those that the run cannot fill.
-        cases: Rows behind the headlines, the first headline's first, by name; they are single samples.
         pictures: Gives thumbnails of samples, as ``data:`` addresses by sample; None shows no picture, nor
             those that tables hold, because they may show people.
+        cases: The rows behind the first headlines, by their numbers: ``1`` for the first. They may be about
+            people; empty in a report that hides small cells.
     """
 
     findings: Findings

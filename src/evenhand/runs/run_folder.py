@@ -14,11 +14,14 @@ from pydantic import ValidationError
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.html import findings_html, run_title
+from evenhand.core.display.overview.brief import run_lines
+from evenhand.core.display.overview.cell import cell_html
 from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.files.tables.spreadsheets import read_rows
 from evenhand.metrics.catalogue import with_cards
 
 if TYPE_CHECKING:
@@ -33,10 +36,13 @@ PER_SAMPLE = "per_sample"
 The metric is the sum over parts of weight times mean value; without weights, the largest mean less the least.
 """
 ANNOTATIONS = "annotations"
+CASES = "cases"
+"""Holds a CSV file of the rows behind each of the first headlines: 1.csv, 2.csv, 3.csv."""
 MARKERS = (FINDINGS, MANIFEST)
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
+MOST_CASE_ROWS = 10_000  # behind a headline that are read and written
 _LINES = 6  # of findings where a run is printed
-ENTRIES = (*MARKERS, METRICS, "report.html", "counts", "evidence", "exports", "tables", *MITIGATIONS)
+ENTRIES = (*MARKERS, METRICS, "report.html", "counts", "evidence", "exports", "tables", CASES, *MITIGATIONS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +93,13 @@ class RunFolder:
         return cls(_findings(path / FINDINGS), _manifest(path / MANIFEST), folder=path)
 
     def _repr_html_(self) -> str:
-        return findings_html(self.findings, run_title(self.manifest, self.folder))
+        table = findings_html(self.findings, run_title(self.manifest, self.folder))
+        return cell_html(self.overview, table) if self.overview.title else table
 
     def __str__(self) -> str:
-        """Eight lines: what the run is, its first findings, and how many there are."""
+        """At most eight lines: what the run is, what differs and what to call; else its first findings."""
+        if self.overview.title:
+            return "\n".join(run_lines(self.overview, run_title(self.manifest, self.folder)))
         lines = [run_title(self.manifest, self.folder), *map(str, self.findings.findings[:_LINES])]
         more = len(self.findings) - _LINES
         return "\n".join([*lines, f"and {more} more; run.findings holds all" if more > 0 else ""]).rstrip()
@@ -119,6 +128,47 @@ class RunFolder:
     def overview(self) -> Overview:
         """The first lines of the run: what differs, for whom, how much, how sure, and what to do next."""
         return overview_of(self.findings, self.manifest)
+
+    @cached_property
+    def case_tables(self) -> dict[str, pl.DataFrame]:
+        """The rows behind the first headlines, by their numbers; empty where the run keeps none.
+
+        Raises:
+            InputError: They cannot be read.
+        """
+        files = [] if self.folder is None else sorted((self.folder / CASES).glob("*.csv"))
+        return {file.stem: read_rows(file) for file in files}
+
+    def cases(self, number: int = 1) -> pl.DataFrame:
+        """The rows behind a headline, all columns as the user's table has them.
+
+        Of an audit of a table, at most 10,000; a run that was read from its folder has those that were
+        written there, as texts: of the first three headlines beyond chance.
+
+        Args:
+            number: Of the headline, 1 = first.
+
+        Raises:
+            UnknownName: There is no such headline.
+            InputError: No rows are at hand; says why, and what to type.
+        """
+        headlines = self.overview.headlines
+        if not 1 <= number <= len(headlines):
+            raise UnknownName("headline", str(number), map(str, range(1, len(headlines) + 1)))
+        table = self.case_tables.get(str(number))
+        if table is None:
+            raise InputError(f"there are no rows behind headline {number}: {self._why_no_cases()}")
+        return table
+
+    def _why_no_cases(self) -> str:
+        if self.manifest.get("kind") != "audit":
+            return (
+                "only audits of tables keep them; run.annotations has the samples of a run, if it kept them"
+            )
+        return (
+            "the run was made of counts, or kept none; audit the table of rows with a folder to write to: "
+            "evenhand audit TABLE --truth COL --prediction COL --by COL -o DIR"
+        )
 
     def finding(self, name: str, by: str | list[str] | tuple[str, ...] = (), **params: object) -> Finding:
         """The one finding of this name and grouping whose parameters include ``params``.

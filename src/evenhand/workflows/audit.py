@@ -24,7 +24,8 @@ from evenhand.metrics.suites.audit import audit_grouping, check_groups
 from evenhand.metrics.suites.families import AUDIT, adjust_run
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
-from evenhand.workflows.audited_table import Audited, Evidence
+from evenhand.workflows.outputs.audit_run import AuditRun
+from evenhand.workflows.outputs.audited_table import Audited, Evidence
 from evenhand.workflows.outputs.result import Run, check_out
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
@@ -194,11 +195,12 @@ def _assemble(
     manifest |= {"id": table.id, "rank": table.rank} if table else {}
     manifest |= {"cluster": counts.cluster} if counts.cluster else {}
     manifest |= {"weight": table.weight} if table and table.weight else {}
-    return Run(
+    return AuditRun(
         Findings(manifest_id=manifest["manifest_id"], findings=findings, warnings=warnings),
         manifest,
         {"predictions": counts},
         {"mistakes": mistakes},
+        audited=audited,
     )
 
 

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+Table = Annotated[
+    str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
 Gates = Annotated[
     list[str] | None,
@@ -18,6 +21,8 @@ Gates = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="All tables below the first lines.")]
+Ascii = Annotated[bool, typer.Option("--ascii", help="Plain signs on the terminal: no ● ░ ─ ·.")]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
 Model = Annotated[
     str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")

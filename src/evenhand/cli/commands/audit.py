@@ -10,10 +10,7 @@ from evenhand.cli.arguments import options
 
 
 def audit(
-    table: Annotated[
-        str,
-        typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs."),
-    ],
+    table: options.Table,
     by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
     truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
@@ -38,6 +35,8 @@ def audit(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Audit a table of predictions."""
@@ -55,5 +54,5 @@ def audit(
             mev_rule=mev_rule, rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map,
             normalize=normalize, missing=missing or (), noun=noun, seed=seed,
         )  # fmt: skip
-    print_run(run, out, quiet=quiet)
+    print_run(run, out, quiet=quiet, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

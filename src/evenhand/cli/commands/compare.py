@@ -49,6 +49,7 @@ def compare(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     out: options.Out = None,
 ) -> None:
     """Compare models on the same samples: differences, tests, and how stable their order is."""
@@ -76,5 +77,5 @@ def compare(
             progress=say,
         )
     if not quiet:
-        print_comparison(comparison, out)
+        print_comparison(comparison, out, verbose=verbose)
     check_gates(comparison.findings.findings, fail_if or [], comparison.manifest)

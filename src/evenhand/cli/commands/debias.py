@@ -32,6 +32,7 @@ def debias(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     out: options.Out = None,
 ) -> None:
     """Fit a mitigation on half of a run's items, and measure it on the other half."""
@@ -52,5 +53,5 @@ def debias(
     if run.manifest.get("utility_note"):
         print(run.manifest["utility_note"], file=sys.stderr)
     if not quiet:
-        print_debias(run, out)
+        print_debias(run, out, verbose=verbose)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

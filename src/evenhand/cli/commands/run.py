@@ -39,6 +39,8 @@ def run(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
@@ -55,8 +57,7 @@ def run(
     applied = None if mitigation is None else Applied.read(mitigation)
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)
-    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
-    params = parse_pairs("-p", parameters or []) | {key: name for key, name in columns.items() if name}
+    params = parse_pairs("-p", parameters or []) | _columns(image, truth, by)
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
@@ -70,11 +71,17 @@ def run(
             progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
     _print_notes(result)
-    print_run(result, folder, quiet=quiet)
+    print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
     if short and not quiet:
         print(f"Measured after {short}; the evidence there is as the model gave it.")
     check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
+
+
+def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:
+    """Columns that were named by options of their own, as parameters."""
+    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
+    return {key: name for key, name in columns.items() if name}
 
 
 def _print_notes(result: AskedRun) -> None:

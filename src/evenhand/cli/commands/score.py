@@ -19,6 +19,8 @@ def score(
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Measure scores that were made elsewhere; no model is asked."""
@@ -40,5 +42,5 @@ def score(
         out=folder,
     )
     if not quiet:
-        print_summary(run, folder)
+        print_summary(run, folder, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
-from evenhand.cli.summaries.text import clean, span
+from evenhand.cli.summaries.text import clean, console_of, span
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import p_value
@@ -25,11 +26,20 @@ _LONG = 76  # letters of a measure with its parameters
 _PAIR = ("model", "reference")
 
 
-def print_comparison(run: Run, out: Path | None) -> None:
-    """What stands behind differences, the ranking, the pairs beyond chance, and the order's stability."""
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+def print_comparison(run: Run, out: Path | None, *, verbose: bool = False) -> None:
+    """What stands behind differences, the ranking, the pairs beyond chance, and the order's stability.
+
+    Args:
+        run: Where something can be said of it first, only that is printed.
+        out: The folder that was written.
+        verbose: Print the tables too.
+    """
+    console = console_of(_WIDTH)
+    if has_first_lines(run):
+        print_first_lines(console, run, out)
+        if not verbose:
+            return
+        console.print()
     for warning in run.manifest["warnings"]:
         console.print(f"note: {clean(warning, 400)}")
     if "values" in run.tables:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.associations import has_associations, lost_items, print_associations
+from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.indicators import has_indicators, print_indicators
 from evenhand.cli.summaries.settings import has_settings, print_settings
 from evenhand.cli.summaries.subgroups import is_search, print_subgroups
@@ -17,6 +18,7 @@ from evenhand.cli.summaries.text import (
     about_intervals,
     alpha_of,
     clean,
+    console_of,
     corrected,
     ends,
     span,
@@ -33,23 +35,45 @@ _MOST_CLASSES = 5
 _WIDTH = 120
 
 
-def print_run(run: Run, out: Path | None, *, quiet: bool) -> None:
+def print_run(run: Run, out: Path | None, *, quiet: bool, verbose: bool = False, ascii: bool = False) -> None:
     """The summary; warnings alone where a command is quiet otherwise."""
     if quiet:
         _print_warnings(run)
     else:
-        print_summary(run, out)
+        print_summary(run, out, verbose=verbose, ascii=ascii)
 
 
-def print_summary(run: Run, out: Path | None) -> None:
-    """Warnings; per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: bool = False) -> None:
+    """What differs, in few lines; all tables below them where they are asked for.
+
+    Args:
+        run: One of which nothing can be said first has its tables printed at once.
+        out: The folder that was written.
+        verbose: Print the tables too.
+        ascii: Print signs of ASCII alone.
+    """
+    console = console_of(_WIDTH, ascii=ascii)
+    if has_first_lines(run):
+        print_first_lines(console, run, out, ascii=ascii)
+        if verbose:
+            console.print()
+            _print_tables(console, run)
+        elif any(map(is_search, run.findings)):
+            console.print()
+            print_subgroups(console, run.findings.findings)
+        return
     for warning in run.findings.warnings:
         console.print(
             f"warning: {escape(one_line(warning.message))}", soft_wrap=True
         )  # a command in it is whole
+    _print_tables(console, run)
+    console.print("Associations, not causes; which of them harm is a question of context.")
+    if out is not None:
+        console.print(f"Report: {escape(str(out / 'report.html'))}")
+
+
+def _print_tables(console: Console, run: Run) -> None:
+    """Per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
     findings = run.findings.findings
     if has_settings(findings):
         print_settings(console, run)
@@ -60,9 +84,6 @@ def print_summary(run: Run, out: Path | None) -> None:
     else:
         _print_groupings(console, run)
     _print_dropped(console, run)
-    console.print("Associations, not causes; which of them harm is a question of context.")
-    if out is not None:
-        console.print(f"Report: {escape(str(out / 'report.html'))}")
 
 
 def _print_warnings(run: Run) -> None:

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evenhand.cli.summaries.text import clean, notes_by_row
+from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
+from evenhand.cli.summaries.text import clean, console_of, notes_by_row
 from evenhand.core.findings import Finding
 from evenhand.workflows.debias.engine import JOINT, DebiasRun, place_of
 
@@ -22,11 +23,25 @@ _MEANINGS = {
 }
 
 
-def print_debias(run: DebiasRun, out: Path) -> None:
-    """Association before and after, held-out items first; then utility, notes, and what to type next."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH)
+def print_debias(run: DebiasRun, out: Path, *, verbose: bool = False) -> None:
+    """Association before and after, held-out items first; then utility, notes, and what to type next.
+
+    Args:
+        run: Where something can be said of it first, only that and the next command are printed.
+        out: The folder that was written.
+        verbose: Print the tables too.
+    """
+    console = console_of(_WIDTH)
+    if has_first_lines(run):
+        print_first_lines(console, run, out)
+    if verbose or not has_first_lines(run):
+        _print_tables(console, run, out)
+    first = out / place_of(next(iter(run.mitigations)))
+    following = f"evenhand run BENCHMARK --model URI --mitigation {escape(str(first))}"
+    console.print(f"Next:   {following}", soft_wrap=True)
+
+
+def _print_tables(console: Console, run: DebiasRun, out: Path) -> None:
     sizes = run.manifest["halves"]
     fit, held_out = (f"{sizes[name]['targets']} targets" for name in ("fit", "held_out"))
     method = escape(str(run.manifest["method"]))
@@ -40,9 +55,6 @@ def print_debias(run: DebiasRun, out: Path) -> None:
     for note in _notes(run):
         console.print(note)
     console.print(f"Report: {escape(str(out / 'report.html'))}")
-    first = out / place_of(next(iter(run.mitigations)))
-    following = f"evenhand run BENCHMARK --model URI --mitigation {escape(str(first))}"
-    console.print(f"Next:   {following}", soft_wrap=True)
 
 
 def _associations(table: pl.DataFrame) -> Table:

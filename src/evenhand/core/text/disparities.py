@@ -49,6 +49,8 @@ def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
     group, truth = shorten(line["group"]), shorten(line["truth"])
     beside = f"{shorten(elsewhere) if elsewhere else ELSEWHERE} {count(line['b'])} of {count(line['m'])}"
     hits = f"{count(line['a'])} of {count(line['n'])} {truth} {noun}"
+    if line["direction"] == "less":
+        group += " is spared"
     return f"{group}: {hits} {_act(line, brief=True)}; {beside}."
 
 

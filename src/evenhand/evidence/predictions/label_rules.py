@@ -61,11 +61,13 @@ class NormalizedCounts:
         counts: Under the new labels.
         changes: For each axis the old labels and what they became; None is missing.
         unused: Renamings of labels that no row has.
+        raw: The axes as they were counted, before the rules; empty where that is not known.
     """
 
     counts: Counts
     changes: Changes = field(default_factory=dict)
     unused: tuple[Renaming, ...] = ()
+    raw: tuple[Axis, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class Predictions:
         }
         types = self.frame.collect_schema().items()
         rows = [[label(name), label(dtype), roles.get(name, "")] for name, dtype in types]
-        return table(f"Predictions of {self._name()}", ["Column", "Type", "Used as"], rows, [])
+        return table(f"Predictions of {self.described()}", ["Column", "Type", "Used as"], rows, [])
 
     @property
     def columns(self) -> list[str]:
@@ -241,17 +241,17 @@ class Predictions:
         if self.cluster is not None:
             columns[CLUSTER + self.cluster] = self.cluster
         frame = self.frame
-        with sources.reading(self._name()):
+        with sources.reading(self.described()):
             if self.rank is not None:
                 frame = self._first_ranks()
             sources.check_one_kind(self.origin.files if self.origin else (), [*columns.values()])
             counts = counting.count(frame, columns, self.weight)
         normalized = self.rules.apply(counts, columns)
-        counts = normalized.counts
+        raw, counts = counts.axes, normalized.counts
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
-        return replace(normalized, counts=counts)
+        return replace(normalized, counts=counts, raw=raw)
 
     def repeated_values(self, column: str) -> int:
         """How many rows repeat a value of a column that stands on an earlier row."""
@@ -284,5 +284,6 @@ class Predictions:
             raise InputError(f"ranks in column {self.rank!r} start at {first}; number the best prediction 1")
         return self.frame.filter(rank == 1)
 
-    def _name(self) -> str:
+    def described(self) -> str:
+        """What messages call the table."""
         return f"{self.origin.path!r}" if self.origin else "the frame"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.formatting import key_text
+from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.report.exports.exported import RunView, json_text
 
 if TYPE_CHECKING:
     import polars
 
-_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-_PLAIN_NUMBER = r"^[-+]?[\d.,]+%?$"
 _NUMBERS = ("place", "value", "low", "high", "level", "null_mean", "null_low", "null_high", "null_level",
             "p_value", "p_adjusted", "mde", "n", "fair_at", "corrected", "chance_at")  # fmt: skip
 _ORDER = ("run", "manifest_id", "model", "benchmark", "metric", "name", "by", "params", "row", "place",
@@ -51,22 +50,6 @@ def tidy_frame(runs: Sequence[RunView]) -> polars.DataFrame:
 def tidy_csv(runs: Sequence[RunView]) -> bytes:
     """The rows as CSV; ``csv_bytes`` says how cells are written."""
     return csv_bytes(tidy_frame(runs))
-
-
-def csv_bytes(table: polars.DataFrame) -> bytes:
-    """A table as CSV in UTF-8 that a spreadsheet does not run.
-
-    A text that it would take for a formula (after any number of apostrophes it begins with ``=``, ``+``,
-    ``-``, ``@``, also in full width, a tab or a line break) has one more apostrophe in front; plain numbers
-    are left as they are. Take that one away to read the text back. A null is an empty cell, an empty text a
-    pair of quotes.
-    """
-    import polars as pl
-
-    texts = [name for name, kind in table.schema.items() if kind == pl.String]
-    formula = pl.col(texts).str.contains(_FORMULA) & ~pl.col(texts).str.contains(_PLAIN_NUMBER)
-    safe = pl.when(formula).then(pl.lit("'") + pl.col(texts)).otherwise(pl.col(texts))
-    return table.with_columns(safe.name.keep()).write_csv().encode("utf-8")
 
 
 def tidy_parquet(runs: Sequence[RunView]) -> bytes:

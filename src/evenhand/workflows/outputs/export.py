@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.files.atomic import write_bytes
+from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
 from evenhand.report.content import ReportInput
 from evenhand.report.exports import control_mapping, tracking
@@ -20,7 +21,7 @@ from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
 from evenhand.report.exports.model_card import model_card
 from evenhand.report.exports.sarif import sarif
 from evenhand.report.exports.summary import summary
-from evenhand.report.exports.tidy import csv_bytes, tidy_csv, tidy_frame, tidy_parquet
+from evenhand.report.exports.tidy import tidy_csv, tidy_frame, tidy_parquet
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.runs.gates import check_gate_names, gate_results
 from evenhand.runs.run_folder import FINDINGS, RunFolder

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.errors import InputError
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
+from evenhand.files.tables.spreadsheets import rows_csv
 from evenhand.files.tables.write import telling_where, write_table
 from evenhand.runs import run_folder
 
@@ -57,6 +58,7 @@ class Run(run_folder.RunFolder):
             drawn=artifacts,
             missing=missing,
             pictures=pictures,
+            cases={} if suppress else self.case_tables,
         )
         return render_html(content, suppress=suppress)
 
@@ -113,6 +115,8 @@ class Run(run_folder.RunFolder):
             write_table(table, building / "tables" / f"{name}.parquet")
         for name, content in self.exports.items():
             write_bytes(building / "exports" / name, content)
+        for name, table in self.case_tables.items():
+            write_bytes(building / run_folder.CASES / f"{name}.csv", rows_csv(table))
         self.write_extras(building)
         self.report(building / "report.html")
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+LEFT_OUT = "Left out: "
+"""What a check on rows that were left out begins with."""
 CAVEAT = "Associations, not causes; whether they harm is a question of context."
 
 
@@ -76,6 +78,7 @@ class Headline:
         rows: Column to value of the rows behind it, in the words of the user's table; ``!`` before a value:
             any other one. Empty where no rows are behind it.
         metric: The finding that it is from, as ``findings.json`` calls it.
+        cases: How many rows are behind it; 0 where ``rows`` is empty.
         scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
     """
 
@@ -91,6 +94,7 @@ class Headline:
     chart: Chart | None = None
     steps: tuple[str, ...] = ()
     rows: Mapping[str, str] = field(default_factory=dict)
+    cases: float = 0.0
     scope: str = ""
 
 

@@ -20,11 +20,14 @@ _FEWEST = 10  # rows from which chance is written as counts
 
 def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     """The lines of a finding, if chance alone does not explain it; else the largest, which it can explain."""
-    if significance_of(finding, subject.alpha).beyond:
-        lines = [(_line(finding, part), part) for part in finding.parts if part.kind in _LINES]
-        return [_of_line(finding, line, part, subject) for line, part in lines if not line["parent"]]
+    beyond = significance_of(finding, subject.alpha).beyond
+    lines = [(_line(finding, part), part) for part in finding.parts if part.kind in _LINES]
+    leading = [(line, part) for line, part in lines if not line["parent"]]
+    if leading:  # beyond chance by themselves, if not after the correction for all questions of the run
+        listed = leading if beyond else leading[:1]
+        return [_of_line(finding, line, part, subject, beyond) for line, part in listed]
     largest = _largest(finding)
-    return [] if largest is None else [_of_line(finding, largest, None, subject)]
+    return [] if beyond or largest is None else [_of_line(finding, largest, None, subject, False)]
 
 
 def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
@@ -95,7 +98,7 @@ def _largest(finding: Finding) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject) -> Headline:
+def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, beyond: bool) -> Headline:
     other = _other(finding, line["group"])
     noun, marks = subject.noun, _marks(finding, line)
     truth, label = shorten(line["truth"]), line["prediction"]
@@ -106,16 +109,17 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject) 
         sentence=line_sentence(line, noun=noun, elsewhere=other),
         size=_size(line, None if part is None else part.interval, other),
         chance="" if band is None else _chance(band, line),
-        certainty=_certainty(finding, line),
+        certainty=_certainty(finding, line, beyond),
         by=finding.grouping,
-        beyond=part is not None,
+        beyond=beyond,
         metric=finding.metric,
         weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
         chart=Chart(f"{quoted(truth)} {noun} that {mistake}", marks, _NULL if band and band.null else "")
         if marks
         else None,
         steps=_steps(line, subject),
-        rows=_rows(finding, line, subject),
+        rows=(rows := _rows(finding, line, subject)),
+        cases=line["a"] if rows else 0.0,
     )
 
 
@@ -148,13 +152,18 @@ def _chance(mark: Mark, line: Line) -> str:
     return f"Chance alone would give {count(low)} to {count(high)} of the {count(line['n'])}."
 
 
-def _certainty(finding: Finding, line: Line) -> str:
+def _certainty(finding: Finding, line: Line, beyond: bool) -> str:
+    if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
+        return f"{_p(finding.p_adjusted)}, corrected for all questions of this run."
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
-    text = p_value(line["q"])
-    p = f"p {text}" if text.startswith("<") else f"p = {text}"
     near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
-    return f"{p}, corrected for {compared}{near}."
+    return f"{_p(line['q'])}, corrected for {compared}{near}."
+
+
+def _p(value: float | None) -> str:
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _steps(line: Line, subject: Subject) -> tuple[str, ...]:

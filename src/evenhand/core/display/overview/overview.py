@@ -18,7 +18,7 @@ from evenhand.core.display.overview import (
     reductions,
     values,
 )
-from evenhand.core.display.overview.content import Headline, Overview
+from evenhand.core.display.overview.content import LEFT_OUT, Headline, Overview
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
@@ -204,4 +204,4 @@ def _left_out(findings: Findings, subject: Subject) -> list[str]:
         else f"{count(n)}: {reason}"
         for reason, n in reasons.items()
     ]
-    return [f"Left out: {listing(texts)}."]
+    return [f"{LEFT_OUT}{listing(texts)}."]

@@ -134,7 +134,7 @@ class GroupMistakes:
         }
         return next((name for name, holds in states.items() if holds), "found")
 
-    @property
+    @cached_property
     def p_value(self) -> float | None:
         """Simes' p that no mistake differs between groups; of clusters, that of the largest score.
 
@@ -142,7 +142,7 @@ class GroupMistakes:
         """
         if self.status in UNDEFINED or not len(self.lines):
             return None
-        if self.bound.grouped.units is not None:
+        if self.bound.grouped.units is not None or self.options.correction == "bh":
             return float(self.lines.q.min())
         return float(adjust(self.lines.p, "bh").min())
 

@@ -10,7 +10,13 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_checks import check_labels
-from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, Renaming
+from evenhand.evidence.predictions.label_rules import (
+    NO_RULES,
+    Changes,
+    LabelRules,
+    NormalizedCounts,
+    Renaming,
+)
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.row_checks import check_rows
 from evenhand.runs.saved_counts import SavedCounts
@@ -28,6 +34,7 @@ class Audited:
         rules: For labels.
         changes: What the rules changed, for each axis.
         unused: Renamings of labels that no row has.
+        normalized: What the rules made of the counts; with the axes as the table has them.
     """
 
     evidence: Evidence
@@ -35,6 +42,7 @@ class Audited:
     rules: LabelRules = NO_RULES
     changes: Changes = field(default_factory=dict)
     unused: tuple[Renaming, ...] = ()
+    normalized: NormalizedCounts | None = None
 
     @classmethod
     def of(cls, evidence: Evidence, groupings: Sequence[tuple[str, ...]], rules: LabelRules) -> Audited:
@@ -54,7 +62,7 @@ class Audited:
         else:
             counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
             relabelled = rules.apply(counts.project(names), _columns(evidence))
-        return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled.unused)
+        return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled.unused, relabelled)
 
     def warnings(self) -> tuple[list[TableWarning], int | None]:
         """Warnings about labels, columns and rows, and how many rows repeat an id where ids are known."""

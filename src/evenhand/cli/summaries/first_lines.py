@@ -1,0 +1,172 @@
+"""What a person sees first on stdout: what differs, by how much, how sure, what to check, where to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from evenhand.core.display.overview.brief import sureness
+from evenhand.core.display.overview.content import LEFT_OUT, Overview
+from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
+from evenhand.core.errors import one_line
+from evenhand.core.findings import Part
+from evenhand.core.text.columns import cells, terminal_rows, wrapped
+from evenhand.core.text.disparities import share
+from evenhand.core.text.formatting import count, key_text, shorten
+from evenhand.runs.run_folder import CASES, MOST_CASE_ROWS
+from evenhand.workflows.outputs.result import Run
+
+WIDTH = 80
+MOST_LINES = 25
+_MOST_HEADLINES = 3
+_FEWEST = 10  # rows from which a share is written
+_WIDE = 12  # columns of what stands before the lines below the plot
+_RIGHT = "right rows"
+_APART = (0, 3, 1, 2)  # blocks that a blank line follows, if there is room, the most useful first
+_NO_LABEL_IN_COMMON = (
+    "No prediction is a true label. If the two are different kinds of labels, accuracies and odds say "
+    "nothing here: read the effect sizes (--verbose)"
+)
+
+
+def has_first_lines(run: Run) -> bool:
+    """Whether something can be said of a run first; otherwise its tables are."""
+    return bool(run.overview.title)
+
+
+def print_first_lines(console: Console, run: Run, out: Path | None, *, ascii: bool = False) -> None:
+    """At most 25 rows of 80 columns, unless warnings, which are whole, need more.
+
+    Args:
+        console: Only a terminal gets the plot.
+        run: With an overview.
+        out: The folder that was written.
+        ascii: Whether signs of the plot are ASCII.
+    """
+    signs = ASCII if ascii else Signs()
+    for line in first_lines(run, out, signs=signs if console.is_terminal else None):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None) -> list[str]:
+    """The lines; each tighter form leaves more to ``--verbose``, until they fit.
+
+    Args:
+        run: With an overview.
+        out: The folder that was written.
+        signs: Of the plot; None: no plot.
+    """
+    blocks: list[list[str]] = []
+    free = -1
+    for marks, quiet in ((8, 2), (4, 2), (4, 1), (0, 1)):
+        plot = [] if signs is None or not marks else _plot(run.overview, marks, signs)
+        blocks = [
+            wrapped(run.overview.kicker, WIDTH),
+            _headlines(run.overview),
+            plot,
+            list(_below(run, quiet)),
+            [*wrapped(run.overview.caveat, WIDTH), *_paths(run, out)],
+        ]
+        free = MOST_LINES - sum(terminal_rows(block, WIDTH) for block in blocks)
+        if free >= 0:
+            break
+    for index in [index for index in _APART if blocks[index]][: max(free, 0)]:
+        blocks[index].append("")
+    return [line for block in blocks for line in block]
+
+
+def _headlines(overview: Overview) -> list[str]:
+    if not overview.beyond:
+        lines = wrapped(f"{overview.title} {overview.lead}", WIDTH, first="  ")
+        for headline in overview.headlines[:1]:
+            lines += wrapped(f"Largest, but chance can explain it: {headline.text}", WIDTH, first="  ")
+            lines += wrapped(sureness(headline), WIDTH, first="  ")
+        return lines
+    lines = []
+    for number, headline in enumerate(overview.beyond[:_MOST_HEADLINES], 1):
+        lead = f"  {number}  " if len(overview.beyond) > 1 else "  "
+        lines += wrapped(headline.text, WIDTH, first=lead)
+        lines += wrapped(sureness(headline), WIDTH, first=" " * len(lead))
+    more = len(overview.beyond) - _MOST_HEADLINES
+    return [*lines, f"     and {more} more in the report"] if more > 0 else lines
+
+
+def _plot(overview: Overview, most: int, signs: Signs) -> list[str]:
+    chart = overview.headlines[0].chart if overview.headlines else None
+    if chart is None or not chart.marks:
+        return []
+    return strip_lines(
+        chart, lead="(1)" if len(overview.beyond) > 1 else "", width=WIDTH, most=most, signs=signs
+    )
+
+
+def _below(run: Run, quiet: int) -> Iterator[str]:
+    """Accuracy by group, what is silent, what to check, and what was left out."""
+    overview = run.overview
+    right = _right(run)
+    if right:
+        yield from _labelled("Right", right)
+    for index, sentence in enumerate(overview.silent[:quiet]):
+        yield from _labelled("" if index else "No finding", sentence)
+    if len(overview.silent) > quiet:
+        yield from _labelled("", f"and {len(overview.silent) - quiet} more such groupings: --verbose")
+    checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
+    if any(finding.name == "accuracy" and finding.value == 0 for finding in run.findings):
+        checks.append(_NO_LABEL_IN_COMMON)
+    for check in checks:
+        yield f"  {'Check':<{_WIDE}}{check}"  # one line, so that a command in it can be copied
+    for check in overview.checks:
+        if check.startswith(LEFT_OUT):
+            yield from _labelled("Left out", check.removeprefix(LEFT_OUT))
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return wrapped(text, WIDTH, first=f"  {label:<{_WIDE}}")
+
+
+def _right(run: Run) -> str:
+    """The share of right rows by group, for each grouping."""
+    by_grouping = {
+        finding.grouping: [part for part in finding.parts if part.kind == "group" and part.value is not None]
+        for finding in run.findings
+        if finding.card.made_of == _RIGHT and finding.by
+    }
+    texts = {grouping: _shares(parts) for grouping, parts in by_grouping.items() if parts}
+    if len(texts) == 1:
+        return "".join(texts.values())
+    leading = [f"{shorten(grouping)}: {text}" for grouping, text in list(texts.items())[:_MOST_HEADLINES]]
+    more = len(texts) - len(leading)
+    return "; ".join([*leading, *([f"and {more} more groupings"] if more > 0 else [])])
+
+
+def _shares(parts: Sequence[Part]) -> str:
+    """Each group with its share; of many groups the lowest and the highest."""
+    text = ", ".join(f"{shorten(key_text(part.key))} {_share(part)}" for part in parts)
+    if cells(text) <= WIDTH - _WIDE - 2:
+        return text
+    enough = [part for part in parts if part.n >= _FEWEST] or list(parts)
+    low, high = (pick(enough, key=lambda part: part.value or 0.0) for pick in (min, max))
+    ends = [f"{_share(part)} ({shorten(key_text(part.key))})" for part in (low, high)]
+    return f"{ends[0]} to {ends[1]}, {len(parts)} groups"
+
+
+def _share(part: Part) -> str:
+    value = part.value or 0.0
+    return share(value) if part.n >= _FEWEST else f"{count(round(value * part.n, 1))} of {count(part.n)}"
+
+
+def _paths(run: Run, out: Path | None) -> list[str]:
+    """Where the rows and the report are, and what shows the rest."""
+    rest = f"all {len(run.findings)} numbers: --verbose"
+    if out is None:
+        return [f"{rest}; with -o DIR a report and the rows behind the findings"]
+    headlines = run.overview.headlines
+    files = []
+    for number in run.case_tables:
+        path, rows = out / CASES / f"{number}.csv", headlines[int(number) - 1].cases
+        cut = f" (the first {MOST_CASE_ROWS:,} of {count(rows)} rows)" if rows > MOST_CASE_ROWS else ""
+        files.append(f"{path}{cut}")
+    lines = [f"Cases   {', '.join(map(one_line, files))}"] if files else []
+    return [*lines, f"Report  {one_line(out / 'report.html')}    {rest}"]

@@ -1,0 +1,43 @@
+"""A run in at most eight lines, for ``print``."""
+
+from __future__ import annotations
+
+from evenhand.core.display.overview.content import LEFT_OUT, Headline, Overview
+from evenhand.core.text.formatting import plural
+
+_MOST_HEADLINES = 3
+
+
+def run_lines(overview: Overview, title: str) -> list[str]:
+    """What the run is, its headlines, how many checks there are, and what to call next.
+
+    Args:
+        overview: Of the run.
+        title: What the run is.
+    """
+    leading = overview.headlines[:_MOST_HEADLINES]
+    lines = [title, overview.kicker]
+    if not overview.beyond:
+        lines.append(f"{overview.title} {overview.lead}".rstrip())
+        lines += [f"  Largest, but chance can explain it: {headline.text}" for headline in leading]
+    for number, headline in enumerate(leading if overview.beyond else (), 1):
+        lines.append(f"  {number}  {headline.text}")
+        lines += [f"     {sureness(headline)}"] if len(leading) == 1 else []
+    more = len(overview.headlines) - len(leading)
+    lines += [f"  and {more} more: run.overview.headlines"] if more > 0 else []
+    warnings = sum(not check.startswith(LEFT_OUT) for check in overview.checks)
+    about = [f"{plural(warnings, 'warning')}: run.overview.checks"] if warnings else []
+    about += [check for check in overview.checks if check.startswith(LEFT_OUT)]
+    lines += [f"Check: {'. '.join(about)}" if warnings else about[0]] if about else []
+    return [*lines, "  ".join(next_calls(overview))]
+
+
+def sureness(headline: Headline) -> str:
+    """How much, what chance gives and how sure."""
+    return " ".join(filter(None, (headline.size, headline.chance, headline.certainty)))
+
+
+def next_calls(overview: Overview) -> list[str]:
+    """What to type to see the rows, the page and all numbers."""
+    rows = ["run.cases(1)"] if overview.headlines and overview.headlines[0].cases else []
+    return [*rows, 'run.report("report.html")', "run.to_frame()"]

@@ -1,0 +1,163 @@
+"""The rows behind a number: all columns of a table where labels under the user's rules have given values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.label_rules import NormalizedCounts
+from evenhand.evidence.predictions.levels import Axis
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.predictions.to_polars import present, to_polars
+from evenhand.files.tables import scan as sources
+
+
+def chosen_rows(
+    predictions: Predictions,
+    choices: Sequence[Mapping[str, str]],
+    normalized: NormalizedCounts,
+    *,
+    most: int,
+) -> list[pl.DataFrame]:
+    """The rows of each choice, in the order of the table, where it has one.
+
+    Files and frames of Polars are read once, in parts; of other frames on this machine only the columns of
+    labels are converted; another engine filters by itself, once for each choice.
+
+    Args:
+        predictions: The table.
+        choices: Column to ``=label`` or ``!label`` (any other that is not missing), as labels are under the
+            rules. Rows must have all of them; of ranked predictions, those of rank 1.
+        normalized: Of the same table, over every column that is chosen by.
+        most: Rows of a choice that are returned.
+
+    Returns:
+        A frame for each choice, with all columns of the table.
+
+    Raises:
+        InputError: The table cannot be read again.
+    """
+    frame = predictions.frame
+    schema = frame.collect_schema()
+    filters = [_filter(predictions, choice, normalized, schema) for choice in choices]
+    native = frame.to_native()
+    try:
+        with sources.reading(predictions.described()):
+            if isinstance(native, pl.DataFrame | pl.LazyFrame):
+                return _streamed(native.lazy(), filters, most)
+            if isinstance(frame, nw.DataFrame):
+                return _picked(frame, predictions, choices, filters, most)
+            return [to_polars(frame.filter(rows).head(most)) for rows in filters]
+    except InputError:
+        raise
+    except Exception as problem:  # an engine of the user's, closed since or other than when it was counted
+        raise InputError(
+            f"the rows of {predictions.described()} cannot be read again ({type(problem).__name__}: "
+            f"{one_line(problem)[:200]}); audit the table anew"
+        ) from problem
+
+
+def _filter(
+    predictions: Predictions,
+    choice: Mapping[str, str],
+    normalized: NormalizedCounts,
+    schema: Mapping[str, Any],
+) -> nw.Expr:
+    axis_names = {predictions.truth: "truth", predictions.prediction: "prediction"}
+    raw = {axis.name: axis for axis in normalized.raw}
+    conditions = [
+        _condition(column, schema[column], raw[axis_names.get(column, column)], condition, normalized)
+        for column, condition in choice.items()
+    ]
+    if predictions.rank is not None:
+        conditions.append(nw.col(predictions.rank).cast(nw.Int64) == 1)
+    if predictions.cluster is not None:
+        conditions.append(_present(predictions.cluster, schema[predictions.cluster]))
+    return nw.all_horizontal(*conditions, ignore_nulls=False)
+
+
+def _condition(column: str, dtype: Any, axis: Axis, condition: str, normalized: NormalizedCounts) -> nw.Expr:
+    """Whether a column has, or lacks, the raw values that became a label."""
+    is_other, label = condition[0] == "!", condition[1:]
+    labels = _labels(axis, normalized)
+    values = [
+        level
+        for level, new in zip(axis.levels, labels, strict=True)
+        if new == label or (is_other and new is None)
+    ]
+    is_text, is_float = (
+        axis.kind == "text" and dtype != nw.String,
+        axis.kind == "integer" and dtype.is_float(),
+    )
+    entries = nw.col(column).cast(nw.String) if is_text else nw.col(column)
+    members = entries.is_in(list(map(float, values)) if is_float else values) if values else nw.lit(False)
+    return ~members & _present(column, dtype) if is_other else members
+
+
+def _present(column: str, dtype: Any) -> nw.Expr:
+    there = ~nw.col(column).is_null()
+    return there & ~nw.col(column).is_nan() if dtype.is_float() else there
+
+
+def _labels(axis: Axis, normalized: NormalizedCounts) -> list[str | None]:
+    """What each raw level of an axis is called under the rules; None is missing."""
+    changes = normalized.changes.get(axis.name, {})
+    texts = map(str, axis.levels)
+    labels = [changes.get(text, text) for text in texts]
+    levels = {str(level) for level in normalized.counts.axis(axis.name).levels}
+    if levels != set(labels) - {None}:  # texts such as 97.0 are called 97
+        labels = [label if label is None else label.partition(".")[0] for label in labels]
+    return labels
+
+
+def _streamed(table: pl.LazyFrame, filters: Sequence[nw.Expr], most: int) -> list[pl.DataFrame]:
+    """One pass over the table, which ends where every choice has its rows."""
+    columns = table.collect_schema().names()
+    marks = [_free(f"choice {index}", columns) for index in range(len(filters))]
+    marked = dict(zip(marks, filters, strict=True))
+    matching = nw.from_native(table).filter(nw.any_horizontal(*filters, ignore_nulls=True))
+    parts: list[list[pl.DataFrame]] = [[] for _ in filters]
+    rows = [0] * len(filters)
+    for batch in matching.with_columns(**marked).to_native().collect_batches(maintain_order=True):
+        for index, mark in enumerate(marks):
+            part = batch.filter(pl.col(mark)).select(columns).head(most - rows[index])
+            parts[index].append(part)
+            rows[index] += part.height
+        if all(n >= most for n in rows):
+            break
+    empty = table.head(0).collect()
+    return [pl.concat([empty, *some]) for some in parts]
+
+
+def _picked(
+    frame: nw.DataFrame[Any],
+    predictions: Predictions,
+    choices: Sequence[Mapping[str, str]],
+    filters: Sequence[nw.Expr],
+    most: int,
+) -> list[pl.DataFrame]:
+    """Rows of a frame on this machine, chosen by its columns of labels alone."""
+    optional = (predictions.rank, predictions.cluster)
+    names = list(dict.fromkeys([*(name for choice in choices for name in choice), *filter(None, optional)]))
+    keys = nw.from_native(_converted(frame.select(*names)))
+    keys = keys.with_row_index(index := _free("row", names))
+    return [_converted(frame[keys.filter(rows)[index].to_list()[:most]]) for rows in filters]
+
+
+def _converted(frame: nw.DataFrame[Any]) -> pl.DataFrame:
+    """A frame as one of Polars; columns of any objects keep what Polars can hold."""
+    objects = [name for name, dtype in frame.collect_schema().items() if isinstance(dtype, nw.Object)]
+    plain = frame.select(*(name for name in frame.columns if name not in objects))
+    series = {name: pl.Series(name, present(frame[name].to_list()), strict=False) for name in objects}
+    table = to_polars(plain) if plain.columns else pl.DataFrame()
+    return table.with_columns(**series).select(frame.columns)
+
+
+def _free(name: str, columns: Sequence[str]) -> str:
+    while name in columns:
+        name += "_"
+    return name

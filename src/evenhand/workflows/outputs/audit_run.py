@@ -1,0 +1,83 @@
+"""The run of an audit, which reads the rows behind its headlines where its table is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+
+from evenhand.core.display.overview.content import Headline
+from evenhand.core.errors import InputError
+from evenhand.evidence.predictions.chosen_rows import chosen_rows
+from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.runs.run_folder import MOST_CASE_ROWS
+from evenhand.workflows.outputs.audited_table import Audited
+from evenhand.workflows.outputs.result import Run
+
+_MOST_CASES = 3  # headlines whose rows are written
+
+
+@dataclass(frozen=True, eq=False)
+class AuditRun(Run):
+    """The run of an audit.
+
+    Attributes:
+        audited: What was measured, and the table that it is of.
+    """
+
+    audited: Audited | None = field(default=None, kw_only=True, repr=False)
+
+    @cached_property
+    def case_tables(self) -> dict[str, pl.DataFrame]:
+        """The rows behind the first headlines beyond chance, by their numbers: at most 10,000 of each.
+
+        The table is read for them once, and only where there is such a headline. A table that cannot be read
+        again, or that changed since, gives none; ``cases`` says why.
+        """
+        headlines = [headline for headline in self.overview.beyond[:_MOST_CASES] if headline.cases]
+        try:
+            pairs = list(zip(headlines, self._rows(headlines), strict=False))
+        except InputError:
+            return {}
+        number_of = self.overview.headlines.index
+        return {str(number_of(line) + 1): table for line, table in pairs if _is_of(line, table)}
+
+    def cases(self, number: int = 1) -> pl.DataFrame:
+        """The rows behind a headline, all columns as the user's table has them, at most 10,000.
+
+        Args:
+            number: Of the headline, 1 = first.
+
+        Raises:
+            UnknownName: There is no such headline.
+            InputError: No rows are at hand; says why, and what to type.
+        """
+        headlines = self.overview.headlines
+        if not 1 <= number <= len(headlines) or str(number) in self.case_tables:
+            return super().cases(number)
+        headline = headlines[number - 1]
+        tables = self._rows([headline] if headline.rows else [])
+        if not tables:
+            return super().cases(number)
+        if not _is_of(headline, tables[0]):
+            raise InputError(
+                f"{tables[0].height:,} rows are behind headline {number} now, and {headline.cases:,g} were "
+                "when it was measured: the table changed; audit it anew"
+            )
+        return tables[0]
+
+    def _rows(self, headlines: Sequence[Headline]) -> list[pl.DataFrame]:
+        if self.audited is None or self.audited.normalized is None or not headlines:
+            return []
+        evidence = self.audited.evidence
+        if not isinstance(evidence, Predictions):
+            return []
+        choices = [headline.rows for headline in headlines]
+        return chosen_rows(evidence, choices, self.audited.normalized, most=MOST_CASE_ROWS)
+
+
+def _is_of(headline: Headline, table: pl.DataFrame) -> bool:
+    """Whether these are the rows that were counted."""
+    return table.height == min(headline.cases, MOST_CASE_ROWS)
