@@ -6,7 +6,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.cards import MetricCard, Sentences, Source
 from evenhand.core.display.overview.overview import overview_of
-from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Null, Part
+from evenhand.core.findings import Dropped, Finding, Findings, GroupSize, Interval, Null, Part
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.suppression.suppress import suppressed_findings
 
@@ -217,3 +217,9 @@ def test_a_metric_of_somebody_else_declares_its_form():
 def test_a_verb_that_cannot_be_filled_in_is_refused(hits):
     with pytest.raises(ValueError, match="cannot be filled in"):
         Sentences(hits=hits)
+
+
+def test_a_hidden_number_of_lost_rows_is_said_to_be_hidden():
+    """Suppression writes minus its limit; it stood as 0 before."""
+    lost = finding("accuracy_gap", dropped=[Dropped(reason="missing truth", count=-10.0)])
+    assert overview([lost]).checks == ("Left out: a hidden number without truth.",)

@@ -194,14 +194,17 @@ def _left_out(findings: Findings, subject: Subject) -> list[str]:
     for finding in findings:
         for lost in finding.dropped:
             if "class:" not in lost.reason:
-                reasons[lost.reason] = max(reasons.get(lost.reason, 0.0), lost.count)
+                before = reasons.get(lost.reason, 0.0)
+                is_hidden = min(before, lost.count) < 0
+                reasons[lost.reason] = (min if is_hidden else max)(before, lost.count)
     if not reasons:
         return []
     columns = {"missing truth": subject.truth, "missing prediction": subject.prediction}
+    numbers = {reason: "a hidden number" if n < 0 else count(n) for reason, n in reasons.items()}
     texts = [
-        f"{count(n)} without {columns.get(reason, reason.removeprefix('missing '))}"
+        f"{n} without {columns.get(reason, reason.removeprefix('missing '))}"
         if reason.startswith("missing ")
-        else f"{count(n)}: {reason}"
-        for reason, n in reasons.items()
+        else f"{n}: {reason}"
+        for reason, n in numbers.items()
     ]
     return [f"{LEFT_OUT}{listing(texts)}."]
