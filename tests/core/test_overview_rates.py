@@ -7,6 +7,7 @@ import evenhand as eh
 from evenhand.core.cards import MetricCard, Sentences, Source
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Dropped, Finding, Findings, GroupSize, Interval, Null, Part
+from evenhand.core.text.formatting import MINUS, points
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.suppression.suppress import suppressed_findings
 
@@ -223,3 +224,9 @@ def test_a_hidden_number_of_lost_rows_is_said_to_be_hidden():
     """Suppression writes minus its limit; it stood as 0 before."""
     lost = finding("accuracy_gap", dropped=[Dropped(reason="missing truth", count=-10.0)])
     assert overview([lost]).checks == ("Left out: a hidden number without truth.",)
+
+
+def test_points_are_counted_as_people_do():
+    assert [points(value) for value in (0.31, 0.0101, 0.004, -0.01, 0.0)] == [
+        "31 points", "1 point", "0.4 points", f"{MINUS}1 point", "0 points",
+    ]  # fmt: skip

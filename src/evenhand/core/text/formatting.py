@@ -47,6 +47,13 @@ def p_value(value: float | None) -> str:
     return DASH if value is None else p_text(value)
 
 
+def points(difference: float) -> str:
+    """A difference of shares in points: ``31 points``, ``0.4 points``."""
+    digits = 1 if 0 < abs(difference) < 0.01 else 0
+    text = f"{difference * 100:z.{digits}f}"
+    return f"{text} point{'' if text.lstrip('-') == '1' else 's'}".replace("-", MINUS)
+
+
 def count(value: float | None) -> str:
     """A count; weighted counts keep one decimal; one below 0 stands for a hidden one."""
     if value is None:

@@ -10,7 +10,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, p_value, plural, quoted, shorten
+from evenhand.core.text.formatting import count, p_value, plural, points, quoted, shorten
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
@@ -135,14 +135,14 @@ def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:
-    points, more = abs(line["difference"]) * 100, "more" if line["difference"] > 0 else "fewer"
+    more = "more" if line["difference"] > 0 else "fewer"
     than = f"than {shorten(other)}" if other else "than elsewhere"
     ends = "" if interval is None else sorted(
         (100 * interval.low, 100 * interval.high) if line["difference"] > 0
         else (-100 * interval.high, -100 * interval.low)
     )  # fmt: skip
     span = f" (95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})" if ends else ""
-    return f"{points:.0f} points {more} {than}{span}."
+    return f"{points(abs(line['difference']))} {more} {than}{span}."
 
 
 def _chance(mark: Mark, line: Line) -> str:

@@ -8,7 +8,7 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import excludes, level_text, p_shown, reference_of, significance_of
-from evenhand.core.text.formatting import MINUS, count, number, p_value, plural, shorten
+from evenhand.core.text.formatting import MINUS, count, number, p_value, plural, points, shorten
 from evenhand.core.text.reasons import explain
 
 Holder = Finding | Part
@@ -25,13 +25,7 @@ def title_of(finding: Finding) -> str:
 
 def amount(value: float, card: MetricCard) -> str:
     """A value in points where it is a share, else as a number."""
-    if card.unit not in _SHARES:
-        return number(value)
-    points = value * 100
-    digits = 1 if 0 < abs(points) < 1 else 0
-    return f"{points:z.{digits}f} point{'' if f'{abs(points):.{digits}f}' == '1' else 's'}".replace(
-        "-", MINUS
-    )
+    return points(value) if card.unit in _SHARES else number(value)
 
 
 def span_of(low: float, high: float, card: MetricCard) -> str:
@@ -59,8 +53,8 @@ def chance(holder: Holder, card: MetricCard) -> str:
     """What chance alone would give; empty where nothing says."""
     if holder.null is None:
         return ""
-    points = " points" if card.unit in _SHARES else ""
-    return f"Chance alone would give {span_of(holder.null.low, holder.null.high, card)}{points}."
+    unit = " points" if card.unit in _SHARES else ""
+    return f"Chance alone would give {span_of(holder.null.low, holder.null.high, card)}{unit}."
 
 
 def certainty(holder: Holder, subject: Subject) -> str:
