@@ -230,3 +230,20 @@ def test_points_are_counted_as_people_do():
     assert [points(value) for value in (0.31, 0.0101, 0.004, -0.01, 0.0)] == [
         "31 points", "1 point", "0.4 points", f"{MINUS}1 point", "0 points",
     ]  # fmt: skip
+
+
+def audited(hits):
+    """100 rows of a class in each of three offices; in the first, some are called another class."""
+    rows = [(name, "a", "b" if (name == "Lagos" and i < hits) or i == 0 else "a")
+            for name in ("Lagos", "Oslo", "Quito") for i in range(100)]  # fmt: skip
+    frame = pl.DataFrame([*rows, ("Oslo", "b", "b")], schema=["office", "truth", "prediction"], orient="row")
+    metrics = ["disparities", "accuracy_gap"]
+    return eh.audit(frame, truth="truth", prediction="prediction", by="office", metrics=metrics).overview
+
+
+def test_groups_that_one_group_pushes_out_of_their_bands_are_explained():
+    (line,) = audited(40).headlines
+    assert [mark.within for mark in line.chart.marks] == [False, False, False]
+    assert line.chart.note == "Groups left of their bands lie there because Lagos raises the average."
+    (quiet,) = audited(3).headlines
+    assert quiet.chart.note == ""

@@ -114,13 +114,14 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         beyond=beyond,
         metric=finding.metric,
         weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
-        chart=Chart(f"{quoted(truth)} {noun} that {mistake}", marks, _NULL if band and band.null else "")
-        if marks
-        else None,
+        chart=None if band is None else Chart(
+            f"{quoted(truth)} {noun} that {mistake}", marks, _NULL if band.null else "",
+            note=_pulled(band, marks),
+        ),
         steps=_steps(line, subject),
         rows=(rows := _rows(finding, line, subject)),
         cases=line["a"] if rows else 0.0,
-    )
+    )  # fmt: skip
 
 
 def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
@@ -132,6 +133,20 @@ def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
         text = f"{count(float(str(part.details['a'])))} of {count(part.n)}"
         marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], group == line["group"]))
     return tuple(marks)
+
+
+def _pulled(lead: Mark, marks: Sequence[Mark]) -> str:
+    """Why other groups lie outside of their bands, where they do on the side away from the headline's."""
+
+    def away(mark: Mark) -> bool:
+        if mark.null is None or lead.null is None or mark.named:
+            return False
+        return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
+
+    if lead.within or not any(map(away, marks)):
+        return ""
+    side, pull = ("left", "raises") if lead.value > (lead.null or (0.0, 0.0))[1] else ("right", "lowers")
+    return f"Groups {side} of their bands lie there because {shorten(lead.label)} {pull} the average."
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:
@@ -170,7 +185,7 @@ def _steps(line: Line, subject: Subject) -> tuple[str, ...]:
     if line["direction"] == "less":
         return (f"See what sets {shorten(line['group'])} apart: the other groups have this mistake.",)
     return (
-        f"Read the {count(line['a'])} {subject.noun}: are their true labels right?",
+        f"Read the {count(line['a'])} {subject.noun}: are their true labels right? What sets them apart?",
         "After a change, run again and type: evenhand compare OLD NEW",
     )
 
