@@ -64,7 +64,7 @@ def test_what_is_folded_is_printed_and_folded_again(visit):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     for piece in pieces.all():
         assert piece.bounding_box()["height"] > 30
-        assert piece.locator("tbody tr, pre, li").count()
+        assert piece.locator("tbody tr, pre, li, .mark-row").count()
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details.piece[open]").count() == 0
 
