@@ -171,7 +171,8 @@ def test_a_spread_is_not_called_an_interval(tmp_path, capsys):
 def printed(folder, findings, capsys):
     """What the terminal shows of some findings, blanks as one."""
     run = eh.audit(_predictions(folder), by=["group"])
-    print_summary(type(run)(run.findings.model_copy(update={"findings": findings}), run.manifest), None)
+    shown = type(run)(run.findings.model_copy(update={"findings": findings}), run.manifest)
+    print_summary(shown, None, verbose=True)
     return " ".join(capsys.readouterr().out.split())
 
 

@@ -116,6 +116,8 @@ class MetricCard(Model):
         made_of: What of a table of truth, group and prediction its value and parts are made of; where small
             cells are hidden, so is what would tell them.
         tags: What it is evidence of, as mappings of laws and frameworks ask for it.
+        rests_on: Kinds of parts that are not called by their axes, with the axes of the rows that such a part
+            counts: ``{"mistake": "class*group"}``.
         first_line: How the first lines of a run speak of it: of ``mistakes``; of ``rates`` of groups, as
             counts with the verb of ``sentences.hits``; of ``rankings``; of ``pairs`` of sets of items; of
             ``reductions`` by a mitigation; of ``changes`` between models; of the ``value``. Empty: by its
@@ -146,6 +148,7 @@ class MetricCard(Model):
     headline: bool = True
     made_of: MadeOf = ""
     tags: tuple[Tag, ...] = ()
+    rests_on: dict[str, str] = {}
     first_line: FirstLine = ""
     parts_of: str = ""
     second_to: str = ""

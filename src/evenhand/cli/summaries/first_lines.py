@@ -14,7 +14,7 @@ from evenhand.core.errors import one_line
 from evenhand.core.findings import Part
 from evenhand.core.text.columns import cells, terminal_rows, wrapped
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, key_text, shorten
+from evenhand.core.text.formatting import count, key_text, plural, shorten
 from evenhand.runs.run_folder import CASES, MOST_CASE_ROWS
 from evenhand.workflows.outputs.result import Run
 
@@ -159,7 +159,7 @@ def _share(part: Part) -> str:
 
 def _paths(run: Run, out: Path | None) -> list[str]:
     """Where the rows and the report are, and what shows the rest."""
-    rest = f"all {len(run.findings)} numbers: --verbose"
+    rest = f"all {plural(len(run.findings), 'number')}: --verbose"
     if out is None:
         return [f"{rest}; with -o DIR a report and the rows behind the findings"]
     headlines = run.overview.headlines

@@ -15,7 +15,7 @@ from evenhand.report.views import text_alternatives as alternatives
 from evenhand.report.wording import open_answers as answer_words
 
 if TYPE_CHECKING:
-    from evenhand.core.findings import Finding, Part
+    from evenhand.core.findings import Finding, Key, Part
     from evenhand.report.content import ReportInput
 
 
@@ -187,10 +187,18 @@ def _add_pieces(chapter: Chapter, data: frames.PageData) -> list[tuple[str, str,
     pieces = []
     for index, ((title, metric), parts) in enumerate(parts_by_metric.items()):
         name = f"{chapter.id}-parts-{index}"
-        frames.add_parts(data, name, parts)
+        frames.add_parts(data, name, parts, rests=_rests(chapter, parts))
         data.tables[name]["about"] = metric
         pieces.append((name, title, metric, len(parts)))
     return pieces
+
+
+def _rests(chapter: Chapter, parts: Sequence[Part]) -> list[tuple[str, Key]]:
+    """Which rows each part counts, where a metric's parts are not called by their axes; else nothing."""
+    holders = {id(part): finding for finding in chapter.findings for part in finding.parts}
+    if not all(id(part) in holders and holders[id(part)].card.rests_on for part in parts):
+        return []
+    return [evidence_rows.rests_on(holders[id(part)], part) for part in parts]
 
 
 def _under(part: Part, prefix: str) -> Part:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.findings import Finding
+from evenhand.core.findings import Finding, Key, Part
 from evenhand.core.text.formatting import key_text, visible
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
@@ -47,7 +47,7 @@ def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget:
         that rest on it, how many rows were kept and left out, the column that holds each kind's key, and for
         findings that are about some of the rows only, which. Empty where nothing fits.
     """
-    kinds = {part.kind for finding in chapter.findings for part in finding.parts}
+    kinds = {rests_on(finding, part)[0] for finding in chapter.findings for part in finding.parts}
     tables = content.evidence.values()
     cells = [table for table in tables if {"truth", "prediction", "n"} <= set(table.columns)]
     samples = [table for table in tables if "n" not in table.columns]
@@ -63,6 +63,17 @@ def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget:
             rows = _with_pictures(rows, data, content.pictures)
         views.append(_kept(data, chapter, rows, budget, ("samples", about)))
     return [view for view in views if view]
+
+
+def rests_on(finding: Finding, part: Part) -> tuple[str, Key]:
+    """The axes of the rows that a part counts, and its key on them: kind and key, if it is called by them."""
+    axes = finding.card.rests_on.get(part.kind)
+    if axes is None:
+        return part.kind, part.key
+    key, attributes = [part.key] if isinstance(part.key, str) else part.key, len(finding.by)
+    has_class = len(key) > attributes  # a class stands before the group, a label after it
+    group = key[1 : 1 + attributes] if has_class else key
+    return axes, [key[0], *group] if axes.startswith("class") else group
 
 
 def _chosen(

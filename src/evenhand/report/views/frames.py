@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evenhand.core.findings import Part
+from evenhand.core.findings import Key, Part
 from evenhand.core.significance import ALPHA, significance_of
 from evenhand.core.text.formatting import key_text, visible
 from evenhand.report.suppression.suppress import COUNTS
@@ -86,8 +86,9 @@ class PageData:
 
 
 def add_parts(
-    data: PageData, name: str, parts: Sequence[Part], *, value: str = "value", sort: str = ""
-) -> None:
+    data: PageData, name: str, parts: Sequence[Part], *, value: str = "value", sort: str = "",
+    rests: Sequence[tuple[str, Key]] = (),
+) -> None:  # fmt: skip
     """Keep the parts of a finding as a frame, and a table of every column that holds something.
 
     Args:
@@ -96,6 +97,7 @@ def add_parts(
         parts: The parts, in the order in which the table lists them unless sorted.
         value: What the value column is called.
         sort: The column by which the table is sorted at first, highest first.
+        rests: The axes and the key of the rows that each part counts, where these are not its own.
     """
     numbers: dict[str, list[float | None]] = {
         "value": [part.value for part in parts],
@@ -118,6 +120,8 @@ def add_parts(
     kinds = list(dict.fromkeys(part.kind for part in parts))
     if len(kinds) > 1:
         texts["kind"] = [part.kind for part in parts]
+    if rests:
+        texts |= {"axes": [axes for axes, _ in rests], "rests": [key_text(key) for _, key in rests]}
     details = _details(parts, numbers, texts)
     data.add_frame(name, numbers, texts)
     columns = _part_columns(parts, value, {**numbers, **texts}, details)

@@ -178,7 +178,8 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
     if not texts:
         texts = [f"No finding by {listing(map(subject.attribute, groupings), 'or')}"] if groupings else []
     if leading:
-        texts += [plural(len(leading[0].groups), "group")] if len(groupings) == 1 else []
+        groups = len(leading[0].groups) if len(groupings) == 1 else 0
+        texts += [plural(groups, "group")] if groups else []
         rows = f"{count(leading[0].n)} of {count(subject.rows)}" if subject.rows else count(leading[0].n)
         texts.append(f"{rows} {subject.noun}")
     return " · ".join(texts)

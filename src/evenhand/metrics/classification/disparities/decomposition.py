@@ -29,6 +29,7 @@ _CLUSTERS = "rows come in clusters, so that parts have no interval"
     source=Source(paper="Kitagawa 1955", equation="two-part decomposition, symmetric"),
     unit="share difference", order=55, headline=False,
     tags=("group gap",), made_of="mistakes",
+    rests_on=dict.fromkeys(("gap", "mix", "errors", "mistake", "other mistakes"), "group"),
 )  # fmt: skip
 def accuracy_decomposition(
     evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0

@@ -41,6 +41,7 @@ _COUNTS = ("a", "n", "b", "m")
     source="Fisher's exact test, doubled mid-p; Tarone 1990; Benjamini and Hochberg 1995; Newcombe 1998",
     unit="count", order=5, why_not_compared="which mistakes are listed depends on each model's own counts",
     tags=("where it differs",), made_of="mistakes", first_line="mistakes",
+    rests_on=dict.fromkeys(("mistake", "miss", "share"), "class*group"),
 )  # fmt: skip
 def disparities(
     evidence: Evidence, *, by: By, alpha: float = 0.05, min_rows: int = 5, correction: Correction = "bh",

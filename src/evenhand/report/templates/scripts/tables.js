@@ -122,9 +122,10 @@ class LongTable {
 
   drill(row) {
     if (!this.definition.kinds || this.definition.plain) return [];
-    const kind = kindAt(this.definition, this.frame, row);
+    const rests = "rests" in this.frame.columns;
+    const kind = rests ? valueAt(this.frame, "axes", row) : kindAt(this.definition, this.frame, row);
     const evidence = evidenceOf(this.host, kind);
-    const label = valueAt(this.frame, "label", row);
+    const label = valueAt(this.frame, rests ? "rests" : "label", row);
     const part = { kind, label, about: this.definition.about ?? valueAt(this.frame, "about", row), n: valueAt(this.frame, "n", row) };
     return evidence.length && label !== null ? [" ", evidenceButton(evidence, part, this.columns.length)] : [];
   }
