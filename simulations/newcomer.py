@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from evenhand.metrics.families import adjust_run
 from simulations._common import Clock, aimed, arguments, show
 
 import evenhand as eh
 from evenhand.core.random_streams import stream
 from evenhand.core.significance import is_beyond
+from evenhand.metrics.suites.families import adjust_run
 
 INTENTS = ("account_locked", "fraud_report", "refund", "general_question", "delivery_delay")
 OFFICE = "Lagos"

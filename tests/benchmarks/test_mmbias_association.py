@@ -91,7 +91,7 @@ def test_each_image_and_prompt_is_asked_about_once_and_the_second_time_nothing(d
 
 def test_the_run_folder_is_whole(data, tmp_path, monkeypatch, capsys):
     words = ["run", "mmbias/association", "--data", data, "--model", own(data)]
-    assert type_in(monkeypatch, *words, "-o", tmp_path / "run", "-p", "templates=sensitivity") == 0
+    assert type_in(monkeypatch, *words, "-v", "-o", tmp_path / "run", "-p", "templates=sensitivity") == 0
     told = capsys.readouterr()
     assert "cross-modal, d > 0: the first set is nearer to bad than to good" in told.out
     assert sum(line.startswith("left v right ") for line in told.out.splitlines()) == 3  # a row for each form

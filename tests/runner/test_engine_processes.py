@@ -121,7 +121,7 @@ def test_progress_is_silent_unless_someone_watches(tmp_path) -> None:
     again = command(tmp_path / "run", n=256)
     code, out, err = finish(again, tmp_path / "home")
     assert (code, err) == (0, "")
-    assert "Report:" in out
+    assert "Report  " in out
     watched = [*again[:-1], str(tmp_path / "watched")]
     code, shown = in_a_terminal(watched, tmp_path / "other home", PATTERNS_SECONDS=0.005)
     assert code == 0
