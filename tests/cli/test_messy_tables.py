@@ -290,7 +290,7 @@ def test_audits_compared_sample_by_sample_keep_what_was_mapped(tmp_path, monkeyp
     for name in ("one", "two"):
         words = ["--id", "id", "--map", "bee=b", "-q", "-o", tmp_path / name]
         assert type_in(monkeypatch, "audit", tmp_path / f"{name}.csv", *OPTIONS, *words) == 0
-    assert type_in(monkeypatch, "compare", tmp_path / "one", tmp_path / "two") == 0
+    assert type_in(monkeypatch, "compare", tmp_path / "one", tmp_path / "two", "-v") == 0
     assert "1 of 1 pairs on the same samples (120)" in capsys.readouterr().out
 
 

@@ -26,7 +26,7 @@ from evenhand.cli.summaries.text import (
 )
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import is_beyond, p_shown, significance_of
+from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
 from evenhand.core.text.formatting import p_value
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
@@ -167,7 +167,7 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
         if finding.name == "cramers_v_pooled"
         and finding.value is not None
         and finding.band in ("medium", "large")
-        if significance_of(finding, alpha).side in ("within", "below")
+        if uncorrected(finding, alpha).side in ("within", "below")
     ]
     if large:
         console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")

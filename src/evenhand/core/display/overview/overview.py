@@ -169,10 +169,14 @@ def _title(
 
 def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Subject) -> str:
     """How many things differ, by what, of how many rows; of a benchmark, what was asked of which model."""
+    groupings = list(dict.fromkeys(finding.grouping for finding in leading))
     if not subject.is_audit and (subject.question or subject.models):
         rows = f"{count(subject.rows)} {subject.noun}" if subject.rows else ""
-        return " · ".join(filter(None, (subject.question, " and ".join(subject.models[:2]), rows)))
-    groupings = list(dict.fromkeys(finding.grouping for finding in leading))
+        by = listing(map(subject.attribute, filter(None, groupings)))
+        question = (
+            subject.question if subject.question.endswith("?") or not by else f"{subject.question} by {by}"
+        )
+        return " · ".join(filter(None, (question, " and ".join(subject.models[:2]), rows)))
     numbers = {grouping: sum(line.by == grouping for line in beyond) for grouping in groupings}
     texts = [f"{plural(n, 'finding')} by {subject.attribute(by)}" for by, n in numbers.items() if n]
     if not texts:
