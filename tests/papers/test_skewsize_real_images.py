@@ -77,7 +77,7 @@ def test_top_labels_of_the_pairs_are_large_v_and_chance(pairs, tmp_path, monkeyp
     out = tmp_path / "run"
     text = typed(
         monkeypatch, capsys, "run", "classification", "--model", model, "--data", pairs, "--image", "path",
-        "--truth", "part", "-p", "by=gender,skin", "-p", "spelling=any", "-o", out,
+        "--truth", "part", "-p", "by=gender,skin", "-p", "spelling=any", "-v", "-o", out,
     )  # fmt: skip
     run = RunFolder.read(out)
     page = (out / "report.html").read_text()
@@ -127,7 +127,7 @@ def test_expressions_of_faces_differ_by_gender_beyond_chance(
     text = typed(
         monkeypatch, capsys, "run", "classification", "--model", expressions, "--data", faces, "--image",
         "img_path", "--truth", "true_age", "-p", "by=true_gender,true_race", "-p", "spelling=any",
-        "-p", f"roots={faces.parent},{faces.parent / 'extra_val'}", "-o", out,
+        "-p", f"roots={faces.parent},{faces.parent / 'extra_val'}", "-v", "-o", out,
     )  # fmt: skip
     run = RunFolder.read(out)
     page = (out / "report.html").read_text()
@@ -157,7 +157,7 @@ def test_the_artifacts_of_both_audits_can_be_made(pairs, tmp_path, monkeypatch, 
     out = tmp_path / "run"
     typed(
         monkeypatch, capsys, "run", "classification", "--model", model, "--data", pairs, "--image", "path",
-        "--truth", "part", "-p", "by=gender", "-p", "spelling=any", "-o", out,
+        "--truth", "part", "-p", "by=gender", "-p", "spelling=any", "-v", "-o", out,
     )  # fmt: skip
     made = artifact("skewsize/figure3", [out], parameters={"images": "yes", "class": "occupations"})
     assert made.table.filter(pl.col("part") == "pictures")["picture"].null_count() == 0
