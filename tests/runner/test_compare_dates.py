@@ -226,13 +226,13 @@ def test_mistakes_in_dates_teach(runs, tmp_path):
 
 
 def test_it_is_typed(runs, audits, monkeypatch, capsys, tmp_path):
-    words = ["--over-time", "--metric", "accuracy", "-o", tmp_path / "out"]
+    words = ["--over-time", "--metric", "accuracy", "-v", "-o", tmp_path / "out"]
     assert type_in(monkeypatch, "compare", *runs.values(), *words) == 0
     told = capsys.readouterr().out
     assert "over time: 1 of 2 changes beyond chance" in told
     assert "since 2026-10-01, on 2026-11-01: accuracy by group rose by" in told
     groups = ["--group", f"early={audits['september']},{audits['october']}"]
-    assert type_in(monkeypatch, "compare", audits["november"], *groups, "--metric", "accuracy") == 0
+    assert type_in(monkeypatch, "compare", audits["november"], *groups, "--metric", "accuracy", "-v") == 0
     told = capsys.readouterr().out
     assert "over seeds" in told
     assert "'early' stands for 2 runs (runs 1, 2)" in told
