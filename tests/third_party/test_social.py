@@ -40,13 +40,13 @@ def said(python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("social")
     model, run = str(HERE / "brightness.py"), str(folder / "run")
     commands = {
-        "run": ["run", "social", "--model", f"{model}:Brightness", "-o", run],
+        "run": ["run", "social", "--model", f"{model}:Brightness", "-v", "-o", run],
         "other": ["run", "social", "--model", f"{model}:Dim", "-o", str(folder / "other")],
         "gate": ["run", "social", "--model", f"{model}:Brightness", "--fail-if", "first_place_gap@race>0.5"],
         "typo": ["run", "social", "--model", f"{model}:Brightness", "--fail-if", "first_place_gp>0.5"],
         "metrics": ["ls", "metrics"],
         "benchmarks": ["ls", "benchmarks"],
-        "compare": ["compare", run, str(folder / "other"), "-o", str(folder / "compared")],
+        "compare": ["compare", run, str(folder / "other"), "-v", "-o", str(folder / "compared")],
         "csv": ["export", run, "--as", "csv", "-o", str(folder / "findings.csv")],
         "sarif": ["export", run, "--as", "sarif", "-o", str(folder / "findings.sarif")],
         "card": ["export", run, "--as", "model-card", "-o", str(folder / "card.md")],
