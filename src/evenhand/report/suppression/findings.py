@@ -91,6 +91,7 @@ class HiddenFindings:
             for part in finding.parts
             if few_people(part, fewest)
         }
+        self._hidden_mistakes: dict[tuple[bool, tuple[str, ...]], bool] = {}
         self._people = not self._few_people and not any(few_people(finding, fewest) for finding in findings)
         self._lost = [
             [self._part_lost(index, finding, number) for number in range(len(finding.parts))]
@@ -178,13 +179,13 @@ class HiddenFindings:
         """Whether these are counts of mistakes and hidden: unless each cell that they sum up is shown."""
         if finding.card.made_of != MISTAKES:
             return False
-        by = tuple(finding.by)
-        is_shown = any(
-            self._all_shown(key)
-            for key in self.cells
-            if key[1] == by and key[0].endswith("_raw") == _raw(finding)
-        )
-        return self.small.any_hidden or not self._people or not is_shown
+        key = (_raw(finding), tuple(finding.by))
+        if key not in self._hidden_mistakes:
+            raw, by = key
+            tables = [cells for cells in self.cells if cells[1] == by and cells[0].endswith("_raw") == raw]
+            is_shown = any(map(self._all_shown, tables))
+            self._hidden_mistakes[key] = self.small.any_hidden or not self._people or not is_shown
+        return self._hidden_mistakes[key]
 
     def _all_shown(self, key: _Grouping) -> bool:
         """Whether every cell of a table is shown."""
