@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from evenhand.core.display.overview import values
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
-    certainty,
-    chance,
     of,
+    of_finding,
     scoped,
-    size,
     title_of,
     weight,
     whole_number,
@@ -64,7 +62,10 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     card = finding.card.model_copy(update={"unit": None})  # divided by its spread it is no share
     scope, items = subject.scope(finding), f"pairs of {subject.noun}"
     return [
-        Headline(
+        of_finding(
+            finding,
+            subject,
+            card=card,
             text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(near, pairs)} {items}.",
             sentence=scoped(
                 f"In {of(near, pairs)} pairs of one {sets.near} and one {sets.far} {_one(subject)} "
@@ -72,12 +73,6 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
                 f"{sets.than}.",
                 scope,
             ),
-            size=size(finding, title_of(finding), card),
-            chance=chance(finding, card),
-            certainty=certainty(finding, subject),
-            by=finding.grouping,
-            beyond=is_beyond(finding, subject.alpha),
-            metric=finding.metric,
             weight=weight(finding, _TIER),
             chart=_chart(finding, sets, subject),
             scope=scope,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.cards import MetricCard
+from evenhand.core.display.overview.content import Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.significance import excludes, level_text, p_shown, reference_of, significance_of
+from evenhand.core.significance import excludes, is_beyond, level_text, p_shown, reference_of, significance_of
 from evenhand.core.text.formatting import MINUS, count, number, p_value, plural, points, shorten
 from evenhand.core.text.reasons import explain
 
@@ -143,3 +144,23 @@ def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
     names = list(dict.fromkeys(filter(None, map(subject.about, findings))))
     groups = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
     return f"Nothing differs by {groups} beyond chance." if groups else "Nothing measured is beyond chance."
+
+
+def of_finding(
+    finding: Finding, subject: Subject, *, text: str, sentence: str, weight: tuple[float, ...],
+    chart: Chart | None, scope: str = "", card: MetricCard | None = None,
+) -> Headline:  # fmt: skip
+    """A headline of a finding as a whole: how much, what chance gives and how sure are the finding's own."""
+    return Headline(
+        text=text,
+        sentence=sentence,
+        size=size(finding, title_of(finding), card or finding.card),
+        chance=chance(finding, card or finding.card),
+        certainty=certainty(finding, subject),
+        by=finding.grouping,
+        beyond=is_beyond(finding, subject.alpha),
+        metric=finding.metric,
+        weight=weight,
+        chart=chart,
+        scope=scope,
+    )

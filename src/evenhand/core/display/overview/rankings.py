@@ -8,11 +8,8 @@ from evenhand.core.display.overview import values
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
     capital,
-    certainty,
-    chance,
+    of_finding,
     scoped,
-    size,
-    title_of,
     weight,
     whole_number,
 )
@@ -35,15 +32,11 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     text, sentence, chart = leading or _in_all(finding, subject)
     scope = subject.scope(finding)
     return [
-        Headline(
+        of_finding(
+            finding,
+            subject,
             text=f"{text}.",
             sentence=sentence if leading is None else scoped(f"{sentence}.", scope),
-            size=size(finding, title_of(finding), finding.card),
-            chance=chance(finding, finding.card),
-            certainty=certainty(finding, subject),
-            by=finding.grouping,
-            beyond=is_beyond(finding, subject.alpha),
-            metric=finding.metric,
             weight=weight(finding, _TIER if leading else 0.4),
             chart=chart,
             scope=scope,

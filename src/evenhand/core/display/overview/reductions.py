@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from evenhand.core.display.overview import values
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.pairs import Sets, hits_of
-from evenhand.core.display.overview.phrasing import certainty, chance, of, size, title_of, weight
+from evenhand.core.display.overview.phrasing import of, of_finding, weight
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding
-from evenhand.core.significance import excludes, is_beyond
+from evenhand.core.significance import excludes
 from evenhand.core.text.formatting import count, number, plural
 
 _TIER = 0.5
@@ -26,18 +26,14 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
         return values.headlines(finding, subject)
     which = f"{_half(finding)}pairs"
     return [
-        Headline(
+        of_finding(
+            finding,
+            subject,
             text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(*before)} {which} before, "
             f"{count(after[0])} after.",
             sentence=f"On {_half(finding)}{subject.noun}, {sets.near} lies nearer to {sets.to} than "
             f"{sets.far} in {of(*before)} pairs before and in {count(after[0])} after; d goes from "
             f"{number(_before(finding))} to {number(_detail(finding, 'after'))}.",
-            size=size(finding, title_of(finding), finding.card),
-            chance=chance(finding, finding.card),
-            certainty=certainty(finding, subject),
-            by=finding.grouping,
-            beyond=is_beyond(finding, subject.alpha),
-            metric=finding.metric,
             weight=_weight(finding),
             chart=_chart(finding, sets),
         )

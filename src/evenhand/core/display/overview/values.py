@@ -7,12 +7,10 @@ from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
     amount,
     capital,
-    certainty,
-    chance,
     ends_of,
     of,
+    of_finding,
     scoped,
-    size,
     span_of,
     title_of,
     weight,
@@ -20,7 +18,7 @@ from evenhand.core.display.overview.phrasing import (
 )
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import is_beyond, significance_of
+from evenhand.core.significance import significance_of
 from evenhand.core.text.formatting import count, key_text, shorten
 
 _TIER = 0.25
@@ -34,15 +32,11 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     card = finding.card
     title, scope = heading(finding, subject), subject.scope(finding)
     return [
-        Headline(
+        of_finding(
+            finding,
+            subject,
             text=f"{title}: {_value(finding, card)}{_beside(finding, card)}.",
             sentence=scoped(_sentence(finding, subject, title), scope),
-            size=size(finding, title_of(finding), card),
-            chance=chance(finding, card),
-            certainty=certainty(finding, subject),
-            by=finding.grouping,
-            beyond=is_beyond(finding, subject.alpha),
-            metric=finding.metric,
             weight=weight(finding, _TIER),
             chart=_chart(finding, subject),
             scope=scope,
