@@ -16,6 +16,7 @@ from tests.conftest import make_frame
 
 WORDS = ("--truth", "truth", "--prediction", "said", "--by", "office", "--noun", "tickets")
 PLOT = set("●○─░▒")
+COPIED = ("  Check", "Cases", "Report")  # lines with a command or a path stay whole, however long
 
 
 def tickets(hurt: int = 33) -> pl.DataFrame:
@@ -42,8 +43,7 @@ def joined(lines) -> str:
 def fits(run, out=None) -> list[str]:
     """The lines; all but those that are to be copied are no wider than a terminal."""
     lines = first_lines(run, out, signs=Signs())
-    whole = ("  Check", "Cases", "Report")
-    assert [line for line in lines if cells(line) > WIDTH and not line.startswith(whole)] == []
+    assert [line for line in lines if cells(line) > WIDTH and not line.startswith(COPIED)] == []
     assert all(line == line.rstrip() and line.isprintable() for line in lines)
     return lines
 
@@ -85,6 +85,13 @@ def test_real_faces_in_25_lines(faces, tmp_path):
     assert any(line.startswith("  Check") and line.endswith(option) for line in lines)
     assert "45 of 94" in str(run)
     assert len(str(run).splitlines()) <= 8
+
+
+def test_a_long_path_stands_alone_in_its_line(tmp_path):
+    run = run_of(tickets(), out=tmp_path / ("x" * WIDTH))
+    lines = fits(run, tmp_path / ("x" * WIDTH))
+    assert lines[-2].endswith("report.html")
+    assert lines[-1].strip() == f"all {len(run.findings)} numbers: --verbose"
 
 
 def test_the_command_prints_them_without_a_plot_into_pipes(tmp_path, monkeypatch, capsys):

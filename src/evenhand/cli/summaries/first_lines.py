@@ -169,4 +169,6 @@ def _paths(run: Run, out: Path | None) -> list[str]:
         cut = f" (the first {MOST_CASE_ROWS:,} of {count(rows)} rows)" if rows > MOST_CASE_ROWS else ""
         files.append(f"{path}{cut}")
     lines = [f"Cases   {', '.join(map(one_line, files))}"] if files else []
-    return [*lines, f"Report  {one_line(out / 'report.html')}    {rest}"]
+    report = f"Report  {one_line(out / 'report.html')}"
+    beside = f"{report}    {rest}"
+    return [*lines, *([beside] if cells(beside) <= WIDTH else [report, f"        {rest}"])]
