@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import defaultdict
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -52,17 +53,38 @@ def browser():
         driver = stack.enter_context(playwright.sync_playwright())
         launched = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         stack.callback(launched.close)
-        launched.new_page = patient(launched.new_page)
+        launched.new_page = reused(launched.new_page)
         _open.update(stack=stack, browser=launched)
     return _open["browser"]
 
 
-def patient(new_page):
-    """Pages that wait as long as expectations do."""
+def reused(new_page):
+    """Pages that wait as long as expectations do, and that serve again after ``close``.
 
-    def made(**options):
-        page = new_page(**options)
+    A new one costs Chromium a second of work; an old one is emptied, and nothing listens to it any more.
+    """
+    free = defaultdict(list)
+
+    def made(viewport=None, color_scheme="light", **options):
+        ready = free[repr(sorted(options.items()))]
+        page = ready.pop() if ready else new_page(**options)
         page.set_default_timeout(PATIENCE)
+        page.set_viewport_size(viewport or {"width": 1280, "height": 720})
+        page.emulate_media(color_scheme=color_scheme, media="null")
+        listeners = []
+
+        def on(event, listener):
+            listeners.append((event, listener))
+            type(page).on(page, event, listener)
+
+        def close():
+            for event, listener in listeners:
+                page.remove_listener(event, listener)
+            page.mouse.move(0, 0)
+            page.goto("about:blank")
+            ready.append(page)
+
+        page.on, page.close = on, close
         return page
 
     return made
@@ -145,3 +167,26 @@ def scroll_through(page):
     for host in page.query_selector_all(HOSTS):
         host.evaluate(SEEN)
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
+
+
+CONTRAST = "color-contrast"  # the dearest rule of axe-core by far
+
+
+def violations(page, *, inside=None, rules=(), without=()):
+    """What axe-core calls serious or critical on a page, and landmarks without names of their own.
+
+    Args:
+        page: With ``bypass_csp``, because axe-core is a script.
+        inside: Selector of the part to look at; default: the page.
+        rules: Only these; default: all.
+        without: Rules to leave out.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    options = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without}}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    return [
+        (fault["id"], fault["nodes"][0]["html"][:200], fault["nodes"][0].get("failureSummary"))
+        for fault in axe.Axe().run(page, inside, options).response["violations"]
+        if fault["impact"] in ("serious", "critical") or fault["id"] in ("landmark-unique", "region")
+    ]

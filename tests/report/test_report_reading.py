@@ -188,21 +188,11 @@ def test_small_cells_are_hidden_on_the_page_and_in_downloads(visit):
     assert not any(line[-1] == "9" for line in table)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["rested", "hostile", "undefined", "drawn"])
-def test_axe_finds_nothing_serious(visit, name, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
-    page = visit(name, color_scheme=scheme, bypass_csp=True)
-    scroll_through(page)
-    if name == "rested":
-        page.locator("button.rows-of").first.click()
-    found = axe.Axe().run(page).response["violations"]
-    serious = [
-        (one["id"], one["nodes"][0]["html"][:200], one["nodes"][0].get("failureSummary"))
-        for one in found
-        if one["impact"] in ("serious", "critical")
+def processed(work):
+    """Seconds of work of a page's process."""
+    return {each["name"]: each["value"] for each in work.send("Performance.getMetrics")["metrics"]}[
+        "ProcessTime"
     ]
-    assert serious == []
 
 
 def test_ten_models_thousand_classes_and_23_groups_stay_usable(browser, tmp_path):
@@ -218,14 +208,14 @@ def test_ten_models_thousand_classes_and_23_groups_stay_usable(browser, tmp_path
     page.on("console", lambda message: heard.append(message.text))
     work = page.context.new_cdp_session(page)
     work.send("Performance.enable")
+    before = processed(work)
     page.goto(path.as_uri())
     unfold(page)
     page.locator("#by-model-3-origin-classes-table").scroll_into_view_if_needed()
     playwright.expect(page.locator("#by-model-3-origin-classes-table tbody tr")).to_have_count(25)
     page.fill("#filters [name=part]", "class 77")
     playwright.expect(page.locator("#by-model-3-origin-classes-table tbody tr")).to_have_count(11)
-    spent = {each["name"]: each["value"] for each in work.send("Performance.getMetrics")["metrics"]}
-    assert 0 < spent["ProcessTime"] < 10
+    assert 0 < processed(work) - before < 10
     assert page.locator("[data-chart][data-drawn]").count() < 10, "charts far away are not drawn"
     assert heard == []
     page.close()
