@@ -18,6 +18,9 @@ from tests.benchmarks.indicator_models import Classifies, Embeds
 from tests.gallery import people, words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
+from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
+
+__all__ = ["browser"]
 
 PAIR = ("one", "other")
 KINDS = ("resolution", "retrieval", "labels", "faces", "homes", "association", "matching")
@@ -71,6 +74,17 @@ def _mmbias(folder):
         for kind in ("association", "matching"):
             out = folder / f"{kind}-{name}"
             eh.run(f"mmbias/{kind}", model=called(model, name), data=data, parameters=pairs, out=out)
+
+
+@needs_chromium
+@pytest.mark.parametrize("kind", ["resolution", "retrieval", "labels", "association"])
+def test_the_first_screen_of_a_comparison_holds_headline_picture_sureness_and_caveat(
+    made, runs, kind, browser
+):
+    with visiting(
+        browser, lambda name: (runs[name][0].with_name(f"{name}-both") / "report.html").as_uri()
+    ) as go:
+        assert_seen_at_once(go(kind))
 
 
 @pytest.fixture(scope="module")

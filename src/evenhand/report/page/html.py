@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
@@ -79,7 +80,7 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
             levels=chapters.levels(parts),
             attributes=list(dict.fromkeys(column for chapter in parts for column in chapter.by)),
             findings=content.findings,
-            strip=provenance.strip(manifest),
+            strip=provenance.strip(manifest, Subject.of(manifest).noun),
             version=str(manifest.get("evenhand") or ""),
             entries=provenance.entries(manifest),
             manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
@@ -103,7 +104,7 @@ def _first(
     verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
     question = _asked(content, [view.chapter for view in all_views])
     opening = opening_words.opening(content, verdicts, question=question, has_cases=bool(tables))
-    noun = str(content.manifest.get("noun") or "rows")
+    noun = Subject.of(content.manifest).noun
     ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
     groups = [
         (

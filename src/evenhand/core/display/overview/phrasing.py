@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline
@@ -16,6 +16,9 @@ Holder = Finding | Part
 _SHARES = ("share", "share difference")
 _ROUNDING = 1e-6
 _FEW = 2
+NEAR = 0.006
+"""How far a rate may be from its counts: paper mode rounds to per cent."""
+
 AGAIN = "After a change, run again and type: evenhand compare OLD NEW"
 
 
@@ -93,6 +96,13 @@ def whole_number(value: float | str | None) -> float | None:
 def of(hits: float, rows: float) -> str:
     """Hits of rows, as people say it."""
     return f"{count(hits)} of {count(rows)}"
+
+
+def plain_counts(rates: Iterable[tuple[float, float]]) -> list[str]:
+    """A note where shares of counts, first of each pair, are not the values beside which they stand."""
+    if all(abs(share - value) <= NEAR for share, value in rates):
+        return []
+    return ["A dot is the mean that is tested, the counts beside it are plain."]
 
 
 def ends_of(band: Interval | Null | None) -> tuple[float, float] | None:
