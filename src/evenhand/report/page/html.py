@@ -19,6 +19,7 @@ from evenhand.report.insight import opening as opening_words
 from evenhand.report.insight.cases import cases
 from evenhand.report.insight.class_table import class_table
 from evenhand.report.insight.group_accuracy import group_accuracy
+from evenhand.report.insight.searches import searches
 from evenhand.report.page import artifacts as artifact_views
 from evenhand.report.page import chapter_view as views
 from evenhand.report.page import downloads, provenance
@@ -103,7 +104,8 @@ def _first(
     tables = cases(content, data)
     verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
     question = _asked(content, [view.chapter for view in all_views])
-    opening = opening_words.opening(content, verdicts, question=question, has_cases=bool(tables))
+    has_cases = any(table.name == "1" for table in tables)
+    opening = opening_words.opening(content, verdicts, question=question, has_cases=has_cases)
     noun = Subject.of(content.manifest).noun
     ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
     groups = [
@@ -115,7 +117,11 @@ def _first(
         for view in ordered
     ]
     groups = [(view, table, accuracy) for view, table, accuracy in groups if table or accuracy]
-    return {"opening": opening, "groups": groups, "cases": tables, "noun": noun}
+    of_search = searches([view.chapter for view in all_views], data, noun)
+    return {
+        "opening": opening, "groups": groups, "searches": of_search, "cases": tables, "noun": noun,
+        "has_cases": has_cases,
+    }  # fmt: skip
 
 
 def _sentences(

@@ -61,12 +61,18 @@ def chance(holder: Holder, card: MetricCard) -> str:
     return f"Chance alone would give {span_of(holder.null.low, holder.null.high, card)}{unit}."
 
 
+def p_text(value: float | None) -> str:
+    """A p in words: ``p = 0.012``, ``p <0.001``."""
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def certainty(holder: Holder, subject: Subject) -> str:
     """p, corrected where it is, and for how many."""
     p = p_shown(holder)
     if p is None:
         return "Not tested."
-    text = f"p {p_value(p)}" if p < 0.001 else f"p = {p_value(p)}"
+    text = p_text(p)
     if holder.p_adjusted is None:
         return f"{text}."
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
