@@ -149,7 +149,7 @@ def assert_seen_at_once(page):
                 box = part.bounding_box()
                 assert box["y"] >= 0
                 assert box["y"] + box["height"] <= height, (part, width)
-    assert re.search(r"\bp\s[=<]|Not tested", sure.inner_text())
+    assert re.search(r"\bp\s[=<]|Not\stested", sure.inner_text())
 
 
 def unfold(page):

@@ -20,7 +20,7 @@ _NUMBERS = (
 
 
 @dataclass(frozen=True)
-class Line:
+class SubgroupLine:
     """A subgroup.
 
     Attributes:
@@ -57,7 +57,7 @@ class Search:
 
     sheet: str
     names: str
-    lines: Sequence[Line]
+    lines: Sequence[SubgroupLine]
     tested: str
     reason: str
     notes: Sequence[str]
@@ -111,11 +111,11 @@ def _search(finding: Finding, sheet: str, data: PageData, noun: str) -> Search:
     )
 
 
-def _line(part: Part) -> Line:
+def _line(part: Part) -> SubgroupLine:
     mistakes, rest_n, rest_mistakes, rate, rest_rate, *interval, expected = (
         part.details.get(name) for name in _NUMBERS
     )
-    return Line(
+    return SubgroupLine(
         label=str(part.details["group"]),
         truth=str(part.details["truth"] or ""),
         inside=_counts(mistakes, part.n, rate),

@@ -255,7 +255,7 @@ def _parts(search: _Search) -> list[Part]:
     regions, parts = search.regions, []
     columns = {name: column.tolist() for name, column in vars(regions).items()}
     differences = _differences(regions.take(search.listed)) if search.clusters is None else []
-    for place, index in enumerate(search.listed.tolist()):
+    for number, index in enumerate(search.listed.tolist()):
         row = {name: column[index] for name, column in columns.items()}
         within = row["truth"] != ALL
         truth = search.bound.grouped.label_key(row["truth"]) if within else None
@@ -271,7 +271,7 @@ def _parts(search: _Search) -> list[Part]:
                 "mistakes": row["mistakes"], "expected": row["expected"],
                 "rate": row["mistakes"] / row["rows"], "rest_n": row["rest_rows"],
                 "rest_mistakes": row["rest_mistakes"], "rest_rate": row["rest_mistakes"] / row["rest_rows"],
-                "z": float(search.z[index]), **(differences[place] if differences else {}),
+                "z": float(search.z[index]), **(differences[number] if differences else {}),
             },
         )  # fmt: skip
         parts.append(part)
