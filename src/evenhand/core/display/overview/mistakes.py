@@ -144,10 +144,14 @@ def _pulled(lead: Mark, marks: Sequence[Mark]) -> str:
             return False
         return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
 
-    if lead.within or not any(map(away, marks)):
+    others = [shorten(mark.label) for mark in marks if away(mark)]
+    if lead.within or not others:
         return ""
     side, pull = ("left", "raises") if lead.value > (lead.null or (0.0, 0.0))[1] else ("right", "lowers")
-    return f"Groups {side} of their bands lie there because {shorten(lead.label)} {pull} the average."
+    because = f"because {shorten(lead.label)} {pull} the average"
+    if len(others) == 1:
+        return f"{others[0]} lies {side} of its band {because}."
+    return f"Groups {side} of their bands lie there {because}."
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:

@@ -141,7 +141,8 @@ def _quiet(finding: Finding, subject: Subject) -> str:
     scope = subject.scope(finding)
     title += f" ({scope})" if scope else ""
     if finding.value is None:
-        return f"{title}: {explain(finding.reason or 'undefined')}."
+        reason = finding.reason or "undefined"
+        return f"{title} has no value: {explain(reason).removeprefix(f'{reason}: ')}."
     card = finding.card
     text = f"{title}: {amount(finding.value, card)}"
     verdict = significance_of(finding, subject.alpha)
