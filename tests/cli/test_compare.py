@@ -23,9 +23,10 @@ def folders(tmp_path_factory):
 
 
 def test_ranking_differences_and_stability_are_printed(folders, tmp_path, monkeypatch, capsys):
-    assert type_in(monkeypatch, "compare", *folders, "-v", "-o", tmp_path / "out") == 0
+    assert type_in(monkeypatch, "compare", *folders, "-v", "--ascii", "-o", tmp_path / "out") == 0
     told = capsys.readouterr()
     assert told.err == ""
+    assert told.out.isascii()
     for text in (
         "3 of 3 pairs on the same samples (800)",
         "by group, on 800 rows of each (same samples)",

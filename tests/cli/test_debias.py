@@ -77,8 +77,9 @@ CLASSIFY = [
 def test_from_a_run_to_a_mitigation_to_another_benchmark(folder, monkeypatch, capsys) -> None:
     assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
     words = ["debias", "run", "--method", "pruning", "-p", "strategy=greedy", "--remove", "2"]
-    assert type_in(monkeypatch, *words, "--utility", "plain", "-v", "-o", "debiased") == 0
+    assert type_in(monkeypatch, *words, "--utility", "plain", "-v", "--ascii", "-o", "debiased") == 0
     told = capsys.readouterr()
+    assert told.out.isascii()
     lines = told.out.splitlines()
     assert told.err.count("\n") == 1
     assert "--utility is of another model: the mitigation was fitted on vectors of planted" in told.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -31,8 +32,9 @@ def remove(folder, count):  # noqa: F811
 
 
 def checks(printed: str) -> list[str]:
-    """What the terminal says to check first, one line each."""
-    return [line[14:] for line in printed.splitlines() if line.startswith("  Check ")]
+    """What the terminal says to check first."""
+    blocks = re.findall(r"^  Check +(.*\n(?: {14}.*\n)*)", printed, re.MULTILINE)
+    return [" ".join(block.split()) for block in blocks]
 
 
 def test_many_missing_images_are_refused_before_anything_is_asked(folder, monkeypatch, capsys):  # noqa: F811

@@ -21,14 +21,28 @@ def test_a_search_is_printed_after_the_groupings(tmp_path, monkeypatch, capsys):
     assert type_in(monkeypatch, "audit", tmp_path / "t.csv", *COLUMNS, *words) == 0
     printed = capsys.readouterr().out
     before, after = printed.split("search office, channel, tier\n")
-    assert before.splitlines()[0] == "1 finding by office · 2 groups · 900 of 900 rows"
+    assert before.splitlines()[0] == "1 finding by office · 1 subgroup by search · 2 groups · 900 of 900 rows"
     assert after.startswith("  Lagos · web: ")
-    assert "rows are wrong; in all others" in after.splitlines()[0]
+    assert "%); in all others" in after.splitlines()[0]
     assert "p adj. 0.001" in after.splitlines()[0]
     assert "by office+channel+tier" not in printed
     findings = json.loads((tmp_path / "out" / "findings.json").read_text())["findings"]
     assert findings[-1]["metric"] == "subgroups(by=office+channel+tier)"
-    assert "Subgroups with more mistakes" in (tmp_path / "out" / "report.html").read_text()
+    report = (tmp_path / "out" / "report.html").read_text()
+    part = findings[-1]["parts"][0]
+    a, n, b, m = (
+        part["details"].get(name, part["n"]) for name in ("mistakes", "n", "rest_mistakes", "rest_n")
+    )
+    text = f"Lagos · web: {a:.0f} of {n:.0f} rows are wrong; elsewhere {b:.0f} of {m:.0f}."
+    assert text in before
+    section = report[report.index('<section id="search"') :].partition("</section>")[0]
+    assert (
+        "1 subgroup of <bdi>office, channel, tier</bdi> with more mistakes than its classes give" in section
+    )
+    assert f"{a:.0f} of {n:.0f} (" in section
+    low, high = (round(100 * part["details"][end]) for end in ("low", "high"))
+    assert f"points ({low} to {high})</td>" in section
+    assert "by search" in report[report.index('id="finding"') : report.index('id="groups"')]
 
 
 def test_runs_that_are_added_up_are_searched(tmp_path):

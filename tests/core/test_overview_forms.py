@@ -7,6 +7,7 @@ import pytest
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Part
+from evenhand.core.text.formatting import MINUS
 from evenhand.metrics.catalogue import with_cards
 from tests.core.test_overview_rates import band, finding
 
@@ -62,6 +63,32 @@ def test_a_ranking_without_places_says_how_many_follow():
     assert "0.730" in lines.lead
 
 
+def test_a_ranking_without_places_names_who_leads_in_how_many_where_another_finding_counts_places():
+    parts = [Part(kind="job", key=key, value=0.2, n=10) for key in "abc"]
+    tops = {"a": (1, 4), "b": (2, 3), "c": (5, 0)}
+    counted = [
+        Part(kind="job", key=key, value=0.0, n=10, details={"top_m": m, "top_f": f})
+        for key, (m, f) in tops.items()
+    ]
+    whole = [Part(kind="job", key="a", value=0.0, n=10, details={"top_m": 5, "top_f": 5})]
+    params = {"context": "single"}
+    divergence = ranking("ndkl", parts=parts, params=params)
+    others = [
+        ranking(parts=counted, params={**params, "k": 5, "groups": ["m", "f"]}, **WITHIN),
+        ranking(parts=whole, params={**params, "k": 10, "groups": ["m", "f"]}, **WITHIN),
+    ]
+    lines = overview(divergence, *others, words=PEOPLE)
+    assert lines.title == (
+        "Rankings of 3 jobs follow sex more than chance explains: feminine people lead in 2, masculine "
+        "people in 1."
+    )
+    assert lines.lead.startswith(
+        "Feminine people take more of the first 5 places in 2 of 3 jobs, masculine people in 1. The"
+    )
+    elsewhere = [other.model_copy(update={"params": {**other.params, "context": "pair"}}) for other in others]
+    assert "lead" not in overview(divergence, *elsewhere, words=PEOPLE).title
+
+
 def test_those_of_equal_text_say_what_tells_them_apart():
     parts = [Part(kind="job", key=key, value=0.2, n=10) for key in "abc"]
     alike = [
@@ -83,6 +110,15 @@ def test_pairs_are_counted_and_ordered_by_the_end_of_the_interval_nearer_to_zero
     assert lines.lead == (
         "In 60 of 64 pairs of one w and one v item (94 %), the w one lies nearer to bad, against good."
     )
+
+
+def test_a_pair_is_measured_in_numbers_even_where_the_metric_is_a_difference_of_shares():
+    """Divided by its spread it is no share any more: 1.8 is not 180 points."""
+    shares = pair(["x", "y"], 1.8, 1.0, (0.2, 1.9), name="matching_association")
+    card = MetricCard(name="matching_association", title="Bias", unit="share difference", first_line="pairs")
+    (line,) = overview(shares.with_card(card)).headlines
+    assert line.size == "Bias: 1.800 (95 % interval 0.200 to 1.900)."
+    assert line.chance == f"Chance alone would give {MINUS}1.000 to 1.000."
 
 
 def test_each_dot_of_a_pair_is_an_item():
@@ -161,6 +197,24 @@ def test_a_gap_of_models_is_in_points_and_other_values_are_not_in_the_text():
     assert lines.lead.endswith("A is better, more than chance gives.")
     lines = overview(change("cramers_v_mean_difference", 0.31, 0.52), kind="compare")
     assert lines.title == "Mean effect size by sex: lower with A than with B."
+
+
+def test_rates_of_single_samples_are_counted_and_say_where_means_are_others():
+    details = {
+        "compared": "same samples",
+        "first": 0.5,
+        "second": 0.25,
+        "first_hits": 51.0,
+        "second_hits": 40.0,
+    }
+    lines = overview(change("household_hit_rate_difference", 0.5, 0.25, n=100, details=details))
+    assert lines.title == "With A 51 of 100 images have their thing named, with B 40."
+    chart = lines.headlines[0].chart
+    assert [(mark.value, mark.text) for mark in chart.marks] == [(0.5, "51 of 100"), (0.25, "40 of 100")]
+    assert chart.note == "A dot is the mean that is tested, the counts beside it are plain."
+    halves = {name: value for name, value in details.items() if not name.endswith("hits")}
+    lines = overview(change("household_hit_rate_difference", 0.5, 0.25, n=100, details=halves))
+    assert lines.title == "With A 50 % of images have their thing named, with B 25 %."
 
 
 def test_nothing_differs_between_models():

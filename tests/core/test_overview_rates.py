@@ -232,10 +232,10 @@ def test_points_are_counted_as_people_do():
     ]  # fmt: skip
 
 
-def audited(hits):
-    """100 rows of a class in each of three offices; in the first, some are called another class."""
+def audited(hits, offices=("Lagos", "Oslo", "Quito")):
+    """100 rows of a class in each of some offices; in the first, some are called another class."""
     rows = [(name, "a", "b" if (name == "Lagos" and i < hits) or i == 0 else "a")
-            for name in ("Lagos", "Oslo", "Quito") for i in range(100)]  # fmt: skip
+            for name in offices for i in range(100)]  # fmt: skip
     frame = pl.DataFrame([*rows, ("Oslo", "b", "b")], schema=["office", "truth", "prediction"], orient="row")
     metrics = ["disparities", "accuracy_gap"]
     return eh.audit(frame, truth="truth", prediction="prediction", by="office", metrics=metrics).overview
@@ -245,5 +245,7 @@ def test_groups_that_one_group_pushes_out_of_their_bands_are_explained():
     (line,) = audited(40).headlines
     assert [mark.within for mark in line.chart.marks] == [False, False, False]
     assert line.chart.note == "Groups left of their bands lie there because Lagos raises the average."
+    (of_two,) = audited(40, ("Lagos", "Oslo")).headlines
+    assert of_two.chart.note == "Oslo lies left of its band because Lagos raises the average."
     (quiet,) = audited(3).headlines
     assert quiet.chart.note == ""

@@ -19,7 +19,8 @@ FORMS = {
     rf"high-income households {COUNTS}\.",
     "retrieval-ssl-large": rf"other: {COUNTS} nearest images show the same gender; female {COUNTS}\.",
     "resolution-clip-a": r"Nothing differs by gender beyond chance\.",
-    "retrieval-clip-a": r"Rankings of 23 occupations follow gender more than chance explains\.",
+    "retrieval-clip-a": r"Rankings of 23 occupations follow gender more than chance explains: "
+    r"masculine people lead in \d+, feminine people in \d+\.",
     "label_association-ssl-large": r"Nothing differs by gender, age, .* beyond chance\.",
     "association": rf"chinese: nearer to unpleasant than american in {COUNTS} pairs of items\.",
     "matching": r"In none of 8 comparisons of two groups does one lie nearer to unpleasant beyond chance\.",

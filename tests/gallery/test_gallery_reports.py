@@ -12,7 +12,16 @@ from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.workflows.outputs.result import Run
 from tests.gallery import demo
 from tests.gallery.demo import linked
-from tests.report.browsing import UNFINISHED, browser, needs_chromium, scroll_through, unfold, violations
+from tests.report.browsing import (
+    UNFINISHED,
+    assert_seen_at_once,
+    browser,
+    needs_chromium,
+    scroll_through,
+    unfold,
+    violations,
+    visiting,
+)
 
 __all__ = ["browser"]
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -88,15 +97,22 @@ def test_what_a_run_cannot_fill_is_listed_with_the_reason(runs, name):
     assert all("\n" not in why and str(runs) not in why for why in lines["reason"].drop_nulls())
 
 
-@pytest.mark.parametrize("name", UNLIKE)
-def test_its_report_shows_them_drawn_and_asks_for_nothing(runs, name, browser):
-    page = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="dark", bypass_csp=True)
-    heard: list[str] = []
-    address = (runs / name / "report.html").as_uri()
-    page.on("console", lambda message: heard.append(message.text))
-    page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("request", lambda asked: heard.append(asked.url) if asked.url != address else None)
-    page.goto(address)
+@pytest.fixture(scope="module", params=UNLIKE)
+def opened(request, runs, browser):
+    """The report of a run, opened once, and which run it is; it complains of nothing and asks for nothing."""
+    with visiting(browser, lambda name: (runs / name / "report.html").as_uri()) as go:
+        yield request.param, go(request.param, bypass_csp=True)
+
+
+def test_its_first_screen_holds_headline_picture_sureness_and_caveat(opened):
+    assert_seen_at_once(opened[1])
+    opened[1].set_viewport_size({"width": 1400, "height": 900})
+    assert opened[1].evaluate("document.documentElement.scrollHeight") <= 4500
+
+
+def test_its_report_shows_them_drawn(runs, opened):
+    name, page = opened
+    page.set_viewport_size({"width": 1400, "height": 900})
     for one in FILLED[name]:
         section = page.locator(f"#artifact-{one.replace('/', '-')}")
         assert section.locator("table, [data-figure]").count(), one
@@ -109,8 +125,6 @@ def test_its_report_shows_them_drawn_and_asks_for_nothing(runs, name, browser):
     assert listed.count() == len(Run.read(runs / name).tables["artifacts"]) - len(FILLED[name])
     page.evaluate("document.querySelectorAll('details').forEach((drawer) => { drawer.open = true; })")
     assert violations(page, inside="#artifacts") == []
-    assert heard == []
-    page.close()
 
 
 def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):

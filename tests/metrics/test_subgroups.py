@@ -71,6 +71,11 @@ def test_chance_seldom_lists_any():
     assert all((finding.p_value <= 0.05) == (finding.value > 0) for finding in findings)
 
 
+def wilson(a, n, z=1.959963984540054):
+    middle, half = a + z**2 / 2, z * np.sqrt(a * (n - a) / n + z**2 / 4)
+    return (middle - half) / (n + z**2), (middle + half) / (n + z**2)
+
+
 def test_a_part_has_its_numbers():
     frame = tickets(office="Lagos", channel="web")
     finding = metrics.subgroups(evidence_of(frame), by=BY)
@@ -90,6 +95,17 @@ def test_a_part_has_its_numbers():
     assert {name: part.details[name] for name in numbers} == numbers
     assert part.details["expected"] == pytest.approx(expected)
     assert part.value == pytest.approx((mistakes - expected) / inside.height)
+    (low, high), (rest_low, rest_high) = (
+        wilson(a, n) for a, n in ((mistakes, inside.height), (others, rest.height))
+    )
+    rate, rest_rate = mistakes / inside.height, others / rest.height
+    assert part.details["difference"] == pytest.approx(rate - rest_rate)
+    assert part.details["low"] == pytest.approx(
+        rate - rest_rate - np.hypot(rate - low, rest_high - rest_rate)
+    )
+    assert part.details["high"] == pytest.approx(
+        rate - rest_rate + np.hypot(high - rate, rest_rate - rest_low)
+    )
     assert finding.details["beyond"] > finding.value == len(finding.parts)
 
 
@@ -263,13 +279,16 @@ def test_sentences():
         "rest_mistakes": 190, "rest_rate": 190 / 1_722, "expected": 30.4,
     }  # fmt: skip
     assert subgroup_sentence(line, noun="tickets") == (
-        "Lagos · web: 61 of 210 tickets are wrong; in all others 190 of 1,722."
+        "Lagos · web: 61 of 210 tickets are wrong (29 %); in all others 190 of 1,722 (11 %)."
     )
     assert subgroup_sentence({**line, "truth": "account_locked"}, noun="tickets") == (
-        "Lagos · web: 61 of 210 tickets that are account_locked are wrong; in all others 190 of 1,722."
+        "Lagos · web: 61 of 210 tickets that are account_locked are wrong (29 %); in all "
+        "others 190 of 1,722 (11 %)."
     )
     easier = {**line, "rest_mistakes": 600, "rest_rate": 600 / 1_722}
-    assert subgroup_sentence(easier).endswith("600 of 1,722. At the rates of its classes it would be 30.")
+    assert subgroup_sentence(easier).endswith(
+        "600 of 1,722 (35 %). At the rates of its classes it would be 30."
+    )
     assert search_sentence({"status": "found"}, BY) is None
     assert search_sentence({"status": "none_beyond_chance", "tested": 1_230.0}, BY) == (
         "No subgroup by office, channel, tier has more mistakes than its classes give, beyond chance "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager
@@ -154,6 +155,23 @@ SEEN = """(node) => new Promise((resolve) => {
     node.scrollIntoView({ block: "nearest", behavior: "instant" });
 })"""
 """Scrolls until the page itself sees a node, which is when it draws it; a busy page need not stand still."""
+
+
+def assert_seen_at_once(page):
+    """Headline, picture, how sure and caveat are on the first screen, wide and narrow, light and dark."""
+    sure = page.locator(".facts div", has_text="How sure")
+    parts = (page.locator("h1"), page.locator("#picture"), sure, page.locator("#caveat"))
+    for width, height in ((1400, 900), (400, 860)):
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.evaluate("scrollTo(0, 0)")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            for part in parts:
+                box = part.bounding_box()
+                assert box["y"] >= 0
+                assert box["y"] + box["height"] <= height, (part, width)
+    assert re.search(r"\bp\s[=<]|Not\stested", sure.inner_text())
 
 
 def unfold(page):

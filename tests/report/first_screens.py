@@ -26,6 +26,8 @@ def tickets(labels=CLASSES, offices=OFFICES, planted=33):
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def audited(frame, by=("office",)):
+def audited(frame, by=("office",), **more):
     """Their audit."""
-    return eh.audit(frame, truth="true_intent", prediction="model_intent", by=list(by), noun="tickets")
+    return eh.audit(
+        frame, truth="true_intent", prediction="model_intent", by=list(by), noun="tickets", **more
+    )

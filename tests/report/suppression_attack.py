@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from evenhand.core.text.formatting import key_text
 
 ANY = object()
-MISTAKEN = ("disparities", "accuracy_decomposition")
+MISTAKEN = ("disparities", "accuracy_decomposition", "subgroups")
 
 
 class Attack:
@@ -98,6 +98,9 @@ class Attack:
                     asked = {**usable, **of_group(finding.by, key)}
                     self._counted(asked, part.n, part.details["accuracy"])
                 continue
+            if finding.name == "subgroups":
+                self._searched(usable, part, key)
+                continue
             group, label = of_group(finding.by, key[1 : 1 + len(finding.by)]), key[1 + len(finding.by) :]
             mistake = (
                 {"prediction": label[0]}
@@ -114,6 +117,18 @@ class Attack:
             if part.kind != "share":
                 self._equal(elsewhere, part.details["m"])
                 self._equal({**elsewhere, **mistake}, part.details["b"])
+
+    def _searched(self, usable, part, key):
+        """Rows of a subgroup and of all others of its classes, and how many of both are wrong."""
+        truth = part.details["truth"]
+        among = usable if truth is None else {**usable, "truth": truth}
+        values = dict(text.split(" = ", 1) for text in (key if truth is None else key[1:]))
+        wrong = {"wrong": lambda own: own["truth"] != own["prediction"]}
+        rest = {**among, "rest": lambda own: any(own[axis] != value for axis, value in values.items())}
+        self._equal({**among, **values}, part.n)
+        self._equal({**among, **values, **wrong}, part.details["mistakes"])
+        self._equal(rest, part.details["rest_n"])
+        self._equal({**rest, **wrong}, part.details["rest_mistakes"])
 
     def _counted(self, asked, n, accuracy):
         """A count that is shown, and with it the right rows that an accuracy tells."""

@@ -7,19 +7,28 @@ import pytest
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.workflows.outputs.evidence_rows import evidence_of
-from tests.report.browsing import browser, needs_chromium, playwright, unfold, violations, visiting
+from tests.report.browsing import (
+    assert_seen_at_once,
+    browser,
+    needs_chromium,
+    playwright,
+    unfold,
+    violations,
+    visiting,
+)
 from tests.report.first_screens import audited, tickets
 
 __all__ = ["browser"]
 pytestmark = needs_chromium
 
 EVIL = ("<script>alert(1)</script>", "\u202egnirts desrever", "long " * 100)
+FEW = {"metrics": ["disparities", "accuracy_gap"]}
 RUNS = {
     "planted": lambda: audited(tickets()),
     "quiet": lambda: audited(tickets(planted=0), by=["channel"]),
+    "many": lambda: audited(tickets(offices={f"office {place:02d}": 100 for place in range(13)}), **FEW),
     "hostile": lambda: audited(tickets(EVIL, {EVIL[0]: 100, EVIL[1]: 200, EVIL[2]: 150})),
 }
-SCREENS = [(1400, 900, "light"), (1400, 900, "dark"), (400, 860, "light"), (400, 860, "dark")]
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +52,22 @@ def visit(browser, pages):
         yield go
 
 
-@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
 @pytest.mark.parametrize("name", ["planted", "quiet"])
-def test_headline_picture_sureness_and_caveat_are_seen_at_once(visit, name, width, height, scheme):
-    page = visit(name, width, height, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sure = page.locator(".facts div", has_text="How sure")
-    for part in (page.locator("h1"), page.locator("#picture"), sure, page.locator("#caveat")):
-        box = part.bounding_box()
-        assert box["y"] >= 0
-        assert box["y"] + box["height"] <= height, part
-    assert "p" in sure.inner_text()
+def test_headline_picture_sureness_and_caveat_are_seen_at_once(visit, name):
+    assert_seen_at_once(visit(name))
+
+
+def test_a_narrow_screen_shows_the_named_group_and_three_others_first(visit):
+    page = visit("many", 400, 860)
+    assert_seen_at_once(page)
+    rows = page.locator("#picture .mark-row:visible:not(.ticks)")
+    assert rows.count() == 4
+    assert "office 00" in rows.first.inner_text()
+    page.get_by_label("Show 9 more").check()
+    playwright.expect(rows).to_have_count(10)
+    page.set_viewport_size({"width": 1400, "height": 900})
+    assert rows.count() == 10
+    assert page.locator(".show-later").is_hidden()
 
 
 def test_the_folded_page_is_short(visit):

@@ -18,6 +18,7 @@ from evenhand.report.suppression.complementary import MarginSums
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.result import Run
+from tests.metrics.test_subgroups import tickets as searchable
 from tests.report import export_runs
 from tests.report.suppression_attack import Attack, secrets
 
@@ -37,20 +38,22 @@ def audited(seed, by):
     truths = ["cat", "dog", "owl"][: rng.integers(2, 4)]
     predictions = [*truths, "elk"] if rng.random() < 0.6 else truths
     truth = rng.choice(truths, n, p=rng.dirichlet([3] * len(truths)))
-    right = rng.random(n) < rng.uniform(0.4, 0.95)
+    gender = rng.choice(LEVELS["gender"], n, p=rng.dirichlet([5, 4, 0.5]))
+    right = rng.random(n) < np.where((gender == "f") & (seed % 3 == 0), 0.4, rng.uniform(0.4, 0.95))
     race = rng.choice(LEVELS["race"], n, p=rng.dirichlet([5, 3, 0.7])).astype(object)
     race[rng.random(n) < rng.choice([0, 0.01, 0.05])] = None
     frame = pl.DataFrame(
         {
             "truth": truth,
             "prediction": np.where(right, truth, rng.choice(predictions, n)),
-            "gender": rng.choice(LEVELS["gender"], n, p=rng.dirichlet([5, 4, 0.5])),
+            "gender": gender,
             "race": race.tolist(),
         }
     )
     run = eh.audit(
-        eh.Predictions.from_frame(frame, truth="truth", prediction="prediction"), by=by, inference="none"
-    )
+        eh.Predictions.from_frame(frame, truth="truth", prediction="prediction"), by=by, inference="none",
+        search=["gender", "race"] if seed % 3 == 0 else [],
+    )  # fmt: skip
     return ReportInput(run.findings, run.manifest, run.tables, evidence_of(run))
 
 
@@ -59,12 +62,37 @@ def audited(seed, by):
 def test_no_small_count_follows_from_all_that_is_shown(seed, by, fewest):
     content = audited(seed, by)
     shown = suppressed(content, fewest)
-    used = {axis for one in by for axis in ([one] if isinstance(one, str) else one)}
+    used = {axis for finding in content.findings.findings for axis in finding.by}
     attack = Attack(shown, content.evidence["predictions"], sorted(used))
     for told, asked, n in secrets(content, shown, fewest):
         low, high = attack.range(asked)
         assert low - 1e-6 <= n <= high + 1e-6
         assert high - low >= 1 - 1e-6, (told, n, low, high)
+
+
+def test_what_a_search_lists_is_shown_only_where_every_cell_is_and_tells_no_small_one():
+    frame = searchable(office="Lagos", channel="web", added=0.5)
+    by = ["office", "channel"]
+    run = eh.audit(
+        eh.Predictions.from_frame(frame, truth="truth", prediction="prediction"), by=[tuple(by)], search=by,
+        metrics=["accuracy"],
+    )  # fmt: skip
+    content = ReportInput(run.findings, run.manifest, run.tables, evidence_of(run))
+    counted = [f"{part.details['mistakes']:.0f} of {part.n:.0f} (" for part in run["subgroups"].parts]
+    texts = {}
+    for fewest in (3, 20):
+        shown = suppressed(content, fewest)
+        attack = Attack(shown, content.evidence["predictions"], by)
+        for told, asked, n in secrets(content, shown, fewest):
+            low, high = attack.range(asked)
+            assert low - 1e-6 <= n <= high + 1e-6, told
+            assert high - low >= 1 - 1e-6, told
+        page = run.html(suppress=fewest)
+        texts[fewest] = page[page.index('<section id="search"') :].partition("</section>")[0]
+    assert counted
+    assert all(text in texts[3] for text in counted)
+    assert not re.search(r"\d", re.sub("<[^>]*>", "", texts[20]))
+    assert "What a search of office, channel lists is hidden" in texts[20]
 
 
 def test_hiding_in_place_alone_would_be_undone():

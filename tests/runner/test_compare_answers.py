@@ -1,5 +1,6 @@
 """Comparing runs that hold no predictions: what is paired, and that differences are those of the runs."""
 
+import re
 import shutil
 
 import numpy as np
@@ -18,6 +19,9 @@ from tests.benchmarks.indicator_models import Classifies, Embeds
 from tests.gallery import people, words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
+from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
+
+__all__ = ["browser"]
 
 PAIR = ("one", "other")
 KINDS = ("resolution", "retrieval", "labels", "faces", "homes", "association", "matching")
@@ -73,6 +77,17 @@ def _mmbias(folder):
             eh.run(f"mmbias/{kind}", model=called(model, name), data=data, parameters=pairs, out=out)
 
 
+@needs_chromium
+@pytest.mark.parametrize("kind", ["resolution", "retrieval", "labels", "association"])
+def test_the_first_screen_of_a_comparison_holds_headline_picture_sureness_and_caveat(
+    made, runs, kind, browser
+):
+    with visiting(
+        browser, lambda name: (runs[name][0].with_name(f"{name}-both") / "report.html").as_uri()
+    ) as go:
+        assert_seen_at_once(go(kind))
+
+
 @pytest.fixture(scope="module")
 def made(runs):
     return {kind: compare(pair, out=pair[0].with_name(f"{kind}-both")) for kind, pair in runs.items()}
@@ -109,7 +124,7 @@ def test_what_counts_as_one_is_what_the_benchmark_takes_as_one(kind, unit, count
 
 
 def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, made):
-    correct = []
+    correct, hits = [], []
     for folder in runs["resolution"]:
         run = Run.read(folder)
         truth = dict(run.annotations.select("sample", "occupation_perceived_gender").iter_rows())
@@ -119,13 +134,30 @@ def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, made):
         for (sample,), own in scores.items():
             best = own["candidate"][int(own["score"].arg_max())]
             right[truth[sample]].append(meant[best] == truth[sample])
-        correct.append({gender: np.mean(hits) for gender, hits in right.items()})
+        correct.append({gender: np.mean(of_gender) for gender, of_gender in right.items()})
+        hits.append({gender: sum(of_gender) for gender, of_gender in right.items()})
     found = made["resolution"].finding("resolution_accuracy_difference")
     for part in found.parts:
         assert part.value == pytest.approx(correct[0][part.key] - correct[1][part.key])
+        assert (part.details["first_hits"], part.details["second_hits"]) == (
+            hits[0][part.key],
+            hits[1][part.key],
+        )
+    assert found.details["first_hits"] == sum(hits[0].values())
     gap = made["resolution"].finding("resolution_gap_difference")
     gaps = [one["masculine"] - one["feminine"] for one in correct]
     assert gap.value == pytest.approx(gaps[0] - gaps[1])
+
+
+def test_headlines_of_pronouns_households_and_labels_count(made):
+    """The rates of households are means: their counts stand beside them, plain."""
+    for kind in ("resolution", "homes", "labels"):
+        texts = [line.text for line in made[kind].overview.headlines if " images " in line.text]
+        assert texts, kind
+        counted = re.compile(r"with \S+ [\d,]+ of [\d,]+ images .*, with \S+ [\d,]+(\.| \()", re.IGNORECASE)
+        assert [text for text in texts if not counted.search(text)] == []
+    rate = made["homes"].finding("household_hit_rate_difference", by="region")
+    assert sum(part.details["first_hits"] for part in rate.parts) == rate.details["first_hits"]
 
 
 def test_harmful_rates_by_group_are_those_of_a_loop_over_images(runs, made):

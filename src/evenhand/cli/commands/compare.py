@@ -50,6 +50,7 @@ def compare(
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Compare models on the same samples: differences, tests, and how stable their order is."""
@@ -77,5 +78,5 @@ def compare(
             progress=say,
         )
     if not quiet:
-        print_comparison(comparison, out, verbose=verbose)
+        print_comparison(comparison, out, verbose=verbose, ascii=ascii)
     check_gates(comparison.findings.findings, fail_if or [], comparison.manifest)

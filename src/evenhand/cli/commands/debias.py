@@ -33,6 +33,7 @@ def debias(
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
+    ascii: options.Ascii = False,
     out: options.Out = None,
 ) -> None:
     """Fit a mitigation on half of a run's items, and measure it on the other half."""
@@ -53,5 +54,5 @@ def debias(
     if run.manifest.get("utility_note"):
         print(run.manifest["utility_note"], file=sys.stderr)
     if not quiet:
-        print_debias(run, out, verbose=verbose)
+        print_debias(run, out, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

@@ -58,7 +58,7 @@ def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: b
         if verbose:
             console.print()
             _print_tables(console, run)
-        elif any(map(is_search, run.findings)):
+        elif any(is_search(finding) and (finding.parts or finding.notes) for finding in run.findings):
             console.print()
             print_subgroups(console, run.findings.findings)
         return

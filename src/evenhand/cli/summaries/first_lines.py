@@ -24,6 +24,7 @@ _MOST_HEADLINES = 3
 _FEWEST = 10  # rows from which a share is written
 _WIDE = 12  # columns of what stands before the lines below the plot
 _RIGHT = "right rows"
+_TYPE = " type: "  # what stands before the options that a warning tells to type
 _APART = (0, 3, 1, 2)  # blocks that a blank line follows, if there is room, the most useful first
 _NO_LABEL_IN_COMMON = (
     "No prediction is a true label. If the two are different kinds of labels, accuracies and odds say "
@@ -37,7 +38,7 @@ def has_first_lines(run: Run) -> bool:
 
 
 def print_first_lines(console: Console, run: Run, out: Path | None, *, ascii: bool = False) -> None:
-    """At most 25 rows of 80 columns, unless warnings, which are whole, need more.
+    """At most 25 rows of 80 columns, unless warnings need more.
 
     Args:
         console: Only a terminal gets the plot.
@@ -116,10 +117,18 @@ def _below(run: Run, quiet: int) -> Iterator[str]:
     if any(finding.name == "accuracy" and finding.value == 0 for finding in run.findings):
         checks.append(_NO_LABEL_IN_COMMON)
     for check in checks:
-        yield f"  {'Check':<{_WIDE}}{check}"  # one line, so that a command in it can be copied
+        yield from _check(check)
     for check in overview.checks:
         if check.startswith(LEFT_OUT):
             yield from _labelled("Left out", check.removeprefix(LEFT_OUT))
+
+
+def _check(text: str) -> Iterator[str]:
+    """A warning; what it says to type stands in a line of its own, whole, so that it can be copied."""
+    sentence, sign, command = text.rpartition(_TYPE)
+    yield from _labelled("Check", f"{sentence}{sign}" if command.startswith("--") else text)
+    if command.startswith("--"):
+        yield f"  {'':<{_WIDE}}{command}" if cells(command) <= WIDTH - _WIDE - 2 else f"  {command}"
 
 
 def _labelled(label: str, text: str) -> list[str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evenhand.core.text.disparities import ELSEWHERE, share
 from evenhand.core.text.formatting import count, shorten
+
+_FEWEST = 10  # rows from which a share is written beside its counts
 
 Line = Mapping[str, Any]
 
@@ -19,12 +22,33 @@ def subgroup_sentence(line: Line, *, noun: str = "rows") -> str:
     """
     rows = noun if line["truth"] is None else f"{noun} that are {shorten(line['truth'])}"
     text = (
-        f"{shorten(line['group'])}: {count(line['mistakes'])} of {count(line['n'])} {rows} are wrong; "
-        f"in all others {count(line['rest_mistakes'])} of {count(line['rest_n'])}."
+        f"{shorten(line['group'])}: {count(line['mistakes'])} of {count(line['n'])} {rows} are wrong"
+        f"{_share(line['n'], line['rate'])}; in all others {count(line['rest_mistakes'])} of "
+        f"{count(line['rest_n'])}{_share(line['rest_n'], line['rest_rate'])}."
     )
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
         return f"{text} At the rates of its classes it would be {count(round(line['expected']))}."
     return text
+
+
+def _share(rows: float, rate: float) -> str:
+    """A share in brackets, where there are enough rows for one."""
+    return f" ({share(rate)})" if rows >= _FEWEST else ""
+
+
+def subgroup_headline(line: Line, *, noun: str = "rows") -> str:
+    """The same in at most 20 words, as headlines of mistakes are (names of several words count as one).
+
+    Args:
+        line: ``n`` and the details of a part of the finding ``subgroups``.
+        noun: What rows are.
+    """
+    rows = noun if line["truth"] is None else f"{shorten(line['truth'])} {noun}"
+    beside = f"{ELSEWHERE} {count(line['rest_mistakes'])} of {count(line['rest_n'])}"
+    if line["rate"] <= line["rest_rate"]:  # it has the easier classes
+        beside = f"its classes would give {count(round(line['expected']))}"
+    wrong = f"{count(line['mistakes'])} of {count(line['n'])} {rows} are wrong"
+    return f"{shorten(line['group'])}: {wrong}; {beside}."
 
 
 def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> str | None:

@@ -20,6 +20,9 @@ SAME_SAMPLES = "same samples"
 ALIKE = "the models answered every unit alike, so that there is no spread to measure a difference in"
 
 
+Hits = tuple[float, float]
+"""How many samples a rate counts, with the first model and with the second."""
+
 Pairs = PairedSums | PairedEffects
 """Answers of two models to the same units, with S numbers made of them."""
 
@@ -31,6 +34,7 @@ class PartOf:
     kind: str  # as parts of findings have it
     key: Key  # its group
     n: int  # samples in it
+    hits: Hits | None = None  # of these samples, where the part is a rate of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,7 @@ class AnsweredBoth:
     groups: tuple[GroupSize, ...] = ()  # samples of each group
     dropped: tuple[Dropped, ...] = ()  # samples left out, by reason
     notes: tuple[str, ...] = ()  # what else is to be known
+    hits: Hits | None = None  # of the samples, where the value is a rate of them
 
 
 def answer_difference(
@@ -67,7 +72,8 @@ def answer_difference(
     leaves 0 out, and the null band is where it would hold 0. ``mde`` as in ``model_differences``. ``family``
     tests of one metric are corrected together; ``tested`` is False where another finding has tested the same
     value. None where a model has no value. Parts have the difference in each group, with p corrected by Holm
-    among them. Details hold both models' values on the samples compared, and which way of the metric is
+    among them. Details hold both models' values on the samples compared, of rates of
+    single samples how many hits each had (``first_hits``, ``second_hits``), and which way of the metric is
     better.
 
     Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
@@ -88,7 +94,7 @@ def answer_difference(
         fields |= {"p_value": None, "mde": None}
     details = {
         "compared": SAME_SAMPLES, **both_values(values), "units": float(answers.whole.count),
-        "unit": answers.unit, "metric_direction": of.card.direction,
+        "unit": answers.unit, "metric_direction": of.card.direction, **_hits(answers.hits),
     }  # fmt: skip
     params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
     return as_finding(
@@ -96,6 +102,10 @@ def answer_difference(
         model=names[0], reference=names[1], value=value, n=float(answers.n), groups=list(answers.groups),
         dropped=list(answers.dropped), notes=notes, parts=_parts(answers, seed), details=details, **fields,
     )  # fmt: skip
+
+
+def _hits(hits: Hits | None) -> dict[str, float]:
+    return {} if hits is None else dict(zip(("first_hits", "second_hits"), hits, strict=True))
 
 
 def _stream(answers: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
@@ -117,7 +127,7 @@ def _parts(answers: AnsweredBoth, seed: int) -> list[Part]:
             limits = answers.inner.limits(at, _stream(answers, seed, "parts", str(at)))
             fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
             fields.pop("limits", None)
-        details = both_values(values[:, at])
+        details = {**both_values(values[:, at]), **_hits(part.hits)}
         differences.append(
             Part(
                 kind=part.kind, key=part.key, value=value, n=part.n, chance_at=0.0, details=details, **fields

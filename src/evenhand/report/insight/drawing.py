@@ -13,6 +13,8 @@ from evenhand.core.text.formatting import MINUS, number, shorten
 MOST_ROWS = 10
 """Rows that are drawn at once; the others are folded."""
 
+_MOST_NARROW = 4  # rows of a narrow screen, unless there is only one more
+
 _FEWEST = 10  # rows from which a share is written beside its counts
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
 _MOST_TICKS = 5
@@ -58,6 +60,7 @@ class Picture:
         title: What it shows.
         rows: Those that are shown at once.
         folded: The others.
+        later: Those of ``rows`` that a narrow screen shows when it is asked to.
         ticks: Position and text of the axis.
         null: What the grey band is; empty: there is none.
         has_interval: Whether any row has an interval.
@@ -68,6 +71,7 @@ class Picture:
     title: str
     rows: Sequence[DrawnMark]
     folded: Sequence[DrawnMark]
+    later: Sequence[DrawnMark]
     ticks: Sequence[tuple[float, str]]
     null: str
     has_interval: bool
@@ -117,11 +121,13 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
     axis = _Axis.of([*values, *fair], cut=cut or chart.unit == "number")
     dots = {label: [axis.at(item.value) for item in items] for label, items in chart.dots.items()}
     rows = [_row(mark, chart.unit, axis, decimals, dots.get(mark.label, ())) for mark in marks]
-    first = _first(marks)
+    first, narrow = _first(marks, MOST_ROWS), _first(marks, _MOST_NARROW)
+    narrow = narrow if len(first) > len(narrow) + 1 else first
     return Picture(
         title=chart.title,
         rows=[rows[index] for index in first],
         folded=[row for index, row in enumerate(rows) if index not in first],
+        later=[rows[index] for index in first if index not in narrow],
         ticks=[(axis.at(tick), _tick(tick, chart.unit)) for tick in axis.ticks()],
         null=chart.null if any(mark.null for mark in marks) else "",
         has_interval=any(mark.interval for mark in marks),
@@ -130,10 +136,14 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
     )
 
 
-def _first(marks: Sequence[Mark]) -> list[int]:
-    """Rows that are shown at once, in their order: those that are named, and then the first."""
-    by_weight = sorted(range(len(marks)), key=lambda index: not marks[index].named)
-    return sorted(by_weight[:MOST_ROWS])
+def _first(marks: Sequence[Mark], most: int) -> list[int]:
+    """Rows that are shown at once, in their order: named ones, those outside of chance, then the first."""
+
+    def rank(index: int) -> tuple[bool, bool]:
+        return not marks[index].named, marks[index].null is None or marks[index].within
+
+    by_weight = sorted(range(len(marks)), key=rank)
+    return sorted(by_weight[:most])
 
 
 def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:

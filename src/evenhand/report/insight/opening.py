@@ -46,7 +46,8 @@ class Opening:
         others: The next headlines: text, certainty.
         more: How many headlines beyond chance are not among them.
         drawing: The picture; None: there is none.
-        facts: How much, how sure, what to do next.
+        facts: How much, how sure.
+        next: What to do next; None: nothing says.
         silent: Where nothing differs.
         checks: What to look into before relying on it.
         caveat: What no number here can show.
@@ -62,6 +63,7 @@ class Opening:
     more: int
     drawing: Picture | None
     facts: Sequence[Fact]
+    next: Fact | None
     silent: Sequence[str]
     checks: Sequence[str]
     caveat: str
@@ -113,7 +115,8 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         others=others[:most],
         more=len(others[most:]),
         drawing=draw(first.chart) if first and first.chart and first.chart.marks else None,
-        facts=_facts(first, has_cases=has_cases),
+        facts=_facts(first),
+        next=_next(first, has_cases=has_cases),
         silent=() if is_hidden else overview.silent,
         checks=[f"{check[:1].upper()}{check[1:]}" for check in overview.checks],
         caveat=overview.caveat,
@@ -164,16 +167,15 @@ def _is_hidden(finding: Finding) -> bool:
 
 
 def _title(text: str, first: Headline | None) -> list[tuple[bool, str]]:
-    """The headline with what it is about in the colour of the picture."""
-    marks = first.chart.marks if first and first.chart else ()
-    for label in [shorten(mark.label) for mark in marks if mark.named]:
-        before, match, after = text.partition(label)
-        if match:
-            return [piece for piece in [(False, before), (True, match), (False, after)] if piece[1]]
-    return [(False, text)]
+    """The headline; what it begins with is in the colour of the picture where this names it."""
+    marks = first.chart.marks if first and first.beyond and first.chart else ()
+    labels = [re.escape(shorten(mark.label)) for mark in marks if mark.named]
+    match = re.match(rf"(?:{'|'.join(labels)})(?!\w)", text, re.IGNORECASE) if labels else None
+    pieces = [(True, match[0]), (False, text[match.end() :])] if match else [(False, text)]
+    return [(is_named, piece.replace(" %", "\u00a0%")) for is_named, piece in pieces]
 
 
-def _facts(first: Headline | None, *, has_cases: bool) -> list[Fact]:
+def _facts(first: Headline | None) -> list[Fact]:
     """Answers to the questions that a headline leaves."""
     if first is None:
         return []
@@ -181,15 +183,17 @@ def _facts(first: Headline | None, *, has_cases: bool) -> list[Fact]:
     if not first.beyond and size[0][1] not in first.text:
         size = [("", f"{first.text} "), *size]
     chance = [("", f"{first.chance} ")] if first.chance else []
-    steps = (
-        [piece for step in first.steps for piece in _step(step, has_cases=has_cases)] if first.beyond else []
-    )
     facts = [
         Fact("How much" if first.beyond else "The largest difference", size),
-        Fact("How sure", [*chance, *_split(first.certainty, ",")]),
-        Fact("Do next", steps),
+        Fact("How sure", [*chance, *_split(first.certainty, "," if "," in first.certainty else ".")]),
     ]
     return [fact for fact in facts if any(text.strip() for _, text in fact.texts)]
+
+
+def _next(first: Headline | None, *, has_cases: bool) -> Fact | None:
+    if first is None or not first.beyond or not first.steps:
+        return None
+    return Fact("Do next", [piece for step in first.steps for piece in _step(step, has_cases=has_cases)])
 
 
 def _split(text: str, sign: str) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
@@ -18,6 +19,7 @@ from evenhand.report.insight import opening as opening_words
 from evenhand.report.insight.cases import cases
 from evenhand.report.insight.class_table import class_table
 from evenhand.report.insight.group_accuracy import group_accuracy
+from evenhand.report.insight.searches import searches
 from evenhand.report.page import artifacts as artifact_views
 from evenhand.report.page import chapter_view as views
 from evenhand.report.page import downloads, provenance
@@ -79,7 +81,7 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
             levels=chapters.levels(parts),
             attributes=list(dict.fromkeys(column for chapter in parts for column in chapter.by)),
             findings=content.findings,
-            strip=provenance.strip(manifest),
+            strip=provenance.strip(manifest, Subject.of(manifest).noun),
             version=str(manifest.get("evenhand") or ""),
             entries=provenance.entries(manifest),
             manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
@@ -102,8 +104,9 @@ def _first(
     tables = cases(content, data)
     verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
     question = _asked(content, [view.chapter for view in all_views])
-    opening = opening_words.opening(content, verdicts, question=question, has_cases=bool(tables))
-    noun = str(content.manifest.get("noun") or "rows")
+    has_cases = any(table.name == "1" for table in tables)
+    opening = opening_words.opening(content, verdicts, question=question, has_cases=has_cases)
+    noun = Subject.of(content.manifest).noun
     ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
     groups = [
         (
@@ -114,7 +117,11 @@ def _first(
         for view in ordered
     ]
     groups = [(view, table, accuracy) for view, table, accuracy in groups if table or accuracy]
-    return {"opening": opening, "groups": groups, "cases": tables, "noun": noun}
+    of_search = searches([view.chapter for view in all_views], data, noun)
+    return {
+        "opening": opening, "groups": groups, "searches": of_search, "cases": tables, "noun": noun,
+        "has_cases": has_cases,
+    }  # fmt: skip
 
 
 def _sentences(

@@ -8,13 +8,13 @@ from typing import Any
 from evenhand.core.text import formatting as formats
 
 
-def strip(manifest: Mapping[str, Any]) -> list[str]:
-    """The line of facts at the top of the page."""
+def strip(manifest: Mapping[str, Any], noun: str) -> list[str]:
+    """The line of facts at the top of the page; ``noun``: what rows are."""
     created, n = manifest.get("created"), manifest.get("rows")
     truth, prediction = manifest.get("truth"), manifest.get("prediction")
     is_audit = manifest.get("kind") == "audit" and truth and prediction
     texts = [
-        f"{formats.count(n)} {manifest.get('noun') or 'rows'}" if isinstance(n, int | float) else "",
+        f"{formats.count(n)} {noun}" if isinstance(n, int | float) else "",
         f"{truth} against {prediction}" if is_audit else str(manifest.get("benchmark") or ""),
         formats.moment(created).partition(",")[0] if created else "",
     ]

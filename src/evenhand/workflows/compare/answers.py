@@ -11,7 +11,14 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
-from evenhand.metrics.differences.answers import SAME_SAMPLES, AnsweredBoth, Pairs, PartOf, answer_difference
+from evenhand.metrics.differences.answers import (
+    SAME_SAMPLES,
+    AnsweredBoth,
+    Hits,
+    Pairs,
+    PartOf,
+    answer_difference,
+)
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from evenhand.workflows.compare.compare_cells import Combination, Contributions, cells_of
 from evenhand.workflows.compare.runs import ComparedRun
@@ -27,6 +34,7 @@ _PAIRING = {
     "reason": pl.String,
 }
 _UNTESTED = dict.fromkeys(("model", "reference", "metric", "by", "params", "reason"), pl.String)
+_OF_QUERIES = "rankings"  # the family whose findings count queries
 _SHOWN = 6  # reasons in one sentence
 _SAME = 1e-6  # as which a finding's value is found again
 
@@ -84,8 +92,9 @@ def compared_answers(
         "untested": pl.DataFrame(work.untested, schema=_UNTESTED, orient="row"),
     }
     settings = settings_of(values, {})
-    if findings:
-        settings["rows"] = int(max(finding.n for finding in findings))
+    samples = [finding.n for finding in findings if (finding.card.of or finding.card).family != _OF_QUERIES]
+    if samples:
+        settings["rows"] = int(max(samples))
     return AnswersCompared(findings, tables, settings, _told(work))
 
 
@@ -205,16 +214,33 @@ def _joined(
         pairs,
         unit,
         _samples(paired_rows, combination.columns),
-        tuple(PartOf(part.kind, part.key, n) for part, n in zip(parts, sizes, strict=True)),
+        tuple(
+            PartOf(part.kind, part.key, n, _hits(paired_rows, part.wanted, finding))
+            for part, n in zip(parts, sizes, strict=True)
+        ),
         inner,
         inner_unit,
         tuple(GroupSize(key=part.key, n=n) for part, n in zip(parts, sizes, strict=True) if finding.by),
         tuple(_dropped(a, b, names)),
+        hits=_hits(paired_rows, combination, finding),
     )
 
 
 def _samples(paired_rows: pl.DataFrame, columns: Sequence[str]) -> int:
     return paired_rows.filter(pl.col("column").is_in(list(columns)))["sample"].n_unique()
+
+
+def _hits(paired_rows: pl.DataFrame, combination: Combination, finding: Finding) -> Hits | None:
+    """How many samples a rate counts with each model; None where it is none, or counts parts of samples."""
+    if finding.card.unit != "share" or not finding.card.sentences.hits:
+        return None
+    rows = paired_rows.filter(pl.col("column").is_in(list(combination.columns)))
+    values = [rows["first"], rows["second"]]
+    if rows["sample"].n_unique() < rows.height or not all(
+        column.is_in([0.0, 1.0]).all() for column in values
+    ):
+        return None
+    return float(values[0].sum()), float(values[1].sum())
 
 
 def _dropped(a: Contributions, b: Contributions, names: tuple[str, str]) -> list[Dropped]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
@@ -12,6 +13,7 @@ from evenhand.core.display.overview.phrasing import (
     certainty,
     chance,
     of,
+    plain_counts,
     scoped,
     size,
     title_of,
@@ -28,14 +30,53 @@ _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"
 _BETTER = {"lower is fairer": -1, "higher is fairer": 1, "higher is better": 1}
 
-Holder = Finding | Part
+
+@dataclass(frozen=True)
+class _Change:
+    """What two models have of a finding, or of one of its parts."""
+
+    finding: Finding
+    holder: Finding | Part
+    pair: tuple[float, float]
+
+    @classmethod
+    def of(cls, finding: Finding, holder: Finding | Part) -> _Change | None:
+        """None where nothing says what the two have."""
+        first, second = (holder.details.get(name) for name in ("first", "second"))
+        if not isinstance(first, int | float) or not isinstance(second, int | float):
+            return None
+        return cls(finding, holder, (first, second))
+
+    @property
+    def card(self) -> MetricCard:
+        """What the metric that is compared means."""
+        return self.finding.card.of or self.finding.card
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The models, as people call them."""
+        model = self.finding.params.get("model") or self.finding.model or "the first model"
+        reference = self.finding.params.get("reference") or self.finding.reference or "the second"
+        return model_name(model), model_name(reference)
+
+    @property
+    def counts(self) -> tuple[float, float] | None:
+        """How many of the same samples both have; None where the values are no rates of single samples."""
+        if not self.card.sentences.hits or self.finding.details.get("compared") != _SAME:
+            return None
+        hits = [whole_number(self.holder.details.get(f"{which}_hits")) for which in ("first", "second")]
+        if self.card.compared == "counts":  # whose values are rates of all rows
+            hits = [whole_number(value * self.holder.n) for value in self.pair]
+        first, second = hits
+        return None if first is None or second is None else (first, second)
 
 
 def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     """The change over all where it was tested, and those of groups that are beyond chance."""
-    holders: list[Holder] = [finding] if significance_of(finding, subject.alpha).side else []
+    holders: list[Finding | Part] = [finding] if significance_of(finding, subject.alpha).side else []
     holders += [part for part in finding.parts if is_beyond(part, subject.alpha)]
-    return [line for holder in holders if (line := _line(finding, holder, subject))]
+    changes = [_Change.of(finding, holder) for holder in holders]
+    return [_line(change, subject) for change in changes if change is not None]
 
 
 def nothing(findings: Sequence[Finding], subject: Subject) -> str:
@@ -44,82 +85,68 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     return f"Nothing differs between {models} beyond chance."
 
 
-def _line(finding: Finding, holder: Holder, subject: Subject) -> Headline | None:
-    first, second = (holder.details.get(name) for name in ("first", "second"))
-    if not isinstance(first, int | float) or not isinstance(second, int | float):
-        return None
-    card = finding.card.of or finding.card
-    names = _models(finding)
-    group = "" if isinstance(holder, Finding) else f"{_group(finding, holder, subject)}: "
-    text, tier = _text(finding, holder, (first, second), names, subject)
+def _line(change: _Change, subject: Subject) -> Headline:
+    finding, holder, names = change.finding, change.holder, change.names
+    group = "" if isinstance(holder, Finding) else f"{subject.member(finding.grouping, holder.key)}: "
+    text, tier = _text(change, subject)
     title, text = title_of(finding), f"{group}{text}" if group else capital(text)
     side = significance_of(holder, subject.alpha)
-    verdict = f"; {_verdict(finding, holder, names)}" if side.beyond else ", within what chance alone gives"
+    verdict = f"; {_verdict(change)}" if side.beyond else ", within what chance alone gives"
     scope = subject.scope(finding)
     return Headline(
         text=f"{text}.",
         sentence=scoped(f"{text}{verdict}.", scope),
-        size=size(holder, f"{title}, {names[0]} minus {names[1]}", card),
-        chance=chance(holder, card),
+        size=size(holder, f"{title}, {names[0]} minus {names[1]}", change.card),
+        chance=chance(holder, change.card),
         certainty=certainty(holder, subject),
         by=finding.grouping,
         beyond=side.beyond,
         metric=finding.metric,
         weight=weight(holder, tier),
-        chart=_chart(finding, card, names, (first, second), group),
+        chart=_chart(change, group),
         scope=scope,
     )
 
 
-def _models(finding: Finding) -> tuple[str, str]:
-    model = finding.params.get("model") or finding.model or "the first model"
-    reference = finding.params.get("reference") or finding.reference or "the second"
-    return model_name(model), model_name(reference)
-
-
-def _group(finding: Finding, part: Part, subject: Subject) -> str:
-    return subject.member(finding.grouping, part.key)
-
-
-def _text(
-    finding: Finding, holder: Holder, pair: tuple[float, float], names: tuple[str, str], subject: Subject
-) -> tuple[str, float]:
+def _text(change: _Change, subject: Subject) -> tuple[str, float]:
     """What the two models have, counts first; and its tier."""
-    card = finding.card.of or finding.card
-    hits = [whole_number(value * holder.n) for value in pair]
-    sentences = card.sentences
-    act = sentences.hits_of(subject.noun, finding.params)
-    is_counted = sentences.hits and card.compared == "counts" and finding.details.get("compared") == _SAME
-    if is_counted and hits[0] is not None and hits[1] is not None:
-        first = f"with {names[0]} {of(hits[0], holder.n)} {act}"
-        return f"{first}, with {names[1]} {count(hits[1])}", _COUNTED
+    finding, card, counts = change.finding, change.card, change.counts
+    (model, reference), title = change.names, title_of(finding)
+    act = card.sentences.hits_of(subject.noun, finding.params)
+    if counts is not None:
+        first = f"with {model} {of(counts[0], change.holder.n)} {act}"
+        return f"{first}, with {reference} {count(counts[1])}", _COUNTED
     if card.unit == "share":
-        what = act if sentences.hits else title_of(finding)
-        between = "of " if sentences.hits else ""
-        first = f"with {names[0]} {share(pair[0])} {between}{what}"
-        return f"{first}, with {names[1]} {share(pair[1])}", _SHARES
+        what = f"of {act}" if card.sentences.hits else title
+        first, second = map(share, change.pair)
+        return f"with {model} {first} {what}, with {reference} {second}", _SHARES
     by = f" by {subject.about(finding)}" if finding.by else ""
     if card.unit == "share difference":
-        first, second = (amount(value, card) for value in pair)
-        return f"{title_of(finding)}{by}: {first} with {names[0]}, {second} with {names[1]}", _SHARES
-    order = "higher" if pair[0] > pair[1] else "lower"
-    return f"{title_of(finding)}{by}: {order} with {names[0]} than with {names[1]}", _OTHERS
+        first, second = (amount(value, card) for value in change.pair)
+        return f"{title}{by}: {first} with {model}, {second} with {reference}", _SHARES
+    order = "higher" if change.pair[0] > change.pair[1] else "lower"
+    return f"{title}{by}: {order} with {model} than with {reference}", _OTHERS
 
 
-def _verdict(finding: Finding, holder: Holder, names: tuple[str, str]) -> str:
+def _verdict(change: _Change) -> str:
     """Which model is better, where more of it is better or worse."""
-    card = finding.card.of or finding.card
-    direction = card.direction if isinstance(holder, Finding) else card.parts_direction or card.direction
-    sign = _BETTER.get(direction, 0) * (1 if (holder.value or 0.0) > 0 else -1)
+    card, is_whole = change.card, isinstance(change.holder, Finding)
+    direction = card.direction if is_whole else card.parts_direction or card.direction
+    sign = _BETTER.get(direction, 0) * (1 if (change.holder.value or 0.0) > 0 else -1)
     if not sign:
         return "more than chance gives"
-    return f"{names[0]} is {'better' if sign > 0 else 'worse'}, more than chance gives"
+    return f"{change.names[0]} is {'better' if sign > 0 else 'worse'}, more than chance gives"
 
 
-def _chart(
-    finding: Finding, card: MetricCard, names: tuple[str, str], pair: tuple[float, float], group: str
-) -> Chart:
+def _chart(change: _Change, group: str) -> Chart:
+    """Both models' values, with their counts where they have any."""
+    card, n, notes = change.card, change.holder.n, list[str]()
     unit = card.unit if card.unit in ("share", "share difference") else "number"
-    texts = [share(value) if unit == "share" else amount(value, card) for value in pair]
-    marks = [Mark(name, value, text) for name, value, text in zip(names, pair, texts, strict=True)]
-    return Chart(f"{group}{title_of(finding)}", tuple(marks), unit=unit)
+    texts = [share(value) if unit == "share" else amount(value, card) for value in change.pair]
+    if change.counts is not None:
+        texts = [of(hits, n) for hits in change.counts]
+        notes = plain_counts(
+            (hits / n, value) for hits, value in zip(change.counts, change.pair, strict=True)
+        )
+    marks = [Mark(*mark) for mark in zip(change.names, change.pair, texts, strict=True)]
+    return Chart(f"{group}{title_of(change.finding)}", tuple(marks), unit=unit, note="".join(notes))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.phrasing import AGAIN, p_text
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
@@ -143,10 +144,14 @@ def _pulled(lead: Mark, marks: Sequence[Mark]) -> str:
             return False
         return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
 
-    if lead.within or not any(map(away, marks)):
+    others = [shorten(mark.label) for mark in marks if away(mark)]
+    if lead.within or not others:
         return ""
     side, pull = ("left", "raises") if lead.value > (lead.null or (0.0, 0.0))[1] else ("right", "lowers")
-    return f"Groups {side} of their bands lie there because {shorten(lead.label)} {pull} the average."
+    because = f"because {shorten(lead.label)} {pull} the average"
+    if len(others) == 1:
+        return f"{others[0]} lies {side} of its band {because}."
+    return f"Groups {side} of their bands lie there {because}."
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:
@@ -169,16 +174,11 @@ def _chance(mark: Mark, line: Line) -> str:
 
 def _certainty(finding: Finding, line: Line, beyond: bool) -> str:
     if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
-        return f"{_p(finding.p_adjusted)}, corrected for all questions of this run."
+        return f"{p_text(finding.p_adjusted)}, corrected for all questions of this run."
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
     near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
-    return f"{_p(line['q'])}, corrected for {compared}{near}."
-
-
-def _p(value: float | None) -> str:
-    text = p_value(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"{p_text(line['q'])}, corrected for {compared}{near}."
 
 
 def _steps(line: Line, subject: Subject) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def _steps(line: Line, subject: Subject) -> tuple[str, ...]:
         return (f"See what sets {shorten(line['group'])} apart: the other groups have this mistake.",)
     return (
         f"Read the {count(line['a'])} {subject.noun}: are their true labels right? What sets them apart?",
-        "After a change, run again and type: evenhand compare OLD NEW",
+        AGAIN,
     )
 
 

@@ -15,7 +15,7 @@ from evenhand.core.display.overview import (
     phrasing,
     rankings,
     rates,
-    reductions,
+    subgroups,
     values,
 )
 from evenhand.core.display.overview.content import LEFT_OUT, Headline, Overview
@@ -41,6 +41,9 @@ def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
     return _each_quiet([line for line in findings if significance_of(line, subject.alpha).side], subject)
 
 
+_SEARCH = "subgroups"
+
+
 @dataclass(frozen=True)
 class Form:
     """How findings of one kind become headlines.
@@ -63,7 +66,10 @@ _FORMS: Mapping[FirstLine, Form] = {
     "rates": Form(rates.headlines),
     "rankings": Form(rankings.headlines),
     "pairs": Form(pairs.headlines, pairs.silence, pairs.nothing),
-    "reductions": Form(reductions.headlines, reductions.silence, reductions.nothing, speaks_untested=True),
+    "reductions": Form(
+        pairs.reduction_headlines, pairs.reduction_silence, pairs.reduction_nothing, speaks_untested=True
+    ),
+    "subgroups": Form(subgroups.headlines, subgroups.silence, subgroups.nothing),
     "changes": Form(changes.headlines, _tested_quiet, changes.nothing),
     "value": Form(values.headlines),
 }
@@ -103,18 +109,20 @@ def _leading(findings: Findings) -> tuple[list[Finding], list[Finding]]:
     """Findings that headlines are made of; and those on how often a model is right at all, said beside them.
 
     Those that answer a run's questions: primary ones. Where no finding has a role, those whose metric
-    declares first lines, with a test or an interval if one has them, else whatever was tested.
+    declares first lines, with a test or an interval if one has them, else whatever was tested. A search over
+    subgroups, a family of its own, is always among them.
     """
     able = [finding for finding in findings if finding.role != "exploratory"]
     primary = [finding for finding in able if finding.role == "primary"]
-    declared = [finding for finding in able if finding.card.first_line]
+    declared = [finding for finding in able if finding.card.first_line not in ("", _SEARCH)]
     sure = [finding for finding in declared if p_shown(finding) is not None or finding.interval is not None]
     tested = [finding for finding in able if significance_of(finding).side]
     leading = primary or sure or declared or tested
     leading = [finding for finding in leading if (finding.card.of or finding.card).headline]
     guessed = [finding for finding in leading if finding.card.p_is_about == "guessing"]
     others = [finding for finding in leading if finding not in guessed]
-    return (others, guessed) if others else (leading or able[:1], [])
+    searches = [finding for finding in findings if finding.card.first_line == _SEARCH]
+    return ([*others, *searches], guessed) if others else (leading or able[:1], [])
 
 
 def _form(finding: Finding) -> Form:
@@ -169,7 +177,8 @@ def _title(
 
 def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Subject) -> str:
     """How many things differ, by what, of how many rows; of a benchmark, what was asked of which model."""
-    groupings = list(dict.fromkeys(finding.grouping for finding in leading))
+    searches = {finding.metric for finding in leading if finding.card.first_line == _SEARCH}
+    groupings = list(dict.fromkeys(line.grouping for line in leading if line.metric not in searches))
     if not subject.is_audit and (subject.question or subject.models):
         rows = f"{count(subject.rows)} {subject.noun}" if subject.rows else ""
         by = listing(map(subject.attribute, filter(None, groupings)))
@@ -177,10 +186,13 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
             subject.question if subject.question.endswith("?") or not by else f"{subject.question} by {by}"
         )
         return " · ".join(filter(None, (question, " and ".join(subject.models[:2]), rows)))
-    numbers = {grouping: sum(line.by == grouping for line in beyond) for grouping in groupings}
+    searched = [line for line in beyond if line.metric in searches]
+    compared = [line for line in beyond if line not in searched]
+    numbers = {grouping: sum(line.by == grouping for line in compared) for grouping in groupings}
     texts = [f"{plural(n, 'finding')} by {subject.attribute(by)}" for by, n in numbers.items() if n]
     if not texts:
         texts = [f"No finding by {listing(map(subject.attribute, groupings), 'or')}"] if groupings else []
+    texts += [f"{plural(len(searched), 'subgroup')} by search"] if searched else []
     if leading:
         groups = len(leading[0].groups) if len(groupings) == 1 else 0
         texts += [plural(groups, "group")] if groups else []

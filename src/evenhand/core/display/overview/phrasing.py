@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline
@@ -16,6 +16,9 @@ Holder = Finding | Part
 _SHARES = ("share", "share difference")
 _ROUNDING = 1e-6
 _FEW = 2
+NEAR = 0.006
+"""How far a rate may be from its counts: paper mode rounds to per cent."""
+
 AGAIN = "After a change, run again and type: evenhand compare OLD NEW"
 
 
@@ -58,12 +61,18 @@ def chance(holder: Holder, card: MetricCard) -> str:
     return f"Chance alone would give {span_of(holder.null.low, holder.null.high, card)}{unit}."
 
 
+def p_text(value: float | None) -> str:
+    """A p in words: ``p = 0.012``, ``p <0.001``."""
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def certainty(holder: Holder, subject: Subject) -> str:
     """p, corrected where it is, and for how many."""
     p = p_shown(holder)
     if p is None:
         return "Not tested."
-    text = f"p {p_value(p)}" if p < 0.001 else f"p = {p_value(p)}"
+    text = p_text(p)
     if holder.p_adjusted is None:
         return f"{text}."
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
@@ -93,6 +102,13 @@ def whole_number(value: float | str | None) -> float | None:
 def of(hits: float, rows: float) -> str:
     """Hits of rows, as people say it."""
     return f"{count(hits)} of {count(rows)}"
+
+
+def plain_counts(rates: Iterable[tuple[float, float]]) -> list[str]:
+    """A note where shares of counts, first of each pair, are not the values beside which they stand."""
+    if all(abs(share - value) <= NEAR for share, value in rates):
+        return []
+    return ["A dot is the mean that is tested, the counts beside it are plain."]
 
 
 def ends_of(band: Interval | Null | None) -> tuple[float, float] | None:
@@ -125,7 +141,8 @@ def _quiet(finding: Finding, subject: Subject) -> str:
     scope = subject.scope(finding)
     title += f" ({scope})" if scope else ""
     if finding.value is None:
-        return f"{title}: {explain(finding.reason or 'undefined')}."
+        reason = finding.reason or "undefined"
+        return f"{title} has no value: {explain(reason).removeprefix(f'{reason}: ')}."
     card = finding.card
     text = f"{title}: {amount(finding.value, card)}"
     verdict = significance_of(finding, subject.alpha)

@@ -109,8 +109,45 @@ def _chart(
 
 
 def _in_all(finding: Finding, subject: Subject) -> tuple[str, str, Chart | None]:
+    """How many rankings follow the groups, and in how many of them each group leads."""
     queries = sum(part.value is not None for part in finding.parts)
     many, by = plural(queries, *subject.nouns.query), subject.about(finding)
     how = "more" if is_beyond(finding, subject.alpha) else "no more"
     line = values.headlines(finding, subject)[0]
-    return f"Rankings of {many} follow {by} {how} than chance explains", line.sentence, line.chart
+    text = f"Rankings of {many} follow {by} {how} than chance explains"
+    leads = _leads(finding, subject)
+    if leads is None:
+        return text, line.sentence, line.chart
+    k, numbers = leads
+    (first, most), (second, fewer) = numbers.items()
+    even = queries - most - fewer
+    places = f"the first {k} places" if k > 1 else "the first place"
+    sentence = f"{capital(first)} take more of {places} in {count(most)} of {many}, "
+    sentence += f"{second} in {count(fewer)}{f', neither in {count(even)}' if even else ''}"
+    text += f": {first} lead in {count(most)}, {second} in {count(fewer)}"
+    return text, f"{sentence}. {line.sentence}", line.chart
+
+
+def _leads(finding: Finding, subject: Subject) -> tuple[int, dict[str, int]] | None:
+    """In how many rankings each of two groups has more of the first places, by another finding's counts."""
+    alike = [
+        (k, other, [str(name) for name in groups])
+        for other in subject.findings
+        if isinstance(groups := other.params.get("groups"), list)
+        and isinstance(k := other.params.get("k"), int)
+        and (other.by, other.model) == (finding.by, finding.model)
+        and _without_places(other) == _without_places(finding)
+    ]
+    for k, other, names in sorted(alike, key=lambda line: line[0]):
+        tops = [[part.details.get(f"{_TOP}{name}") for name in names] for part in other.parts]
+        pairs = [(a, b) for a, b in tops if isinstance(a, float) and isinstance(b, float)]
+        numbers = [sum(a > b for a, b in pairs), sum(b > a for a, b in pairs)]
+        if any(numbers):
+            called = [subject.member(finding.grouping, name) for name in names]
+            ahead = sorted(zip(called, numbers, strict=True), key=lambda line: -line[1])
+            return k, dict(ahead)
+    return None
+
+
+def _without_places(finding: Finding) -> dict[str, object]:
+    return {name: value for name, value in finding.params.items() if name not in ("k", "groups")}

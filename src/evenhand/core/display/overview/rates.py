@@ -9,12 +9,14 @@ from evenhand.core.display.overview import phrasing, values
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
     AGAIN,
+    NEAR,
     amount,
     capital,
     certainty,
     chance,
     ends_of,
     of,
+    plain_counts,
     size,
     title_of,
     weight,
@@ -28,7 +30,6 @@ from evenhand.core.text.formatting import count, shorten
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _TIER = 0.5
-_NEAR = 0.006  # rates that paper mode rounds to per cent
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
         worse = (min if higher else max)(rates, key=lambda rate: rate.value)
         other = _rest(worse, rates)
     apart = {abs(worse.value - other.value)} if ends else set()
-    if not any(abs(abs(finding.value) - gap) < _NEAR for gap in (*apart, abs(total / rows - worse.value))):
+    if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*apart, abs(total / rows - worse.value))):
         return None
     return worse, other
 
@@ -199,8 +200,7 @@ def _chart(
     )
     band = "chance alone: groups change places" if any(mark.null for mark in marks) else ""
     notes = [f"{title_of(finding)}: {amount(finding.value or 0.0, finding.card)}"]
-    if any(abs(rate.share - rate.value) > _NEAR for rate in rates_of(source, subject)):
-        notes.append("A dot is the mean that is tested, the counts beside it are plain.")
+    notes += plain_counts((rate.share, rate.value) for rate in rates_of(source, subject))
     return Chart(f"{capital(act)}, by {subject.about(finding)}", marks, band, note=". ".join(notes))
 
 

@@ -15,13 +15,15 @@ from evenhand.core.findings import Finding, Part, key_of
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import Options
 from evenhand.metrics.estimates import build
-from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode, check_common
+from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.redundancy import not_redundant
 from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExchange, step_down
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import several_in
+from evenhand.stats.rates.differences import mover, normal_quantile
+from evenhand.stats.rates.rates import Rates
 
 DEEPEST = 3
 _JOINED = " · "
@@ -39,7 +41,7 @@ _MOST_ROWS = 1_000_000_000  # of a class; numpy draws no more
     range=(0, None), direction="lower is fairer", fair_at=0.0,
     source="Mantel and Haenszel 1959; step-down maximum over permutations, Westfall and Young 1993",
     unit="count", order=6, why_not_compared="which subgroups are listed depends on each model's own counts",
-    tags=("where it differs",), made_of="mistakes",
+    tags=("where it differs",), made_of="mistakes", first_line="subgroups",
 )  # fmt: skip
 def subgroups(
     evidence: Evidence, *, by: By, depth: int = 3, alpha: float = 0.05,
@@ -58,7 +60,9 @@ def subgroups(
     other one explains, the largest z first. Of a subgroup and a narrower one inside it, the wider one goes
     where nothing is left without the narrower (z < 1.96) and this stands out within it; else the narrower
     one goes where it does not stand out. A part's value is the rate of its mistakes above what its classes
-    give, ``(o - e) / n``; its key are the values, with the class first where it is within one class.
+    give, ``(o - e) / n``; its key are the values, with the class first where it is within one class. Of
+    independent rows, details hold the ``difference`` of its rate and that of all others of these classes,
+    with 95 % limits ``low`` and ``high`` (Newcombe 1998, method 10).
 
     Where a cluster column was declared, clusters change subgroups within a class, and the score is divided by
     what clusters of such sizes vary; a region needs two clusters, and the rest too. None with reason
@@ -250,7 +254,8 @@ def _parts(search: _Search) -> list[Part]:
     """The listed subgroups."""
     regions, parts = search.regions, []
     columns = {name: column.tolist() for name, column in vars(regions).items()}
-    for index in search.listed.tolist():
+    differences = _differences(regions.take(search.listed)) if search.clusters is None else []
+    for number, index in enumerate(search.listed.tolist()):
         row = {name: column[index] for name, column in columns.items()}
         within = row["truth"] != ALL
         truth = search.bound.grouped.label_key(row["truth"]) if within else None
@@ -266,11 +271,22 @@ def _parts(search: _Search) -> list[Part]:
                 "mistakes": row["mistakes"], "expected": row["expected"],
                 "rate": row["mistakes"] / row["rows"], "rest_n": row["rest_rows"],
                 "rest_mistakes": row["rest_mistakes"], "rest_rate": row["rest_mistakes"] / row["rest_rows"],
-                "z": float(search.z[index]),
+                "z": float(search.z[index]), **(differences[number] if differences else {}),
             },
         )  # fmt: skip
         parts.append(part)
     return parts
+
+
+def _differences(regions: Regions) -> list[dict[str, float]]:
+    """Rate less that of all others, with its limits."""
+    figures = []
+    for hits, rows in ((regions.mistakes, regions.rows), (regions.rest_mistakes, regions.rest_rows)):
+        low, high = Rates(hits / rows, rows, np.array(np.inf)).limits(normal_quantile(LEVEL))
+        figures.append((low, hits / rows, high))
+    difference = figures[0][1] - figures[1][1]
+    columns = zip(difference, *mover(figures[0], figures[1]), strict=True)
+    return [dict(zip(("difference", "low", "high"), map(float, numbers), strict=True)) for numbers in columns]
 
 
 def _details(search: _Search) -> dict[str, float | str | None]:

@@ -1,0 +1,97 @@
+"""Headlines of a search over subgroups: who has more mistakes than the classes of their rows give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evenhand.core.display.overview.content import Chart, Headline, Mark
+from evenhand.core.display.overview.phrasing import AGAIN, capital, p_text
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.findings import Finding, Part
+from evenhand.core.text.disparities import ELSEWHERE
+from evenhand.core.text.formatting import count, plural, points, shorten
+from evenhand.core.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
+
+_TIER = 0.45  # after mistakes and rates of groups
+
+
+def headlines(finding: Finding, subject: Subject) -> list[Headline]:
+    """One for each listed subgroup: a search, a family of its own, lists what chance does not explain."""
+    return [_headline(finding, part, subject) for part in finding.parts if part.p_adjusted is not None]
+
+
+def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """Why no subgroup is listed; nothing where that is hidden."""
+    texts = [
+        search_sentence(finding.details, finding.by, noun=subject.noun)
+        for finding in findings
+        if "status" in finding.details
+    ]
+    return [text for text in texts if text]
+
+
+def nothing(findings: Sequence[Finding], subject: Subject) -> str:
+    """That no subgroup is beyond chance."""
+    return f"No subgroup of {subject.noun} has more mistakes than its classes give, beyond chance."
+
+
+def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
+    line = {"n": part.n, **part.details}
+    truth = "" if line["truth"] is None else f"{shorten(str(line['truth']))} {subject.noun}"
+    hits, rest = (float(str(line[name])) for name in ("mistakes", "rest_mistakes"))
+    marks = (
+        Mark(str(line["group"]), float(str(line["rate"])), f"{count(hits)} of {count(part.n)}", named=True),
+        Mark(
+            ELSEWHERE, float(str(line["rest_rate"])), f"{count(rest)} of {count(float(str(line['rest_n'])))}"
+        ),
+    )
+    rows = _rows(finding, part, subject)
+    return Headline(
+        text=subgroup_headline(line, noun=subject.noun),
+        sentence=subgroup_sentence(line, noun=subject.noun),
+        size=_size(part),
+        chance=f"Its classes would give {count(round(float(str(line['expected']))))} of the {count(part.n)}.",
+        certainty=f"{p_text(part.p_adjusted)}, corrected for {_tested(finding)}.",
+        by=finding.grouping,
+        beyond=True,
+        metric=finding.metric,
+        weight=_weight(part),
+        chart=Chart(f"{truth or capital(subject.noun)} that are wrong", marks),
+        steps=(f"Read the {count(hits)} {subject.noun}: what sets them apart?", AGAIN),
+        rows=rows,
+        cases=hits if rows else 0.0,
+    )
+
+
+def _weight(part: Part) -> tuple[float, ...]:
+    """Of crossed values: among mistakes of groups, by certain rows; else after what groupings say."""
+    low, is_crossed = part.details.get("low"), " · " in str(part.details["attributes"])
+    certain = part.n * max(low, 0.0) if isinstance(low, float) else 0.0
+    return (1.0 if is_crossed else _TIER), certain, (part.value or 0.0) * part.n
+
+
+def _tested(finding: Finding) -> str:
+    tested = finding.details.get("tested")
+    return plural(tested, "subgroup") if isinstance(tested, float) else "all subgroups"
+
+
+def _size(part: Part) -> str:
+    """How much more than elsewhere, with its interval; without one, how much more than its classes give."""
+    difference, low, high = (part.details.get(name) for name in ("difference", "low", "high"))
+    if not all(isinstance(number, float) for number in (difference, low, high)):
+        return f"{points(part.value or 0.0)} more than its classes give."
+    way = "more" if float(str(difference)) > 0 else "fewer"
+    ends = sorted(100 * float(str(end)) * (1 if way == "more" else -1) for end in (low, high))
+    more = f"{points(abs(float(str(difference))))} {way} than elsewhere"
+    return f"{more} (95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})."
+
+
+def _rows(finding: Finding, part: Part, subject: Subject) -> Mapping[str, str]:
+    """Conditions on the columns of the user's table; none where wrong rows of all classes are meant."""
+    truth = part.details["truth"]
+    keys = [part.key] if isinstance(part.key, str) else part.key[0 if truth is None else 1 :]
+    pairs = [(name, key) for key in keys for name in finding.by if key.startswith(f"{name} = ")]
+    if truth is None or len(pairs) != len(keys):  # or a name could be read in two ways
+        return {}
+    conditions = {name: f"={key.removeprefix(f'{name} = ')}" for name, key in pairs}
+    return {subject.truth: f"={truth}", **conditions, subject.prediction: f"!{truth}"}
