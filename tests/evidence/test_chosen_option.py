@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.text.thoughts import CLOSINGS, OPENINGS, closing_of, without_thought
+from evenhand.core.text.thoughts import CLOSINGS, OPENINGS, UNFINISHED, closing_of, without_thought
+from evenhand.evidence.derivation.from_vectors import label_in, labels_in
 from evenhand.evidence.open_answers.chosen_option import LETTERS, chosen_option
+from evenhand.evidence.open_answers.pipeline import Pipeline, PipelineRun
+from evenhand.evidence.open_answers.vocabulary import Vocabulary
 
 ANSWERS = Path(__file__).parent / "answers"
 PEOPLE = ["The doctor and his patient", "The doctor and her patient", "The doctor and their patient"]
@@ -72,3 +75,14 @@ def test_thoughts_are_cut_and_one_that_does_not_end_is_none(opening, closing):
     assert without_thought("B") == "B"
     assert closing_of(f"user{opening}\n") == closing
     assert closing_of(f"user{opening}\n{closing}\n") == closing_of("user") == ""
+
+
+def test_no_reader_of_answers_reads_a_thought():
+    forms = {"cat": "cat", "dog": "dog"}
+    done, cut = "<think>A cat? No.</think>It is a dog.", "<think>A cat? Or"
+    assert label_in(done, forms) == ("dog", None)
+    assert label_in(cut, forms) == (None, UNFINISHED)
+    assert (labels_in(done, forms), labels_in(cut, forms)) == ({"dog"}, set())
+    steps = PipelineRun(Vocabulary(("cat", "dog")), Pipeline())
+    assert steps.walk(done).prediction == "dog"
+    assert steps.walk(cut).category == "empty"

@@ -17,7 +17,7 @@ OPENINGS: tuple[str, ...] = (
 CLOSINGS: tuple[str, ...] = ("</think>", "</thinking>", "[/THINK]", "◁/think▷", "</seed:think>", "<channel|>")
 """What closes it, in the same order."""
 
-_OPENS = re.compile("|".join(map(re.escape, OPENINGS)), re.IGNORECASE)
+OPENING = re.compile("|".join(map(re.escape, OPENINGS)), re.IGNORECASE)
 _CLOSES = re.compile("|".join(map(re.escape, CLOSINGS)), re.IGNORECASE)
 
 
@@ -35,7 +35,7 @@ def without_thought(text: str) -> str | None:
     """
     ends = [match.end() for match in _CLOSES.finditer(text)]
     rest = text[ends[-1] :] if ends else text
-    return None if _OPENS.search(rest) else rest
+    return None if OPENING.search(rest) else rest
 
 
 def closing_of(text: str) -> str:
@@ -47,7 +47,7 @@ def closing_of(text: str) -> str:
     Returns:
         One of ``CLOSINGS``, or an empty text.
     """
-    starts = list(_OPENS.finditer(text))
+    starts = list(OPENING.finditer(text))
     if not starts or _CLOSES.search(text, starts[-1].end()):
         return ""
     names = [opening.lower() for opening in OPENINGS]
