@@ -33,7 +33,9 @@ def test_the_list_has_the_size_and_the_unread_answers_that_it_was_fixed_with():
     assert sum(reading is None for *_, reading in entries) == 78
 
 
-@pytest.mark.parametrize(("name", "least"), [("choices.json", 0.98), ("choices_later.json", 0.98)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("choices.json", 0.98), ("choices_later.json", 0.98), ("choices_third.json", 0.98)]
+)
 def test_answers_are_read_as_a_person_reads_them(name, least):
     entries = read_list(name)
     readings = [(answer, letter(answer, options), reading) for answer, options, reading in entries]

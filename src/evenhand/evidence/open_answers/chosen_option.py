@@ -29,7 +29,7 @@ _NOUN = (
     r"opzione|ответ|odpowied[zź]|cevap|jawaban)"
 )
 _LINK = (
-    r"(?:(?:is|are|was|would be|should be|must be|will be|es|est|ist|é|è|to|jest|adalah)\b|[:=]|\n)"
+    r"(?:(?:is|are|was|would be|should be|must be|will be|es|est|ist|lautet|é|è|to|jest|adalah)\b|[:=]|\n)"
     r"\s*(?:most likely |probably |likely |clearly |definitely |the |la |el |l'|die |der )?"
 )
 _LETTER = r"[\s\W]*?\b([A-Za-z])\b"
@@ -40,7 +40,7 @@ _END = (
 _POLITE = r"(?:clearly |definitely |probably |likely |also )?(?:the |a )?"
 _GOOD = (
     r"(?:most|best|better|more|safest|closest|correct|right|accurate|appropriate|suitable|fitting|answer\b|"
-    r"caption\b|my (?:answer|choice))"
+    r"caption\b|my (?:answer|choice)|bonne|correcta|richtig)"
 )
 _CONCLUSIONS = tuple(
     re.compile(pattern)
@@ -51,22 +51,23 @@ _CONCLUSIONS = tuple(
         rf"(?i:\b(?:it is|it's|that is|that's|must be|should be|would be)\s+{_POLITE}(?:{_NOUN}\W+)?)"
         rf"[\s\W]*?\b([A-Z])\b{_END}",
         rf"(?i:(?:^|[,;:.\n]\s*)(?:so|thus|therefore|hence)[, ]+(?:{_NOUN}\W+)?){_LETTER}{_END}",
-        rf"\b([A-Z])\b[\"')\],]*\s+(?:is|would be|seems|seems to be|appears to be|looks)\s+{_POLITE}{_GOOD}",
+        rf"\b([A-Z])\b[\"')\],]*\s+(?:is|est|es|ist|would be|seems|seems to be|appears to be|looks)\s+"
+        rf"(?:la )?{_POLITE}{_GOOD}",
         r"\b([A-Z])\b[\"')\]]*\s+(?:best |better |most accurately |accurately |correctly )?"
         r"(?:fits|matches|describes|suits|represents)"
         r"(?=\W*$|[.,;]| (?:it|best|better|most|well|what)\b|"
         r" (?:the|this) (?:\w+ )?(?:image|picture|photo)\b)",
         r"^[^()]*\(([A-Z])\)[.\s]*$",
-        r"(?:答案|正解|正确|选项|選項|选择|選擇|选|選|答え|回答|答|정답)[^A-Za-z。\n]{0,8}([A-Z])(?![A-Za-z/、或和と])",
+        r"(?:答案|标题|说明|正解|正确|选项|選項|选择|選擇|选|選|答え|回答|答|정답)[^A-Za-z。\n]{0,8}([A-Z])(?![A-Za-z/、或和と])",
     )
 )
 _ADVERB = r"(?:definitely|clearly|probably|most likely|likely|certainly|surely|yes|the|i think|i believe)"
 _LABEL = re.compile(
-    rf"^\W*(?:(?i:{_ADVERB})\W+)?(?:(?i:{_NOUN})\W+)?(?:([A-Za-z])(?=\W*$|[.](?!\w\.)|[):\]])|([A-Z])(?=[,;]|\s+[-–—]+\s|\s+\())\W*"
+    rf"^\W*(?:(?i:{_ADVERB})\W+)?(?:(?i:{_NOUN})\W+)?(?:([A-Za-z])(?=\W*$|[.](?!\w\.)|[):\]])|([A-Z])(?=[,;、]|\s+[-–—]+\s|\s+\())\W*"
 )
 _NEXT_LETTER = re.compile(r"^\W*(?:(?:or|and)\W+)?[A-Z]\b(?=\W*$|\s*[,;/&)]|\s+(?:or|and|all|both|are)\b)")
 _DENIES = re.compile(
-    r"\b(?:not|never|no|none|neither|nor|cannot|hardly|wrong|incorrect|unlikely|except|exclude[sd]?|"
+    r"\b(?:not|never|no|none|neither|nor|cannot|hardly|least|less|worst|wrong|false|incorrect|unlikely|except|exclude[sd]?|"
     r"eliminate[sd]?|rather than|instead of|rule[sd]? out|whether|could|might|may|maybe|"
     r"perhaps|either|both|nicht|pas|keine?)\b|n't\b|不|ない|아니|"
     r"\b[A-Z]\s*(?:,|and|or|/|&)\s*(?:option |caption )?$",
@@ -88,7 +89,8 @@ _MARKUP = re.compile(
     r"<\|[^|>]{1,40}\|>|</?[a-z]{1,12}>|\\(?:text|textbf|mathbf|mathrm)\b|\\[\[\]()]|[$`*_]+"
 )
 _LEAD = re.compile(
-    r"|(?:i(?: would|'d)? (?:say|think|choose|pick)(?: that)? )?(?:the|this) (?:\w+ )?"
+    r"|(?:(?:so|thus|hence|therefore) )?(?:i(?: would|'d)? (?:say|think|choose|pick)(?: that)? )?"
+    r"(?:the|this) (?:\w+ )?"
     r"(?:caption|option|answer)|"
     r"(?:(?:(?:the|this|that) )?(?:\w+ ){0,2}?(?:image|picture|photo|photograph|person|individual|caption|"
     r"option|answer|choice|occupation|man|woman|it|this|that|he|she|they)(?: [a-z' ]{0,40}?)?)"
@@ -96,7 +98,7 @@ _LEAD = re.compile(
     r"(?: (?:likely|probably|most likely|clearly|definitely|an? (?:picture|photo|image) of))?"
 )
 _TAIL = re.compile(
-    r"|(?:is the (?:\w+ ){0,2}?(?:caption|option|answer|choice)(?: that| which)?|fits|matches|describes)"
+    r"|(?:is the (?:\w+ ){0,2}?(?:caption|option|answer|choice|fit)(?: that| which)?|fits|matches|describes)"
     r"(?: (?:fits|matches|describes))?(?: (?:the|this) (?:image|picture|photo))?(?: best| better)?"
 )
 
