@@ -126,6 +126,8 @@ def test_every_metric_gets_its_mean_and_spread_over_wordings():
     assert (accuracy["low"], accuracy["high"]) == (0.5, 1)
     assert accuracy["value"] == findings[0].value
     assert (gap["low"], gap["high"], gap["value"]) == (0, 1, pytest.approx(1 - feminine))
+    assert gap["same_sign"] == pytest.approx(1 / 3)
+    assert accuracy["same_sign"] is None
     assert rows["resolution_accuracy", "feminine"]["wording_2"] == 0
 
 

@@ -93,8 +93,9 @@ def spread(
         candidates: Pronoun to what it stands for.
 
     Returns:
-        metric, template, setting, group (a gender, or empty), value, low, high, and ``wording_1`` on; null
-        where a value is undefined.
+        metric, template, setting, group (a gender, or empty), value, low, high, same_sign (of a difference,
+        the share of wordings whose sign is that of the value; null where that is 0), and ``wording_1`` on;
+        null where a value is undefined.
     """
     by_name = {metric.card.name: metric for metric in metrics}
     numbers = scores["wording"].unique().sort().to_list()
@@ -119,9 +120,23 @@ def spread(
             values = {f"wording_{number}": _value(other, group) for number, other in single.items()}
             defined = [value for value in values.values() if value is not None]
             about = {"metric": finding.name, "template": template, "setting": setting, "group": group}
-            ends = {"low": min(defined, default=None), "high": max(defined, default=None)}
-            rows.append({**about, "value": _value(finding, group), **ends, **values})
+            value = _value(finding, group)
+            is_difference = not group and by_name[finding.name].card.range[0] != 0
+            sums = {
+                "value": value,
+                "low": min(defined, default=None),
+                "high": max(defined, default=None),
+                "same_sign": _same_sign(value, defined) if is_difference else None,
+            }
+            rows.append({**about, **sums, **values})
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _same_sign(value: float | None, others: Sequence[float]) -> float | None:
+    """The share of values on the same side of 0 as the first; None where that one is 0 or undefined."""
+    if not value or not others:
+        return None
+    return sum(other * value > 0 for other in others) / len(others)
 
 
 def _value(finding: Finding, group: str) -> float | None:
