@@ -12,6 +12,7 @@ from evenhand.benchmarks.visogender.data.captions import Row, Template
 from evenhand.core.errors import UserError, one_line
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
+from evenhand.core.text.thoughts import UNFINISHED
 from evenhand.evidence.open_answers.chosen_option import LETTERS, chosen_option
 from evenhand.files.images.cropped import ChosenImages
 
@@ -117,10 +118,11 @@ class MultipleChoice:
             UserError: No answer chooses a caption.
         """
         if answers.height and answers["candidate"].is_null().all():
+            thinks = UNFINISHED in answers["reason"].to_list()
+            room = "give the model more room with --max-tokens, or " if thinks else ""
             raise UserError(
                 f"no answer chooses a caption ({_reasons(answers)}); the first is "
-                f"{one_line(answers['answer'][0])[:80]!r}; give a model that thinks more room with "
-                "--max-tokens, or ask in your own words with -p wordings=FILE"
+                f"{one_line(answers['answer'][0])[:80]!r}; {room}ask in your own words with -p wordings=FILE"
             )
         keys = ["sample", "template", *(["wording"] if len(self.wordings) > 1 else [])]
         choices = answers.drop_nulls("candidate")
