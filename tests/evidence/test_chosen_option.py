@@ -1,4 +1,4 @@
-"""Which option an answer chooses, against lists of answers that a person read."""
+"""Which option an answer chooses, against lists of answers with the readings of their author."""
 
 import json
 from pathlib import Path

@@ -127,7 +127,7 @@ def chosen_option(answer: str, options: Sequence[str]) -> ChosenOption:
         options: Their texts, lettered A, B, ... in this order; at most 26.
 
     Returns:
-        The option, or why there is none. Source: 200 answers read by hand, tests/evidence/answers.
+        The option, or why there is none. Source: the lists of tests/evidence/answers.
     """
     reply = without_thought(answer)
     if reply is None:
