@@ -1,10 +1,12 @@
 """Labels best first: nearest texts, files of labels, and words in free answers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.benchmarks.indicators.questions import RankedAnswers, read_label_names
+from evenhand.benchmarks.indicators.questions import RankedAnswers, ranked_answers, read_label_names
 from evenhand.benchmarks.indicators.settings import numbers
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.derivation.from_vectors import labels_in, normalised, plain, zero_shot
@@ -69,3 +71,12 @@ def test_lists_of_numbers():
     for text in ("", "a", "2", "nan", "-1", "inf"):
         with pytest.raises(ParameterError, match="numbers from 0 to 1"):
             numbers("threshold", text, low=0, high=1)
+
+
+def test_thoughts_of_free_answers_are_cut_and_unfinished_ones_answer_nothing():
+    texts = ["<think>a bed?</think>a stove", "<think>a bed or", "a bed"]
+    evidence = {"answers": pl.LazyFrame({"sample": ["1", "2", "3"], "text": texts})}
+    setting = SimpleNamespace(parameters={"ask": "answer"}, capabilities=("answers_questions",))
+    ranked = ranked_answers(SimpleNamespace(setting=setting, evidence=evidence), [], n_labels=5, who="test")
+    assert ranked.predictions.collect().rows() == [("1", "a stove"), ("3", "a bed")]
+    assert "1 answers say nothing (thought that did not end)" in ranked.notes[1]

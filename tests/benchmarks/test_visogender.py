@@ -151,6 +151,9 @@ def test_every_kind_of_model_resolves_pronouns(data, family, parameters, way):
         assert finding.n + dropped["no scores"] == 90
         places = run.tables["places"].group_by("template").agg(pl.col("chosen").sum()).sort("template")
         assert places["chosen"].to_list() == [90 * 6, 60 * 6]
+        unread = run.tables["places"].filter(pl.col("place").is_null())["chosen"].sum()
+        assert run.tables["unread_answers"].height == unread > 0
+        assert [warning.code for warning in run.findings.warnings] == ["unread_answers"]
         return
     assert finding.n == 90
     assert finding.null is not None

@@ -6,7 +6,8 @@ It answers /v1/chat/completions with text, usage, ``logprobs`` and vLLM's ``prom
 the image of the request for real. It answers /v1/images/generations with a picture that follows from prompt
 and seed alone; without a FOLDER its answer in words is always yes. POST /admin/faults
 [{"kind", "times", "match", "retry_after"}] makes the next requests fail whose text contains ``match``;
-``times`` -1 is for ever. GET /admin/log tells what was asked. POST /admin/together N keeps requests whose
+``times`` -1 is for ever. GET /admin/log tells what was asked. POST /admin/replies {"text": message} gives the
+messages that answer texts. POST /admin/together N keeps requests whose
 text contains SLOW until N have run at once.
 """
 
@@ -177,6 +178,10 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/admin/clear":
             with self.server.lock:
                 self.server.log, self.server.faults, self.server.together = new_log(), [], 1
+                self.server.replies = {}
+            return self.reply(200, {})
+        if self.path == "/admin/replies":
+            self.server.replies = body
             return self.reply(200, {})
         if self.path == "/admin/together":
             self.server.together = body
@@ -207,6 +212,10 @@ class Handler(BaseHTTPRequestHandler):
         if "SLOW" in words:
             with self.server.lock:
                 self.server.lock.wait_for(lambda: log["most"] >= self.server.together, timeout=60)
+        if self.server.replies:
+            message = self.server.replies[body["messages"][-1]["content"][-1]["text"]]
+            ended = message.pop("finish_reason", "stop")
+            return {"choices": [{"index": 0, "finish_reason": ended, "message": message}]}
         return self.server.chat.complete(body) if self.server.chat else SAID
 
     def fault(self, body):
@@ -309,6 +318,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.chat = TinyChat(folder) if folder else None
         self.faults, self.log, self.lock, self.together = [], new_log(), threading.Condition(), 1
+        self.replies = {}
 
 
 if __name__ == "__main__":

@@ -70,7 +70,8 @@ class Naive:
             return made
         content = [{"type": "image"}, {"type": "text", "text": prompt}]
         turn = {"role": "user", "content": content}
-        text = self.processor.apply_chat_template([turn], add_generation_prompt=True, tokenize=False) + speech
+        text = self.processor.apply_chat_template([turn], add_generation_prompt=True, tokenize=False)
+        text += f" {speech.lstrip()}" if speech else ""  # the space that the template puts before an answer
         return dict(self.processor(images=[[image]], text=[text], return_tensors="pt"))
 
     def logits(self, image, prefix, continuation):

@@ -49,6 +49,8 @@ class Choices:
         facts: What else tells these choices from others of the same samples, such as the template; stands in
             the parameters of findings.
         unannotated: Samples with scores but without a row of annotations.
+        wordings: The same samples asked in several wordings, whose outcomes these are the means of; mostly
+            none.
     """
 
     annotated: pl.DataFrame
@@ -60,6 +62,7 @@ class Choices:
     strata: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     unannotated: int = 0
+    wordings: tuple[Choices, ...] = ()
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -112,6 +115,25 @@ class Choices:
             table, reason, usable_scores, stands_for, genders, cluster, tuple(strata), further, unannotated
         )
 
+    @classmethod
+    def averaged(cls, wordings: Sequence[Choices]) -> Choices:
+        """The same samples asked in several wordings: a sample counts as the mean of its outcomes over them.
+
+        A sample that some wordings cannot use counts by the others; one that none can use is left out. Its
+        wordings stay together: they are one unit of every interval and test.
+
+        Args:
+            wordings: Choices of the same samples among the same candidates; at least one.
+        """
+        first, usable = wordings[0], _usable(wordings)
+        total = np.zeros((usable.shape[1], len(first.candidates)))
+        for choices, rows in zip(wordings, usable, strict=True):
+            total[rows] += choices.scores
+        read = usable.any(axis=0)
+        scores = total[read] / usable.sum(axis=0)[read][:, None]
+        reason = pl.select(pl.when(pl.Series(~read)).then(first.reason).alias("reason")).to_series()
+        return replace(first, reason=reason, scores=scores, wordings=tuple(wordings), memo={})
+
     def only(self, candidates: Sequence[str]) -> Choices:
         """The same samples with fewer candidates; what was dropped stays dropped.
 
@@ -129,6 +151,7 @@ class Choices:
             self,
             scores=self.scores[:, [names.index(name) for name in selected]],
             candidates=selected,
+            wordings=tuple(choices.only(candidates) for choices in self.wordings),
             memo={},
         )
 
@@ -157,7 +180,13 @@ class Choices:
     @cached_property
     def tied(self) -> Mask:
         """Samples whose highest score belongs to several candidates, shape (N,)."""
-        return np.asarray(self.best.sum(axis=1) > 1)
+        if not self.wordings:
+            return np.asarray(self.best.sum(axis=1) > 1)
+        usable = _usable(self.wordings)
+        tied = np.zeros(usable.shape[1], dtype=bool)
+        for choices, rows in zip(self.wordings, usable, strict=True):
+            tied[rows] |= choices.tied
+        return tied[usable.any(axis=0)]
 
     def outcomes(self, ties: str = "share") -> tuple[Integers, int]:
         """How much each sample counts as each of ``OUTCOMES``.
@@ -175,6 +204,8 @@ class Choices:
         return weights
 
     def _outcomes(self, ties: str) -> tuple[Integers, int]:
+        if self.wordings:
+            return self._mean_outcomes(ties)
         best = self.best
         if ties == "first":
             best = best & (np.cumsum(best, axis=1) == 1)
@@ -187,6 +218,18 @@ class Choices:
         for column, label in enumerate(labels):
             result[np.arange(second.size), outcome_of(label, second, self.genders)] += share[:, column]
         return result, unit
+
+    def _mean_outcomes(self, ties: str) -> tuple[Integers, int]:
+        """The mean over the wordings that can use a sample."""
+        usable = _usable(self.wordings)
+        outcomes = [choices.outcomes(ties) for choices in self.wordings]
+        read = usable.any(axis=0)
+        number = usable.sum(axis=0)[read]
+        unit = lcm(*(part_unit for _, part_unit in outcomes)) * lcm(*np.unique(number).tolist())
+        total = np.zeros((read.size, len(OUTCOMES)), dtype=np.int64)
+        for (weights, part_unit), rows in zip(outcomes, usable, strict=True):
+            total[rows] += weights * (unit // part_unit)
+        return total[read] // number[:, None], unit
 
     def chance(self, outcome: str) -> tuple[float, float]:
         """How often a choice at random has this outcome, for samples of the first and the second gender."""
@@ -214,6 +257,11 @@ class Choices:
                     raise UnknownName(f"value of {name!r}", value, levels)
             mask &= column.is_in(values).fill_null(False).to_numpy()
         return mask
+
+
+def _usable(wordings: Sequence[Choices]) -> Mask:
+    """Which rows each wording can use, shape (W, rows)."""
+    return np.array([choices.reason.is_null().to_numpy() for choices in wordings])
 
 
 def check_candidates(candidates: Mapping[str, str], genders: tuple[str, str]) -> None:

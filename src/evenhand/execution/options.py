@@ -26,6 +26,8 @@ class AskOptions:
         address: Of a Ray cluster; None: one on this machine.
         keep_answers: Keep answers in ``$EVENHAND_HOME/answers`` for later runs, and use those kept.
         allow_missing: Go on where more than 5 % of the samples have no image file.
+        max_tokens: Tokens of an answer in words at most, thought included; None: 64, and more for a model
+            whose template begins a thought.
     """
 
     device: str = "auto"
@@ -37,17 +39,18 @@ class AskOptions:
     address: str | None = None
     keep_answers: bool = True
     allow_missing: bool = False
+    max_tokens: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("engine", self.engine, ENGINES)
-        for name in ("batch_size", "workers"):
+        for name in ("batch_size", "workers", "max_tokens"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ParameterError(f"{name}={value} is not possible; give 1 or more")
 
     def load_options(self) -> LoadOptions:
         """What adapters need to know."""
-        return LoadOptions(self.device, self.dtype, self.trust_remote_code)
+        return LoadOptions(self.device, self.dtype, self.trust_remote_code, max_tokens=self.max_tokens)
 
     def image_options(
         self, *, steps: int | None = None, guidance: float | None = None, size: int | None = None

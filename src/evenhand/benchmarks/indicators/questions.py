@@ -20,6 +20,7 @@ from evenhand.benchmarks.labelling.elicitation import (
 )
 from evenhand.core.errors import InputError, UserError
 from evenhand.core.requests import ImageSource, Question
+from evenhand.core.text.thoughts import UNFINISHED, without_thought
 from evenhand.evidence.derivation.from_vectors import prototypes, zero_shot
 from evenhand.evidence.ranked_labels import leading_ids
 
@@ -127,11 +128,15 @@ def ranked_answers(
         return _few(_classified(evidence["predictions"], setting, answered.facts), n_labels)
     if way == "zero_shot":
         return _few(_nearest(evidence, setting, answered.facts, words, max(n_labels, KEPT)), n_labels)
-    predictions = evidence["answers"].select("sample", prediction="text")
+    answers = evidence["answers"].select("sample", prediction="text").collect()
+    spoken = [without_thought(text or "") for text in answers["prediction"]]
+    predictions = answers.with_columns(prediction=pl.Series(spoken, dtype=pl.String)).lazy()
     # who says nothing answers nothing
     predictions = predictions.filter(pl.col("prediction").str.strip_chars() != "")
-    note = "free answers have no confidence: each that names a word, if only to deny it, counts"
-    return RankedAnswers(way, predictions, None, None, (note,))
+    notes = ["free answers have no confidence: each that names a word, if only to deny it, counts"]
+    if spoken.count(None):
+        notes.append(f"{spoken.count(None)} answers say nothing ({UNFINISHED}); --max-tokens gives them room")
+    return RankedAnswers(way, predictions, None, None, tuple(notes))
 
 
 def _few(ranked: RankedAnswers, n_labels: int) -> RankedAnswers:

@@ -15,6 +15,7 @@ from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.yes_no import TwoWay
 from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding
+from evenhand.core.text.thoughts import without_thought
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.open_answers.normalise import EMPTY
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
@@ -38,7 +39,8 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
             pl.col("text").drop_nulls().unique(maintain_order=True)
         )
         reader = TwoWay(vocabulary, polar="yes" in material.synonyms)
-        vocabulary = vocabulary.with_texts(reader.spellings(answer_texts.collect()["text"].to_list()))
+        spoken = [without_thought(text) or "" for text in answer_texts.collect()["text"]]
+        vocabulary = vocabulary.with_texts(reader.spellings(spoken))
     opened = open_labels(answered, vocabulary, params)
     annotations = answered.plan.annotations
     counts = count_labels(annotations, opened.predictions, by)

@@ -23,7 +23,8 @@ from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
 from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
-from evenhand.core.errors import InputError
+from evenhand.benchmarks.visogender.wordings import parse_wordings, spread
+from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.choices import Choices
@@ -61,6 +62,9 @@ class VisoGenderResolution(Benchmark[None]):
         "candidates": Parameter("his,her,their", help="pronouns; others as PRONOUN=MEANING"),
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),
         "mode": Parameter("default", ("default", "paper"), "paper: ties go to the first pronoun"),
+        "wordings": Parameter(
+            "", help="of ask=choice: shipped (five wordings), or a file with one on each line"
+        ),
     }
     artifacts = ("visogender/table2", "visogender/table4", "visogender/table8")
     primaries: Sequence[str] = (
@@ -84,14 +88,17 @@ class VisoGenderResolution(Benchmark[None]):
         """Accuracy, misgendering and neutral rates and their gaps, for each template and setting."""
         setting, samples = answered.setting, answered.plan.annotations.drop("truth")
         asking = self._asking(setting, samples.to_dicts(), None)
-        scores = asking.scores(answered.evidence)
+        scored = asking.scores(answered.evidence)
+        scores = scored.scores
         measured = self._found(scores, samples, setting, asking.way, answered.unanswered["sample"])
-        places = asking.places(answered.evidence)
-        tables = measured.tables | ({"places": places} if places is not None else {})
+        tables = {**measured.tables, **scored.tables}
+        if "wording" in scores.columns:
+            candidates = parse_candidates(str(setting.parameters["candidates"]))
+            tables["wordings"] = spread(measured.findings, METRICS, scores, samples, candidates)
         experiment = _EXPERIMENTS.get(asking.way, "CAPTIONING")
         rankings = _neutral_rankings(scores, samples) if asking.way == "captions" else None
         exports = self._export(scores, samples, setting, experiment, rankings, setting.model)
-        return Measured(measured.findings, tables=tables, exports=exports)
+        return Measured(measured.findings, tables=tables, exports=exports, warnings=scored.warnings)
 
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: model outputs of the original code, or a table of ours."""
@@ -129,12 +136,19 @@ class VisoGenderResolution(Benchmark[None]):
 
     def _asking(self, setting: Setting, rows: Any, images: Any) -> Elicitation:
         params = setting.parameters
+        way = choose_way(str(params["ask"]), setting.capabilities)
+        if params["wordings"] and way != "choice":
+            raise ParameterError(
+                f"-p wordings={params['wordings']} is of multiple choice, and this model is asked for {way}; "
+                "add -p ask=choice, or leave it out"
+            )
         return Elicitation(
-            choose_way(str(params["ask"]), setting.capabilities),
+            way,
             rows,
             images,
             parse_templates(str(params["templates"])),
             list(parse_candidates(str(params["candidates"]))),
+            parse_wordings(str(params["wordings"])),
         )
 
     def _found(
@@ -151,9 +165,12 @@ class VisoGenderResolution(Benchmark[None]):
             if template.name not in present:
                 continue  # there are no pairs, or a table of scores has one template only
             choices = choices_of(scores, samples.filter(~silent), template=template, candidates=candidates)
+            averaged = f"mean over {len(choices.wordings)} wordings of the question; table wordings has each"
+            notes = [averaged] if choices.wordings else []
             for name, finding in self._findings(choices, template, setting.seed, params["mode"]):
                 elicitation = {"ask": way} if way else {}
-                findings.append(bound(finding, setting=name, template=template.name, **elicitation))
+                noted = finding.model_copy(update={"notes": [*finding.notes, *notes]})
+                findings.append(bound(noted, setting=name, template=template.name, **elicitation))
         if not findings:
             raise InputError(
                 f"there is no score for -p templates={params['templates']}; there are scores for "

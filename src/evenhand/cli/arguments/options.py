@@ -79,6 +79,9 @@ KeepAnswers = Annotated[
 AllowMissing = Annotated[
     bool, typer.Option("--allow-missing", help="Go on if more than 5 % of the samples have no image file.")
 ]
+MaxTokens = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Tokens of an answer in words, thought included.")
+]
 TrustRemoteCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="Let the model's repository run its own code.")
 ]

@@ -36,6 +36,7 @@ def run(
     keep_answers: options.KeepAnswers = True,
     allow_missing: options.AllowMissing = False,
     trust_remote_code: options.TrustRemoteCode = False,
+    max_tokens: options.MaxTokens = None,
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
@@ -61,7 +62,7 @@ def run(
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
-        trust_remote_code=trust_remote_code,
+        trust_remote_code=trust_remote_code, max_tokens=max_tokens,
     )  # fmt: skip
     with bars(quiet) as show:
         result = run_benchmark(
@@ -72,8 +73,7 @@ def run(
         )  # fmt: skip
     _print_notes(result)
     print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
-    if short and not quiet:
-        print(f"Measured after {short}; the evidence there is as the model gave it.")
+    _print_mitigation("" if quiet else short)
     check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
 
@@ -89,6 +89,12 @@ def _print_notes(result: AskedRun) -> None:
     note = (result.manifest.get("mitigation") or {}).get("note")
     for line in [*([note] if note else []), *result.reuse_notes()]:
         print(line, file=sys.stderr)
+
+
+def _print_mitigation(name: str) -> None:
+    """What the numbers were measured after, if anything."""
+    if name:
+        print(f"Measured after {name}; the evidence there is as the model gave it.")
 
 
 def _check_complete(result: AskedRun) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evenhand.core.text.thoughts import UNFINISHED, without_thought
+
 Floats = npt.NDArray[np.float64]
 NO_LABEL = "answer names no label"
 SEVERAL_LABELS = "answer names several labels"
@@ -113,9 +115,13 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
         labels: Plain form (``plain``) of each label to the label.
 
     Returns:
-        The label and None, or None and the reason: it names no label, or several.
+        The label and None, or None and the reason: it names no label, or several, or is a thought that did
+        not end. What stands in a thought does not count.
     """
-    beginning = _beginning(text)
+    answer = without_thought(text)
+    if answer is None:
+        return None, UNFINISHED
+    beginning = _beginning(answer)
     if beginning in labels:
         return labels[beginning], None
     matches = _named_in(beginning, labels)
@@ -125,13 +131,13 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
 
 
 def labels_in(text: str, labels: Mapping[str, str]) -> set[str]:
-    """All labels that a free answer names, looked for as in ``label_in``.
+    """All labels that a free answer names, looked for as in ``label_in``; none in a thought.
 
     Args:
         text: What the model said.
         labels: Plain form (``plain``) of each label to the label.
     """
-    return _named_in(_beginning(text), labels)
+    return _named_in(_beginning(without_thought(text) or ""), labels)
 
 
 def _beginning(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.text.thoughts import without_thought
 from evenhand.evidence.open_answers.answer_lemma import singular
 from evenhand.evidence.open_answers.decisions import Decisions
 from evenhand.evidence.open_answers.frames import PromptFrame, declines, named_together, unframed
@@ -150,6 +151,7 @@ class PipelineRun:
         return label if label in SPECIAL else self._walked(label).prediction
 
     def _walked(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
+        raw = without_thought(raw) or ""  # a thought that did not end says nothing
         text, columns, steps = raw, [], self.pipeline.steps
         for index, step in enumerate(step for step in steps if step in STEPS):
             if step != "synonym" and not self._settled(text):

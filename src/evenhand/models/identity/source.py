@@ -34,12 +34,14 @@ class LoadOptions:
         dtype: Of weights and computation; answers are float32 in any case.
         trust_remote_code: Let the model's folder or repository run code of its own.
         images: How images are made, for a model that is asked for some; None: it is asked something else.
+        max_tokens: Where an answer in words ends at the latest; None: as the adapter has it.
     """
 
     device: str = "auto"
     dtype: str = "float32"
     trust_remote_code: bool = False
     images: ImageOptions | None = None
+    max_tokens: int | None = None
 
 
 class ModelSource(Protocol):

@@ -54,7 +54,8 @@ def choices_of(
     exchanged within occupation and pairing. Samples without the template's nouns are not among them.
 
     Args:
-        scores: sample, candidate, score, and ``template`` where there are several.
+        scores: sample, candidate, score, ``template`` where there are several, and ``wording`` where the
+            question was asked in several: then a sample counts as the mean of its outcomes over wordings.
         samples: The samples of the benchmark.
         template: Which of the templates.
         candidates: Pronoun to what it stands for, in the order that decides ties in paper mode.
@@ -63,15 +64,24 @@ def choices_of(
         UserError: As ``Choices.join``.
     """
     lazy = scores.lazy()
-    if "template" in lazy.collect_schema().names():
+    columns = lazy.collect_schema().names()
+    if "template" in columns:
         lazy = lazy.filter(pl.col("template") == template.name)
     fitting = samples if template.name == OCC_FIRST.name else samples.filter(pl.col("context") == TWO)
-    return Choices.join(
-        lazy,
-        with_pairing(fitting),
-        truth=template.subject,
-        candidates=candidates,
-        cluster="occupation",
-        strata=("occupation", PAIRING),
-        facts={} if template.name == OCC_FIRST.name else {"template": template.name},
-    )
+    parts = [lazy]
+    if "wording" in columns:
+        numbers = lazy.select(pl.col("wording").unique().sort()).collect()["wording"]
+        parts = [lazy.filter(pl.col("wording") == number) for number in numbers] or parts
+    readings = [
+        Choices.join(
+            part,
+            with_pairing(fitting),
+            truth=template.subject,
+            candidates=candidates,
+            cluster="occupation",
+            strata=("occupation", PAIRING),
+            facts={} if template.name == OCC_FIRST.name else {"template": template.name},
+        )
+        for part in parts
+    ]
+    return readings[0] if len(readings) == 1 else Choices.averaged(readings)

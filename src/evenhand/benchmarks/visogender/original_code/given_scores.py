@@ -81,7 +81,9 @@ def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
         if "template" not in table.columns:
             table = table.with_columns(template=pl.lit(OCC_FIRST.name))
         scores = table.select(
-            pl.col("sample", "template", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64)
+            pl.col("sample", "template", "candidate").cast(pl.String),
+            pl.col("score").cast(pl.Float64),
+            *(["wording"] if "wording" in table.columns else []),
         )
         return GivenScores(material.samples.frame, scores, dropped=material.samples.dropped)
     resolution = upstream.read_resolution(*outputs)

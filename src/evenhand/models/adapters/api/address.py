@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -36,6 +36,8 @@ class ApiOptions:
             ``prompt``, vLLM's log-probability of every token of the prompt.
         prefix: Where a prefix stands: at the end of the ``user`` message, or opening the ``assistant``
             message that the server then continues (``continue_final_message`` of vLLM and SGLang).
+        thinking: ``server``: as the model's template has it; ``off`` sends ``enable_thinking=False`` for it
+            (``chat_template_kwargs`` of vLLM and SGLang).
         top_logprobs: Tokens asked for with ``logprobs=top``; OpenAI lists 20 at most.
         price_in: Price of a million prompt tokens, in any currency; with it ``usage`` tells the cost.
         price_out: Price of a million generated tokens.
@@ -52,6 +54,7 @@ class ApiOptions:
     image: str = "png"
     logprobs: str = "top"
     prefix: str = "user"
+    thinking: str = "server"
     top_logprobs: int = 20
     price_in: float | None = None
     price_out: float | None = None
@@ -72,16 +75,23 @@ class Address:
     options: ApiOptions
 
 
-_CHOICES = {"image": ("png", "jpeg"), "logprobs": ("top", "prompt"), "prefix": ("user", "assistant")}
+_CHOICES = {
+    "image": ("png", "jpeg"), "logprobs": ("top", "prompt"), "prefix": ("user", "assistant"),
+    "thinking": ("server", "off"),
+}  # fmt: skip
 _WHOLE = {"concurrency": 1, "retries": 0, "max_tokens": 1, "seed": 0, "top_logprobs": 1}
 _ABOVE_0 = ("timeout", "deadline")
 _OMITTED = ("temperature", "seed")
 
 
-def parse_address(reference: str) -> Address:
+def parse_address(reference: str, max_tokens: int | None = None) -> Address:
     """What ``model@base_url?option=value`` means.
 
     Without ``@base_url`` the server is ``$OPENAI_BASE_URL``, else OpenAI's own.
+
+    Args:
+        reference: What follows ``api:``.
+        max_tokens: Of an answer, where the reference says nothing about it; None: the default.
 
     Raises:
         UserError: No model or no address; a user name or password in the address.
@@ -101,7 +111,9 @@ def parse_address(reference: str) -> Address:
             f"the address of {model!r} holds a user name, password or query; take it out and give the key as "
             "EVENHAND_API_KEY"
         )
-    return Address(model, base_url, _parse_options(query))
+    return Address(
+        model, base_url, _parse_options(query, {} if max_tokens is None else {"max_tokens": max_tokens})
+    )
 
 
 def api_key(base_url: str) -> str | None:
@@ -116,9 +128,9 @@ def api_key(base_url: str) -> str | None:
     return os.environ.get("OPENAI_API_KEY")
 
 
-def _parse_options(query: str) -> ApiOptions:
+def _parse_options(query: str, defaults: Mapping[str, Any]) -> ApiOptions:
     names = [field.name for field in fields(ApiOptions)]
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict(defaults)
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name not in names:
             raise UnknownName("option of api:", name, names)  # the value may be a key: it is not shown

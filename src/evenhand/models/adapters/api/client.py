@@ -96,6 +96,8 @@ class ApiClient:
         options = self._options
         fixed = {"temperature": options.temperature, "seed": options.seed}
         body = extra | {name: value for name, value in fixed.items() if value is not None}
+        if options.thinking == "off":
+            body["chat_template_kwargs"] = {"enable_thinking": False}
         length_field = self._length_field
         try:
             raw = await self._patient().chat.completions.with_raw_response.create(

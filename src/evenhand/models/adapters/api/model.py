@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.capabilities import Images, NotAnswered, Pixels
 from evenhand.core.errors import UserError
+from evenhand.core.text.thoughts import UNFINISHED
 from evenhand.models.adapters.api.address import Address
 from evenhand.models.adapters.api.client import ApiClient, Body
 from evenhand.models.adapters.api.faults import REFUSED
@@ -155,12 +156,10 @@ class ApiModel:
         message, ended = choice.get("message") or {}, choice.get("finish_reason")
         if ended == "content_filter" or message.get("refusal"):
             return NotAnswered(REFUSED, str(message.get("refusal") or "content filter"))
-        text = message.get("content")
-        if isinstance(text, str):
-            return text
-        return NotAnswered(
-            "no text in the server's answer", f"it ended with {ended}; max_tokens={options.max_tokens}"
-        )
+        text, where = message.get("content"), f"it ended with {ended}; max_tokens={options.max_tokens}"
+        if not text and ended == "length" and _thought(completion, message):
+            return NotAnswered(UNFINISHED, f"{where}; give it room with --max-tokens")
+        return text if isinstance(text, str) else NotAnswered("no text in the server's answer", where)
 
     def _score(
         self,
@@ -231,6 +230,12 @@ class ApiModel:
                 return score
             scores.append(score)
         return scores
+
+
+def _thought(completion: Body, message: Body) -> bool:
+    """Whether a model spent tokens on a thought that its server keeps apart from the answer."""
+    used = (completion.get("usage") or {}).get("completion_tokens_details") or {}
+    return bool(message.get("reasoning_content") or message.get("reasoning") or used.get("reasoning_tokens"))
 
 
 def _user(image: str | None, text: str) -> Body:

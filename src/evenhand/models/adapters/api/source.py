@@ -42,6 +42,7 @@ class ApiSource:
             + (" of quality 95" if options.image == "jpeg" else ""),
             "decoding": ", ".join(f"{name}={getattr(options, name)}" for name in _DECODING),
             "scoring": f"logprobs={options.logprobs} prefix={options.prefix}",
+            **({"thinking": options.thinking} if options.thinking != "server" else {}),
         }
         if options.logprobs == "top":
             identity["scoring"] += f" top_logprobs={options.top_logprobs}"
@@ -69,9 +70,10 @@ def open_api(reference: str, options: LoadOptions) -> ModelSource:
 
     Args:
         reference: What follows ``api:``.
-        options: Of which only those of images are used: device and precision are the server's.
+        options: Of which those of images and ``max_tokens`` are used: device and precision are the server's.
 
     Raises:
         UserError: No model or server named, an unknown option, a value that is not possible.
     """
-    return ApiSource(f"api:{reference}", parse_address(reference), options.images)
+    address = parse_address(reference, options.max_tokens)
+    return ApiSource(f"api:{reference}", address, options.images)

@@ -8,6 +8,7 @@ from evenhand.core.errors import MissingExtra
 from evenhand.models.weights.device import import_torch
 
 MAX_NEW_TOKENS = 64
+THINKING_TOKENS = 2048  # of an answer that begins with a thought
 # Tokens that belong to the model; what else is in a generation_config.json is a way of decoding.
 KEPT = (
     "bos_token_id",
@@ -31,6 +32,13 @@ def import_transformers() -> Any:
     except ImportError:
         raise MissingExtra("transformers", "hf") from None
     return transformers
+
+
+def template_errors() -> type[Exception]:
+    """What a chat template raises that does not know a turn."""
+    from jinja2 import TemplateError
+
+    return TemplateError
 
 
 def decode_greedily(model: Any, max_new_tokens: int, pad: int | None) -> None:

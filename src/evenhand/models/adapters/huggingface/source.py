@@ -26,7 +26,7 @@ from evenhand.models.adapters.huggingface.snapshots import download, quiet_trans
 from evenhand.models.identity.source import LoadOptions, ModelSource
 from evenhand.models.weights.hub import library_version
 
-ADAPTER = "1"  # raised when answers of an adapter in this folder change
+ADAPTER = "2"  # raised when answers of an adapter in this folder change
 _PICKLE = "pytorch_model.bin"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _KINDS = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
@@ -137,6 +137,7 @@ class HfSource:
             "dtype": self._options.dtype,
             "library": f"transformers {library_version('transformers', 'transformers', 'hf')}",
             "adapter": f"hf {ADAPTER}",
+            **({"max_tokens": str(self._options.max_tokens)} if self._options.max_tokens else {}),
             **({"pooling": read_layout(self._folder).described()} if sentences else {}),
         }
 

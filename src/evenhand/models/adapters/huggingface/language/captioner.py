@@ -40,7 +40,6 @@ class Captioner(ABC):
     """
 
     kind: ClassVar[str]
-    max_new_tokens = MAX_NEW_TOKENS
     separate = False  # an encoder reads the prefix, so that the continuation is a text of its own
     masks_contexts = True  # contexts of different length can be padded: the model masks what is not real
 
@@ -51,6 +50,7 @@ class Captioner(ABC):
         self._inputs = ImageInputs(folder, options)
         self._model, _ = load_tower(getattr(library, self.kind), folder, options)
         self._device = self._model.device
+        self.max_new_tokens = options.max_tokens or MAX_NEW_TOKENS
         decode_greedily(self._speaker(), self.max_new_tokens, self._tokenizer.pad_token_id)
 
     def prepare(self, image: Pixels) -> Floats:

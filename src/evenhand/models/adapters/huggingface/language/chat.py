@@ -4,8 +4,9 @@ What an answer is conditioned on: the chat template with one user turn, the imag
 opening of the assistant's turn.
 
 What a continuation is conditioned on: the same with ``instruction`` as the prompt, and then the prefix as the
-start of what the assistant says. Prefix and continuation are appended as they are; a space that a template's
-answers begin with is not added.
+start of what the assistant says, where the template would put it in a text of training: after the space that
+it writes there, if it writes one, and never inside a thought. Prefix and continuation are appended as they
+are.
 
 PaliGemma has no turns. What it is told is its prefix, which it reads in both directions up to a line break;
 what it says follows, and there the prefix of a continuation stands.
@@ -22,7 +23,12 @@ import numpy as np
 
 from evenhand.core.capabilities import Floats, Images
 from evenhand.core.errors import UserError
-from evenhand.models.adapters.huggingface.decoding import MAX_NEW_TOKENS, decode_greedily, import_transformers
+from evenhand.models.adapters.huggingface.decoding import (
+    MAX_NEW_TOKENS,
+    THINKING_TOKENS,
+    decode_greedily,
+    import_transformers,
+)
 from evenhand.models.adapters.huggingface.language.chat_inputs import ChatInputs, ChatProcessor, open_inputs
 from evenhand.models.adapters.huggingface.language.continuations import (
     Step,
@@ -48,13 +54,11 @@ class ChatModel:
 
     Attributes:
         instruction: What the user says before the assistant's text is scored.
-        max_new_tokens: Where an answer ends at the latest.
+        max_new_tokens: Where an answer ends at the latest; later where the template begins a thought.
 
     Raises:
         UserError: The folder has no chat template, or its processor needs a library that is not installed.
     """
-
-    max_new_tokens = MAX_NEW_TOKENS
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         library = import_transformers()
@@ -63,6 +67,8 @@ class ChatModel:
         self.instruction = self._inputs.instruction
         self._model, _ = load_tower(_automatic_class(library, folder, options), folder, options)
         self._device, self._dtype = self._model.device, self._model.dtype
+        usual = THINKING_TOKENS if self._inputs.opened_thought else MAX_NEW_TOKENS
+        self.max_new_tokens = options.max_tokens or usual
         decode_greedily(self._model, self.max_new_tokens, self._inputs.tokenizer.pad_token_id)
 
     def score_continuations(
@@ -112,15 +118,17 @@ class ChatModel:
             return first_token_logits(self._read(images, prefixes, [0] * len(prefixes)), firsts)
 
     def answer(self, images: Images, prompts: Sequence[str]) -> list[str]:
-        """What the assistant says when the user shows image i and says prompt i, greedily decoded."""
+        """What the assistant says when the user shows image i and says prompt i, greedily decoded.
+
+        A thought is part of it, from its begin on: whoever reads the answer cuts it off.
+        """
         if not prompts:
             return []
         read = self._inputs.encode(images, prompts)
         with self._torch.inference_mode():
             spoken = self._model.generate(**self._ready(read.tensors))
         new = spoken[:, read.tensors["input_ids"].shape[1] :].tolist()
-        texts = self._inputs.tokenizer.batch_decode(new, skip_special_tokens=True)
-        return [text.strip() for text in texts]
+        return self._inputs.decode(new)
 
     def _read(self, images: Images, prefixes: Sequence[str], dropped: Sequence[int]) -> Step:
         """Encode the images once; logits after prefixes that lose so many tokens at their end, and more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,10 +11,13 @@ from typing import Any
 
 from evenhand.core.capabilities import Images
 from evenhand.core.errors import UserError, one_line
-from evenhand.models.adapters.huggingface.decoding import import_transformers
+from evenhand.core.text.thoughts import CLOSINGS, OPENING, OPENINGS, closing_of
+from evenhand.models.adapters.huggingface.decoding import import_transformers, template_errors
 from evenhand.models.adapters.huggingface.language.continuations import Tokens
 from evenhand.models.identity.source import LoadOptions
 
+_WORD = "Zebra"  # which no template says by itself
+_NOTHING_SAID = re.compile(rf"(?:\s|{'|'.join(map(re.escape, CLOSINGS))})*")
 NOT_IMAGES = ("attention_mask", "input_ids", "labels")
 
 
@@ -39,12 +43,17 @@ class ChatProcessor:
 class ChatInputs:
     """A processor with a chat template: user turn, then the assistant's.
 
+    A template that knows ``enable_thinking`` gets False. What the model is made to say begins where the
+    template puts an answer: after the space that stands between the opening of its turn and the answer, and
+    after a thought, which is closed where the opening of the turn begins one.
+
     Args:
         processor: Called with texts and images; it has a tokenizer.
 
     Attributes:
         instruction: A neutral thing for the user to say.
         kind_of_speech: The number in ``ChatProcessor.kinds`` of what the model says.
+        opened_thought: What begins the thought that the template opens for the model; mostly empty.
     """
 
     instruction = "Describe the image."
@@ -53,6 +62,26 @@ class ChatInputs:
     def __init__(self, processor: Any) -> None:
         self.processor, self.tokenizer = processor, processor.tokenizer
         self.tokenizer.padding_side = "left"
+        template = str(getattr(processor, "chat_template", None))
+        self._settings: dict[str, Any] = {"enable_thinking": False} if "enable_thinking" in template else {}
+        self.opened_thought = self._opened_thought()
+        marks = (*OPENINGS, *CLOSINGS)  # one that is a special token begins a mark, or is all of it
+        names = [name for name in self.tokenizer.all_special_tokens if any(m.startswith(name) for m in marks)]
+        self._thought_ids = set(self.tokenizer.convert_tokens_to_ids(names))
+
+    def decode(self, rows: Sequence[Tokens]) -> list[str]:
+        """What the model said, without special tokens; those around a thought stay, and so does its begin.
+
+        Args:
+            rows: N lists of new tokens.
+        """
+        if not self._thought_ids:
+            texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True)
+        else:
+            left_out = set(self.tokenizer.all_special_ids) - self._thought_ids
+            spoken = [[token for token in row if token not in left_out] for row in rows]
+            texts = self.tokenizer.batch_decode(spoken, skip_special_tokens=False)
+        return [f"{self.opened_thought}{text}".strip() for text in texts]
 
     def encode(
         self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None
@@ -65,25 +94,57 @@ class ChatInputs:
             speech: N beginnings of what the model says, or none.
         """
         has_image = any(image is not None for image in images)
-        texts = [self._opening(prompt, has_image=has_image) for prompt in prompts]
-        if speech is not None:
-            texts = [text + utterance for text, utterance in zip(texts, speech, strict=True)]
-        return self._process(images, texts)
+        if speech is None:
+            return self._process(images, [self._opening(prompt, has_image=has_image) for prompt in prompts])
+        turns = zip(prompts, speech, strict=True)
+        return self._process(images, [self._begun(*turn, has_image=has_image) for turn in turns])
 
     def tokens(self, prompt: str, speech: str) -> Tokens:
         """The tokens of a turn without those of the image; they end as those of ``encode`` do."""
-        text = self._opening(prompt) + speech
+        text = self._begun(prompt, speech)
         return list(self.tokenizer(text, add_special_tokens=self._adds_special(text))["input_ids"])
 
     def words(self, text: str) -> Tokens:
         """The tokens of a text by itself."""
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
+    def _opened_thought(self) -> str:
+        opening = self._opening(self.instruction)
+        return OPENING.findall(opening)[-1] if closing_of(opening) else ""
+
+    def _begun(self, prompt: str, speech: str, *, has_image: bool = True) -> str:
+        """A turn of the user's, and what the model begins to say; the space before that stands there once."""
+        opening, gap = self._opening(prompt, has_image=has_image), self._gap(has_image=has_image)
+        if not speech:
+            return opening + gap.rstrip(" ")
+        return opening + gap + (speech.lstrip(" ") if gap.endswith(" ") else speech)
+
     @lru_cache(maxsize=16)  # noqa: B019 - the instruction is asked for again and again; models are few
     def _opening(self, prompt: str, *, has_image: bool = True) -> str:
-        content = [*([{"type": "image"}] if has_image else []), {"type": "text", "text": prompt}]
-        turns = [{"role": "user", "content": content}]
-        return str(self.processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
+        return self._written([_turn("user", prompt, has_image=has_image)], add_generation_prompt=True)
+
+    @lru_cache(maxsize=2)  # noqa: B019 - with and without an image
+    def _gap(self, *, has_image: bool = True) -> str:
+        """What stands between the opening of the model's turn and what it says, as in a text of training.
+
+        That text is a whole conversation in the words of the template. A template that writes such turns in
+        another way than it opens them, or knows none, says nothing; a thought is closed all the same.
+        """
+        opening = self._opening(self.instruction, has_image=has_image)
+        turns = [_turn("user", self.instruction, has_image=has_image), _turn("assistant", _WORD)]
+        try:
+            text = self._written(turns, add_generation_prompt=False)
+        except (TypeError, ValueError, template_errors()):
+            text = ""
+        gap = text[len(opening) : text.rfind(_WORD)] if text.startswith(opening) else ""
+        closing = closing_of(opening)
+        if _NOTHING_SAID.fullmatch(gap) and not closing_of(opening + gap):
+            return gap
+        return f"\n{closing}\n\n" if closing else ""
+
+    def _written(self, turns: list[dict[str, Any]], *, add_generation_prompt: bool) -> str:
+        settings = {**self._settings, "add_generation_prompt": add_generation_prompt, "tokenize": False}
+        return str(self.processor.apply_chat_template(turns, **settings))
 
     def _adds_special(self, text: str) -> bool:
         """A template that writes the first token itself must not be given another."""
@@ -103,11 +164,22 @@ class ChatInputs:
         return read_of(dict(inputs))
 
 
+def _turn(role: str, text: str, *, has_image: bool = False) -> dict[str, Any]:
+    """One turn of a conversation, as templates take it."""
+    return {
+        "role": role,
+        "content": [*([{"type": "image"}] if has_image else []), {"type": "text", "text": text}],
+    }
+
+
 class PrefixInputs(ChatInputs):
     """PaliGemma's processor: image, start token, prompt, line break; then what the model says."""
 
     instruction = "caption en"
     kind_of_speech = 1
+
+    def _opened_thought(self) -> str:
+        return ""
 
     def encode(
         self, images: Images, prompts: Sequence[str], speech: Sequence[str] | None = None
