@@ -28,7 +28,9 @@ def run(
     limit: options.Limit = None,
     mitigation: options.Mitigation = None,
     device: options.Device = "auto",
-    dtype: options.Dtype = "float32",
+    dtype: options.Dtype = "auto",
+    device_map: options.DeviceMap = None,
+    quantize: options.Quantize = None,
     batch_size: options.BatchSize = None,
     workers: options.Workers = None,
     engine: options.Engine = "local",
@@ -57,23 +59,21 @@ def run(
     applied = None if mitigation is None else Applied.read(mitigation)
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)
-    params = parse_pairs("-p", parameters or []) | _columns(image, truth, by)
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
-        trust_remote_code=trust_remote_code,
+        trust_remote_code=trust_remote_code, device_map=device_map, quantize=quantize,
     )  # fmt: skip
     with bars(quiet) as show:
         result = run_benchmark(
-            benchmark, model=model, data=data, parameters=params, tags=parse_pairs("--tag", tags or []),
-            limit=limit, seed=seed, options=asking, out=folder,
-            mitigation=None if applied is None else applied.mitigation,
+            benchmark, model=model, data=data, tags=parse_pairs("--tag", tags or []), limit=limit, seed=seed,
+            parameters=parse_pairs("-p", parameters or []) | _columns(image, truth, by),
+            mitigation=None if applied is None else applied.mitigation, options=asking, out=folder,
             progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
     _print_notes(result)
     print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
-    if short and not quiet:
-        print(f"Measured after {short}; the evidence there is as the model gave it.")
+    _print_mitigation("" if quiet else short)
     check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
 
@@ -89,6 +89,12 @@ def _print_notes(result: AskedRun) -> None:
     note = (result.manifest.get("mitigation") or {}).get("note")
     for line in [*([note] if note else []), *result.reuse_notes()]:
         print(line, file=sys.stderr)
+
+
+def _print_mitigation(name: str) -> None:
+    """What was measured, where the embeddings were changed."""
+    if name:
+        print(f"Measured after {name}; the evidence there is as the model gave it.")
 
 
 def _check_complete(result: AskedRun) -> None:
