@@ -12,6 +12,8 @@ from tests.models.hub.layouts import LAYOUTS, lay_out
 from tests.models.hub.server import Hub, serving
 from tests.models.tiny import build
 
+CLIP = "openai/clip-vit-base-patch32"
+
 
 @pytest.fixture(scope="package")
 def shelf(tmp_path_factory) -> Path:
@@ -36,6 +38,7 @@ def recorded(shelf: Path) -> Iterator[Hub]:
         f"org/{name}": {5: shelf / f"{name}-pr"} for name in ("converted", "converted-before-a-change")
     }
     folders = {f"org/{name}": shelf / name for name in LAYOUTS}
+    folders[CLIP] = shelf / "first-published"
     hub = Hub(folders, gated=("org/gated",), conversions=conversions, renamed={"org/old": "org/both"})
     with serving(hub):
         yield hub

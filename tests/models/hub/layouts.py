@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.models.tiny import build
 
-OLD_IMAGES = {  # preprocessor_config.json of CLIP as transformers 4.0 to 4.24 wrote it; sizes are the tiny model's
+OLD_IMAGES = {  # preprocessor_config.json as the first conversions have it; sizes are the tiny model's
     "crop_size": 32,
     "do_center_crop": True,
     "do_normalize": True,
@@ -34,12 +34,16 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def pickled(folder: Path, *, parts: int = 1, keep: bool = False) -> None:
+def pickled(folder: Path, *, parts: int = 1, keep: bool = False, positions: bool = False) -> None:
     """Weights as ``torch.save`` writes them, in one file or in parts with an index."""
     import torch
     from safetensors.torch import load_file
 
     weights = load_file(folder / "model.safetensors")
+    if positions:  # numbers of the places, which were saved beside the weights
+        for tower in ("text", "vision"):
+            shape = weights[f"{tower}_model.embeddings.position_embedding.weight"].shape
+            weights[f"{tower}_model.embeddings.position_ids"] = torch.arange(shape[0])[None]
     if not keep:
         (folder / "model.safetensors").unlink()
     if parts == 1:
@@ -98,11 +102,16 @@ def slow_tokenizer(folder: Path) -> None:
 
 def as_first_published(folder: Path) -> None:
     """Everything as CLIP was first converted: one pickled file, old settings, no tokenizer.json."""
-    pickled(folder)
+    pickled(folder, positions=True)
     old_images(folder)
     slow_tokenizer(folder)
     config = read(folder / "config.json")
     config["torch_dtype"] = config.pop("dtype")
+    config["text_config"] |= {
+        "bos_token_id": 0,
+        "eos_token_id": 2,
+        "pad_token_id": 1,
+    }  # as no tokenizer has it
     write(folder / "config.json", config | {"transformers_version": None})
 
 

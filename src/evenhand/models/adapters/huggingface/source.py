@@ -49,6 +49,7 @@ from evenhand.models.weights.hub import library_version
 from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
 ADAPTER = "1"  # raised when answers of an adapter in this folder change
+_CHANGED = {"clip": "2"}  # centre crops of odd margins
 _OTHER_WEIGHTS = (".h5", ".msgpack", ".gguf", ".onnx", ".bin", ".pt", ".pth", ".ckpt", ".safetensors")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
@@ -152,7 +153,7 @@ class HfSource:
             **({"quantized": quantization_name(self._options)} if self._options.quantize else {}),
             **({"converted from": pickled} if pickled else {}),
             "library": f"transformers {library_version('transformers', 'transformers', 'hf')}",
-            "adapter": f"hf {ADAPTER}",
+            "adapter": f"hf {_CHANGED.get(str(self._config.get('model_type')), ADAPTER)}",
             **({"pooling": read_layout(self._folder).described()} if sentences else {}),
         }
 

@@ -85,6 +85,11 @@ class ImageInputs:
         arrays = {name: np.asarray(value)[0] for name, value in inputs.items()}
         return arrays["pixel_values"] if list(arrays) == ["pixel_values"] else arrays
 
+    def crop_as_torchvision(self) -> None:
+        """Round the margins of centre crops as torchvision does; transformers rounds half pixels down."""
+        if hasattr(self._processor, "center_crop"):
+            self._processor.center_crop = _torchvision_crop(self._processor.center_crop)
+
     def batch(self, images: Images) -> dict[str, Any]:
         """Inputs of several prepared images, on the device.
 
@@ -104,6 +109,17 @@ class ImageInputs:
             name: tensor.to(self._dtype) if tensor.is_floating_point() else tensor
             for name, tensor in tensors.items()
         }
+
+
+def _torchvision_crop(crop: Callable[..., Any]) -> Callable[..., Any]:
+    def centre(image: Any, size: Any, **options: Any) -> Any:
+        margins = [image.shape[-2] - size.height, image.shape[-1] - size.width]
+        if min(margins) < 0:
+            return crop(image, size, **options)
+        top, left = (round(margin / 2) for margin in margins)
+        return image[..., top : top + size.height, left : left + size.width]
+
+    return centre
 
 
 def _pad(arrays: list[Any]) -> Any:
