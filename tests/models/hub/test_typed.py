@@ -30,7 +30,7 @@ def data(tmp_path_factory) -> Path:
     """Small releases of what the commands need."""
     folder = tmp_path_factory.mktemp("data")
     visogender_release.release(folder / "visogender", ["doctor"])
-    mmbias_release.release(folder / "mmbias")
+    mmbias_release.release(folder / "mmbias", phrases=2, words=3, images=2)
     skewsize_layouts.generated(folder / "images", 2)
     return folder
 
