@@ -295,7 +295,7 @@ def test_a_hub_id_is_fetched_once_without_pickles_and_then_read_offline(clip, tm
 
 def test_troubles_with_the_hub_are_told_in_one_line(clip, tmp_path):
     served = {"org/clip": clip, "org/gated": clip}
-    with serving(Hub(served, gated=("org/gated",))) as hub:
+    with serving(Hub(served, gated={"org/gated": 401})) as hub:
         uris = ["hf:org/nothing", "hf:org/clip@v9", "hf:org/gated"]
         unknown, revision, gated = ask(*uris, **online(hub, tmp_path / "cache"))
     assert "the hub shows no 'org/nothing'; check name and revision" in unknown

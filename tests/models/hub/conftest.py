@@ -39,7 +39,12 @@ def recorded(shelf: Path) -> Iterator[Hub]:
     }
     folders = {f"org/{name}": shelf / name for name in LAYOUTS}
     folders[CLIP] = shelf / "first-published"
-    hub = Hub(folders, gated=("org/gated",), conversions=conversions, renamed={"org/old": "org/both"})
+    hub = Hub(
+        folders,
+        gated={"org/gated": 401, "org/gated-logged-in": 403},
+        conversions=conversions,
+        renamed={"org/old": "org/both"},
+    )
     with serving(hub):
         yield hub
 

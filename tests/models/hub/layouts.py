@@ -34,7 +34,9 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def pickled(folder: Path, *, parts: int = 1, keep: bool = False, positions: bool = False) -> None:
+def pickled(
+    folder: Path, *, parts: int = 1, keep: bool = False, positions: bool = False, old: bool = False
+) -> None:
     """Weights as ``torch.save`` writes them, in one file or in parts with an index."""
     import torch
     from safetensors.torch import load_file
@@ -47,7 +49,8 @@ def pickled(folder: Path, *, parts: int = 1, keep: bool = False, positions: bool
     if not keep:
         (folder / "model.safetensors").unlink()
     if parts == 1:
-        torch.save(weights, folder / "pytorch_model.bin")
+        # before torch 1.6 it was no zip file
+        torch.save(weights, folder / "pytorch_model.bin", _use_new_zipfile_serialization=not old)
         return
     names, places = sorted(weights), {}
     for part in range(parts):
@@ -160,7 +163,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "old-images": ("clip", old_images),
     "no-processor": ("clip", no_processor),
     "parts": ("clip", in_parts),
-    "bin": ("clip", pickled),
+    "bin": ("clip", lambda folder: pickled(folder, old=True)),
     "bin-parts": ("clip", lambda folder: pickled(folder, parts=2)),
     "both": ("clip", both),
     "slow-tokenizer": ("clip", slow_tokenizer),
@@ -172,6 +175,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "template-inside": ("llava", template_in("tokenizer_config.json")),
     "own-code": ("clip", own_code),
     "gated": ("clip", lambda _: None),
+    "gated-logged-in": ("clip", lambda _: None),
     "object": ("clip", with_an_object),
 }
 """From the name of a repository to the tiny model in it and what rearranges its files."""

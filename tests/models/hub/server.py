@@ -33,7 +33,7 @@ class Hub:
 
     Args:
         folders: From ``org/name`` to the folder with its files.
-        gated: Names that want a login.
+        gated: Names that want a login, and what they are answered with: 401 without one, 403 with one.
         conversions: From a name to the folders of its pull requests, by number.
         renamed: From former names to present ones.
         cut: Ends of paths whose first transfer breaks off in the middle.
@@ -42,7 +42,7 @@ class Hub:
     """
 
     folders: dict[str, Path]
-    gated: tuple[str, ...] = ()
+    gated: Mapping[str, int] = field(default_factory=dict)
     conversions: Mapping[str, Mapping[int, Path]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
@@ -74,7 +74,7 @@ class Hub:
         if kind == 2:
             return self._api(name, rest)
         if name in self.gated:
-            return 401, {"X-Error-Code": "GatedRepo"}, b""
+            return self.gated[name], {"X-Error-Code": "GatedRepo"}, b""
         return self._file(name, rest[1], "/".join(rest[2:]), final=kind != 0)
 
     def _at(self, name: str, revision: str) -> Path | None:

@@ -17,6 +17,7 @@ from tests.models.tiny import build
 
 REFUSED = {
     "own-code": "runs code of its own .*--trust-remote-code",
+    "gated-logged-in": r"'org/gated-logged-in' is gated: accept its terms .* hf auth login$",
     "gated": r"'org/gated' is gated: accept its terms .* hf auth login$",
     "object": r"pytorch_model\.bin' holds an object of pathlib\.\w+, which could run code",
 }

@@ -77,9 +77,10 @@ def fetch_model(repository: str, revision: str | None, *, code: bool) -> Snapsho
     with fetching(repository):
         snapshot = _described(repository, revision, kinds)
         folders, commit = _folders_of_weights(snapshot), snapshot.name
+        name = f"{repository} and its code" if code else repository
         try:
             plan = remembered(
-                "huggingface", commit, repository, lambda: _plan(repository, snapshot, folders, kinds)
+                "huggingface", commit, name, lambda: _plan(repository, snapshot, folders, kinds)
             )
         except InputError:
             names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*")]
