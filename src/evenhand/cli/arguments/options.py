@@ -69,7 +69,7 @@ DeviceMap = Annotated[
     str | None, typer.Option(metavar="auto", help="auto: spread a model of hf: over all devices and memory.")
 ]
 Quantize = Annotated[
-    int | None, typer.Option(metavar="8|4", help="Bits of each weight of a model of hf:; evenhand[quantize].")
+    int | None, typer.Option(metavar="8|4", help="Bits of each weight of a model of hf:; evenhand[large].")
 ]
 BatchSize = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Default: by question; halved when out of memory.")
