@@ -35,7 +35,8 @@ def test_a_pipeline_makes_images_and_a_dual_encoder_looks_at_them(tmp_path):
     done = evenhand(*command)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("people: 6 of 6 images (3 classes, 2 groups, 1 a cell)\n")
-    assert done.stderr == ""
+    said = [line.partition(": ")[0] for line in done.stderr.splitlines()]
+    assert said == [f"loading diffusers:{folder}", f"loading hf:{build('clip')}"]
     table = pl.read_parquet(tmp_path / "out" / "annotations.parquet")
     assert table["flagged_by_model"].to_list() == [False] * 6
     assert table["clip_score"].null_count() == 0

@@ -19,6 +19,7 @@ from tests.documents.reading import DOCS, WRITTEN, Block, blocks_of, shell_comma
 
 COMMANDS = {"bash", "python"}
 FIRST = "tutorial.md"  # typed into a shell, all of it, and what it shows must be printed
+RECORDED = "asks a model of a hub; tests/models/hub types it against a recorded one"
 HUB = "asks a model of a hub or a server"
 DATA = "needs data that others must give, and asks a model of a hub"
 MINUTES = "takes minutes; tests/examples and perf have it"
@@ -30,6 +31,9 @@ CANNOT_RUN = {
     ("compare.md", "evenhand run visogender/resolution --model hf:openai/clip-vit-ba"): DATA,
     ("exports.md", "pip install 'evenhand[mlflow]'"): "installs two trackers; tests/report writes to both",
     ("exports.md", "evenhand export RUN --as ll144 -p selected=LABEL -p sex=COL -p r"): NAMES,
+    ("first-model.md", "pip install 'evenhand[hf]'"): RECORDED,
+    ("first-model.md", "evenhand run visogender/resolution --model hf:openai/clip-vit-ba"): RECORDED,
+    ("first-model.md", "evenhand artifact visogender/table2 runs/clip -o table2.html"): RECORDED,
     ("generate.md", "evenhand generate kitchen.yaml --model diffusers:stabilityai/sd-"): HUB,
     ("generate.md", "pip install 'evenhand[generate]'"): HUB,
     ("indicators.md", "evenhand data check miap # what is there, beside the paper's cou"): DATA,

@@ -33,6 +33,13 @@ def loaded():
     return load
 
 
+def torchvision_crop(image, size, **_):
+    import torch
+    from torchvision.transforms import functional
+
+    return functional.center_crop(torch.from_numpy(image), [size.height, size.width]).numpy()
+
+
 def direct(name, pictures, texts):
     """The family's own model and processor, as its documentation uses them."""
     import torch
@@ -40,6 +47,8 @@ def direct(name, pictures, texts):
 
     folder = build(name)
     images = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil")
+    if name == "clip":  # transformers rounds the margins of a crop down; CLIP was trained with torchvision's
+        images.center_crop = torchvision_crop
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
     padding = {"padding": True}

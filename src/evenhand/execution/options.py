@@ -17,7 +17,8 @@ class AskOptions:
 
     Attributes:
         device: ``auto``, ``cuda``, ``cuda:1``, ``mps`` or ``cpu``.
-        dtype: ``float32``, ``bfloat16`` or ``float16``.
+        dtype: ``float32``, ``bfloat16`` or ``float16``; ``auto`` is float32 on the CPU, and what the
+            checkpoint has elsewhere.
         trust_remote_code: Let a model's repository run code of its own.
         batch_size: Samples asked about at once; None: by capability. Halved when memory runs out.
         workers: Threads that read images (local), or processes that each hold the model (ray);
@@ -28,10 +29,12 @@ class AskOptions:
         allow_missing: Go on where more than 5 % of the samples have no image file.
         max_tokens: Tokens of an answer in words at most, thought included; None: 64, and more for a model
             whose template begins a thought.
+        device_map: ``auto`` spreads a model of ``hf:`` over all devices; None: one device.
+        quantize: Bits of each weight of a model of ``hf:``, 8 or 4; None: as ``dtype``.
     """
 
     device: str = "auto"
-    dtype: str = "float32"
+    dtype: str = "auto"
     trust_remote_code: bool = False
     batch_size: int | None = None
     workers: int | None = None
@@ -40,6 +43,8 @@ class AskOptions:
     keep_answers: bool = True
     allow_missing: bool = False
     max_tokens: int | None = None
+    device_map: str | None = None
+    quantize: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("engine", self.engine, ENGINES)
@@ -50,7 +55,10 @@ class AskOptions:
 
     def load_options(self) -> LoadOptions:
         """What adapters need to know."""
-        return LoadOptions(self.device, self.dtype, self.trust_remote_code, max_tokens=self.max_tokens)
+        return LoadOptions(
+            self.device, self.dtype, self.trust_remote_code, max_tokens=self.max_tokens,
+            device_map=self.device_map, quantize=self.quantize,
+        )  # fmt: skip
 
     def image_options(
         self, *, steps: int | None = None, guidance: float | None = None, size: int | None = None

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import UnknownName, UserError, exits_are_errors
+from evenhand.core.errors import ParameterError, UnknownName, UserError, exits_are_errors
 from evenhand.models.adapters.own_code import ObjectSource, open_own_code
 from evenhand.models.catalogue import GRAMMAR, SCHEMES, who_can
 from evenhand.models.identity.source import LoadOptions, ModelSource
+
+_SIZED = ("hf", "adapted")  # kinds of model that can be spread over devices, or quantized
 
 
 def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:
@@ -40,6 +42,8 @@ def _named(model: str, load_options: LoadOptions) -> ModelSource:
         raise UserError(f"--model {model!r} is no model URI{hint}; possible: {GRAMMAR}")
     if scheme not in SCHEMES.names():
         raise UnknownName("kind of model", scheme, SCHEMES.names(), f"possible: {GRAMMAR}")
+    if (load_options.device_map or load_options.quantize) and scheme not in _SIZED:
+        raise ParameterError(f"{model!r}: --device-map and --quantize are for models of hf:; leave them out")
     source: ModelSource = SCHEMES.get(scheme)(rest, load_options)
     return source
 

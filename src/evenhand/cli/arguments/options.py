@@ -62,7 +62,15 @@ Mitigation = Annotated[
     typer.Option(metavar="FILE", help="Change the embeddings before measuring; of evenhand debias."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cuda, cuda:1, mps or cpu.")]
-Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16.")]
+Dtype = Annotated[
+    str, typer.Option(help="auto (float32 on the CPU, else the checkpoint's), float32, bfloat16, float16.")
+]
+DeviceMap = Annotated[
+    str | None, typer.Option(metavar="auto", help="auto: spread a model of hf: over all devices and memory.")
+]
+Quantize = Annotated[
+    int | None, typer.Option(metavar="8|4", help="Bits of each weight of a model of hf:; evenhand[large].")
+]
 BatchSize = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Default: by question; halved when out of memory.")
 ]

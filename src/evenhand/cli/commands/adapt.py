@@ -33,7 +33,7 @@ def adapt(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="How many models, one a seed.")] = 1,
     device: options.Device = "auto",
-    dtype: options.Dtype = "float32",
+    dtype: options.Dtype = "auto",
     batch_size: options.BatchSize = None,
     workers: options.Workers = None,
     keep_answers: options.KeepAnswers = True,

@@ -39,7 +39,7 @@ def generate(
     ] = None,
     faces: Annotated[bool, typer.Option("--faces", help="Count faces, with evenhand[faces].")] = False,
     device: options.Device = "auto",
-    dtype: options.Dtype = "float32",
+    dtype: options.Dtype = "auto",
     batch_size: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Images at once; default 1; halved if need be.")
     ] = None,

@@ -28,7 +28,9 @@ def run(
     limit: options.Limit = None,
     mitigation: options.Mitigation = None,
     device: options.Device = "auto",
-    dtype: options.Dtype = "float32",
+    dtype: options.Dtype = "auto",
+    device_map: options.DeviceMap = None,
+    quantize: options.Quantize = None,
     batch_size: options.BatchSize = None,
     workers: options.Workers = None,
     engine: options.Engine = "local",
@@ -58,17 +60,16 @@ def run(
     applied = None if mitigation is None else Applied.read(mitigation)
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)
-    params = parse_pairs("-p", parameters or []) | _columns(image, truth, by)
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
-        trust_remote_code=trust_remote_code, max_tokens=max_tokens,
+        trust_remote_code=trust_remote_code, max_tokens=max_tokens, device_map=device_map, quantize=quantize,
     )  # fmt: skip
     with bars(quiet) as show:
         result = run_benchmark(
-            benchmark, model=model, data=data, parameters=params, tags=parse_pairs("--tag", tags or []),
-            limit=limit, seed=seed, options=asking, out=folder,
-            mitigation=None if applied is None else applied.mitigation,
+            benchmark, model=model, data=data, tags=parse_pairs("--tag", tags or []), limit=limit, seed=seed,
+            parameters=parse_pairs("-p", parameters or []) | _columns(image, truth, by),
+            mitigation=None if applied is None else applied.mitigation, options=asking, out=folder,
             progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
     _print_notes(result)
@@ -92,7 +93,7 @@ def _print_notes(result: AskedRun) -> None:
 
 
 def _print_mitigation(name: str) -> None:
-    """What the numbers were measured after, if anything."""
+    """What was measured, where the embeddings were changed."""
     if name:
         print(f"Measured after {name}; the evidence there is as the model gave it.")
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+
+from evenhand.core.notes import NOTES
 
 Show = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how many."""
@@ -12,9 +16,16 @@ Show = Callable[[str, int, int], None]
 
 @contextmanager
 def bars(quiet: bool) -> Iterator[Show]:
-    """A bar for each kind of work: done, of how many, how many a second, and the time left."""
-    if quiet or not sys.stderr.isatty():
+    """A bar for each kind of work: done, of how many, how many a second, and the time left.
+
+    Notes on what is fetched and loaded meanwhile are lines of stderr, above the bars where there are some.
+    """
+    if quiet:
         yield lambda _what, _done, _total: None
+        return
+    if not sys.stderr.isatty():
+        with _notes(lambda line: print(line, file=sys.stderr)):
+            yield lambda _what, _done, _total: None
         return
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
@@ -29,7 +40,9 @@ def bars(quiet: bool) -> Iterator[Show]:
             return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
 
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    console = Console(stderr=True)
+    above = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    with _notes(above), Progress(*columns, console=console) as bar:
         tasks = {}
 
         def show(what: str, n_done: int, total: int) -> None:
@@ -38,6 +51,20 @@ def bars(quiet: bool) -> Iterator[Show]:
             bar.update(tasks[what], completed=n_done, total=total)
 
         yield show
+
+
+@contextmanager
+def _notes(write: Callable[[str], None]) -> Iterator[None]:
+    """Write every note while work is under way."""
+    handler, level = logging.Handler(logging.INFO), NOTES.level
+    handler.emit = lambda record: write(record.getMessage())  # type: ignore[method-assign]
+    NOTES.addHandler(handler)
+    NOTES.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        NOTES.setLevel(level)
+        NOTES.removeHandler(handler)
 
 
 @contextmanager

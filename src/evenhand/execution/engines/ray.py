@@ -228,6 +228,7 @@ def _sendable(source: ModelSource, options: LoadOptions) -> ModelSource:
         if name.startswith(USER_MODULES):  # workers cannot import them
             cloudpickle.register_pickle_by_value(module)
     if not isinstance(source, ObjectSource) or ":" not in source.uri:
+        source.identity()  # decides here, for all workers, what was left open: revision, precision
         return source
     where, _, attribute = source.uri.rpartition(":")
     return NamedSource(

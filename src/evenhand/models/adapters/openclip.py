@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions, ModelSource
-from evenhand.models.weights.device import choose_device, choose_dtype, import_torch, to_numpy
+from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
+from evenhand.models.weights.device import (
+    choose_device,
+    choose_dtype,
+    import_torch,
+    resolved_dtype,
+    to_numpy,
+)
 from evenhand.models.weights.hub import (
     hub_file,
     import_library,
@@ -21,10 +29,12 @@ from evenhand.models.weights.hub import (
     read_config,
     remembered,
 )
+from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
 _CONFIG = "open_clip_config.json"
 # what open_clip takes from a folder before anything else, so that no other file is loaded than the hashed one
 _FOLDER_WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.safetensors")
+_HUB_WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
 
 
@@ -84,6 +94,10 @@ class OpenClipSource:
     def __init__(self, rest: str, options: LoadOptions, checkpoint: _OpenClipSource) -> None:
         self.uri, self._options, self._checkpoint = f"openclip:{rest}", options, checkpoint
 
+    @cached_property
+    def _dtype(self) -> str:
+        return resolved_dtype(self._options, lambda: stored_dtype([self._checkpoint.weights]))
+
     def identity(self) -> dict[str, str]:
         """Architecture, hashes of weights, configuration and tokenizer, version of open_clip, dtype."""
         checkpoint = self._checkpoint
@@ -93,7 +107,7 @@ class OpenClipSource:
             "sha256 of weights": hashes[checkpoint.weights],
             "sha256 of configuration": sha256_text(json.dumps(checkpoint.record, sort_keys=True)),
             "open_clip": checkpoint.release,
-            "dtype": self._options.dtype,
+            "dtype": self._dtype,
         }
         return parts | {f"sha256 of {file.name}": hashes[file] for file in checkpoint.files}
 
@@ -109,7 +123,9 @@ class OpenClipSource:
         """
         open_clip, checkpoint = _import_open_clip(), self._checkpoint
         trained = checkpoint.training
-        device, dtype = choose_device(self._options), choose_dtype(self._options)
+        options, stored = replace(self._options, dtype=self._dtype), stored_dtype([checkpoint.weights])
+        check_memory(self.uri, n_numbers([checkpoint.weights], stored), self._dtype, options)
+        device, dtype = choose_device(options), choose_dtype(options)
         try:
             network = open_clip.create_model(
                 checkpoint.name,
@@ -118,7 +134,11 @@ class OpenClipSource:
                 force_quick_gelu=bool(trained.get("quick_gelu")),  # the tag knows, the architecture may not
                 force_preprocess_cfg={key: trained[key] for key in _PREPROCESSING if key in trained},
             )
-        except (RuntimeError, KeyError, TypeError, ValueError) as problem:
+        except Exception as problem:
+            if is_refused_pickle(problem):
+                raise InputError(f"{self.uri!r}: {refusal(checkpoint.weights, problem)}") from None
+            if not isinstance(problem, RuntimeError | KeyError | TypeError | ValueError):
+                raise
             cause = one_line(problem)[:300]
             raise InputError(
                 f"{self.uri!r}: {str(checkpoint.weights)!r} does not fit: {cause}; "
@@ -222,8 +242,8 @@ def _by_tag(architecture: str, tag: str, release: str, record: dict[str, Any]) -
     repository, _, file = training.get("hf_hub", "").rpartition("/")
     if not repository:
         raise UserError(f"open_clip has no safetensors on the hub for {architecture}/{tag}; {convert}")
-    name = str(Path(file).with_suffix(".safetensors")) if file else "open_clip_model.safetensors"
-    weights = hub_file(repository, [name], None, convert)
+    names = [str(Path(file).with_suffix(".safetensors")), file] if file else list(_HUB_WEIGHTS)
+    weights = hub_file(repository, names, None, convert)
     return _OpenClipSource(architecture, architecture, weights, release, record, training)
 
 

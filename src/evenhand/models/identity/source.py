@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 DEVICES = ("auto", "cuda", "mps", "cpu")
-DTYPES = ("float32", "bfloat16", "float16")
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+QUANTIZATIONS = (8, 4)
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,22 @@ class LoadOptions:
 
     Attributes:
         device: ``auto`` takes cuda, then mps, then cpu; ``cuda:1`` names one of several.
-        dtype: Of weights and computation; answers are float32 in any case.
+        dtype: Of weights and computation; answers are float32 in any case. ``auto`` is float32 on the CPU,
+            and what the checkpoint has elsewhere.
         trust_remote_code: Let the model's folder or repository run code of its own.
         images: How images are made, for a model that is asked for some; None: it is asked something else.
         max_tokens: Where an answer in words ends at the latest; None: as the adapter has it.
+        device_map: ``auto`` spreads the layers of a model of ``hf:`` over all devices; None: one device.
+        quantize: Bits of each weight of the linear layers of a model of ``hf:``, 8 or 4; None: as ``dtype``.
     """
 
     device: str = "auto"
-    dtype: str = "float32"
+    dtype: str = "auto"
     trust_remote_code: bool = False
     images: ImageOptions | None = None
     max_tokens: int | None = None
+    device_map: str | None = None
+    quantize: int | None = None
 
 
 class ModelSource(Protocol):

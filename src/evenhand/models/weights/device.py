@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +14,9 @@ import numpy as np
 from evenhand.core.capabilities import Floats
 from evenhand.core.errors import MissingExtra, ParameterError
 from evenhand.models.identity.source import DTYPES, LoadOptions
+
+# what a driver of NVIDIA, of NVIDIA in Windows' Linux, and of AMD puts there
+_DRIVERS = ("nvidiactl", "nvidia0", "dxg", "kfd")
 
 
 def import_torch() -> Any:
@@ -42,15 +50,50 @@ def choose_device(options: LoadOptions) -> Any:
         raise ParameterError(f"--device {options.device!r} is no device; possible: {present}") from None
 
 
-def choose_dtype(options: LoadOptions) -> Any:
-    """The torch dtype of a name.
+def resolved_dtype(options: LoadOptions, checkpoint_dtype: Callable[[], str]) -> str:
+    """The name of the dtype that a model is loaded in; torch is imported only where it may see a device.
+
+    Args:
+        options: Device and dtype.
+        checkpoint_dtype: What the checkpoint says; called only where ``auto`` meets an accelerator.
+
+    Returns:
+        One of ``DTYPES`` other than ``auto``.
 
     Raises:
         ParameterError: Not one of ``DTYPES``.
     """
     if options.dtype not in DTYPES:
         raise ParameterError(f"--dtype {options.dtype!r} is not possible; choose one of {', '.join(DTYPES)}")
-    return getattr(import_torch(), options.dtype)
+    if options.dtype != "auto":
+        return options.dtype
+    may_accelerate = options.device.partition(":")[0] != "cpu" and _may_see_an_accelerator()
+    if not may_accelerate or choose_device(options).type == "cpu":
+        return "float32"
+    name = checkpoint_dtype()
+    return name if name in DTYPES[1:] else "float32"
+
+
+def _may_see_an_accelerator() -> bool:
+    """Whether torch, which is not imported for it, was built for an accelerator that may be here."""
+    spec = find_spec("torch")
+    if spec is None or spec.origin is None:
+        return False
+    if sys.platform == "darwin":
+        return True
+    built = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
+    if not re.search(r"^(cuda|hip|rocm)\b.*= *['\"]", built, re.MULTILINE):
+        return False
+    return sys.platform != "linux" or any(Path("/dev", name).exists() for name in _DRIVERS)
+
+
+def choose_dtype(options: LoadOptions) -> Any:
+    """The torch dtype of a name.
+
+    Raises:
+        ParameterError: Not one of ``DTYPES``.
+    """
+    return getattr(import_torch(), resolved_dtype(options, lambda: "float32"))
 
 
 def to_numpy(tensor: Any) -> Floats:

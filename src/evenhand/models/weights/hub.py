@@ -1,12 +1,10 @@
-"""Weights that libraries keep on the Hugging Face hub: found without importing the library, never pickled."""
+"""Weights that libraries keep on the Hugging Face hub, located without importing the library."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.files.atomic import write_bytes
 from evenhand.files.hashing import sha256_text
 from evenhand.files.home import home
+from evenhand.models.weights.fetching import fetching, hub_refusals
 
 
 def library_version(distribution: str, module: str, extra: str) -> str:
@@ -85,70 +84,33 @@ def remembered(
     return fresh
 
 
-@contextmanager
-def _fewer_words() -> Iterator[None]:
-    """Keep the hub's library from telling each retry; in the end one line says what was wrong."""
-    logger = logging.getLogger("huggingface_hub")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
 def hub_file(repository: str, names: Sequence[str], revision: str | None, instead: str) -> Path:
     """A file of a hub repository: from the local cache where it is there, else downloaded.
 
     Args:
         repository: Such as ``timm/resnet50.a1_in1k``.
-        names: File names, the first that exists is taken; all are safetensors.
+        names: File names, the first that exists is taken: safetensors before pickled weights.
         revision: Branch, tag or commit.
         instead: What to type where the repository has none of them.
 
     Raises:
         InputError: No such repository, revision or file, or no way to reach the hub.
     """
-    try:
+    with fetching(repository), hub_refusals(repository, revision, " ".join(names[:1])):
         from huggingface_hub import hf_hub_download, try_to_load_from_cache
-        from huggingface_hub.errors import (
-            HfHubHTTPError,
-            HFValidationError,
-            LocalEntryNotFoundError,
-            OfflineModeIsEnabled,
-            RemoteEntryNotFoundError,
-            RepositoryNotFoundError,
-            RevisionNotFoundError,
-        )
-    except ImportError:
-        raise MissingExtra("huggingface_hub", "hf") from None
-    for name in names:
-        cached = try_to_load_from_cache(repository, name, revision=revision)
-        if isinstance(cached, str):
-            return Path(cached)
-    at = f"{repository}@{revision}" if revision else repository
-    for name in names:
-        try:
-            with _fewer_words():
+        from huggingface_hub.errors import RemoteEntryNotFoundError
+
+        for name in names:
+            cached = try_to_load_from_cache(repository, name, revision=revision)
+            if isinstance(cached, str):
+                return Path(cached)
+        for name in names:
+            try:
                 return Path(hf_hub_download(repository, name, revision=revision))
-        except RemoteEntryNotFoundError:
-            continue
-        except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError):
-            raise InputError(
-                f"the hub shows no {at!r}; check name and revision, or log in with: hf auth login"
-            ) from None
-        except (LocalEntryNotFoundError, OfflineModeIsEnabled):
-            raise InputError(
-                f"{name} of {at!r} is not in the local cache and the hub cannot be reached; "
-                f"type, where there is a network: hf download {repository} {name}"
-            ) from None
-        except (HfHubHTTPError, OSError) as problem:
-            raise InputError(
-                f"{name} of {at!r} could not be downloaded: {one_line(problem)}; try again"
-            ) from None
-    raise InputError(
-        f"{at!r} has no safetensors ({' or '.join(names)}), and pickled weights are not read; {instead}"
-    )
+            except RemoteEntryNotFoundError:
+                continue
+    at = f"{repository}@{revision}" if revision else repository
+    raise InputError(f"{at!r} has none of {', '.join(names)}; {instead}")
 
 
 def local_safetensors(path: Path, uri: str) -> Path:
@@ -168,7 +130,12 @@ def local_safetensors(path: Path, uri: str) -> Path:
 
 
 def tensor_shapes(path: Path) -> dict[str, list[int]]:
-    """Names and shapes in a safetensors file, from its header alone.
+    """Names and shapes in a safetensors file, as ``tensor_types``."""
+    return {name: shape for name, (_, shape) in tensor_types(path).items()}
+
+
+def tensor_types(path: Path) -> dict[str, tuple[str, list[int]]]:
+    """Names, kinds of number such as ``F16``, and shapes in a safetensors file, from its header alone.
 
     Raises:
         InputError: It is no safetensors file.
@@ -177,7 +144,8 @@ def tensor_shapes(path: Path) -> dict[str, list[int]]:
 
     try:
         with safe_open(path, framework="numpy") as stream:
-            return {name: list(stream.get_slice(name).get_shape()) for name in stream.keys()}  # noqa: SIM118
+            slices = {name: stream.get_slice(name) for name in stream.keys()}  # noqa: SIM118
+            return {name: (part.get_dtype(), list(part.get_shape())) for name, part in slices.items()}
     except (SafetensorError, OSError) as problem:
         raise InputError(
             f"{str(path)!r} is no safetensors file: {one_line(problem)}; "

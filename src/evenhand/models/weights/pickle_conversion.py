@@ -82,6 +82,15 @@ def convert_checkpoint(source: Path, target: Path, key: str | None = None) -> Co
     return Converted(target, where, len(tensors), numbers, tuple(left_out), sha256_files([target])[target])
 
 
+def read_tensors(source: Path) -> dict[str, Any]:
+    """Tensors of a pickled file by name, on the CPU; code in the file is never run.
+
+    Raises:
+        InputError: It cannot be read without running code.
+    """
+    return dict(_tensors(_read(source)))
+
+
 def _read(source: Path) -> Mapping[Any, Any]:
     """The checkpoint's content; only tensors and plain containers are ever built."""
     torch = import_torch()
@@ -94,7 +103,7 @@ def _read(source: Path) -> Mapping[Any, Any]:
     try:
         content = torch.load(source, weights_only=True, map_location="cpu")
     except Exception as problem:  # pickle, zip, unicode and runtime errors: whatever a foreign file can cause
-        raise InputError(_refusal(source, problem)) from None
+        raise InputError(refusal(source, problem)) from None
     if torch.is_tensor(content):
         return {"tensor": content}
     if not isinstance(content, Mapping):
@@ -104,10 +113,21 @@ def _read(source: Path) -> Mapping[Any, Any]:
     return content
 
 
-def _refusal(source: Path, problem: Exception) -> str:
+def is_refused_pickle(problem: BaseException) -> bool:
+    """Whether torch refused a file because it holds more than tensors and plain containers."""
+    return "weights_only" in str(problem) or "Weights only load failed" in str(problem)
+
+
+def refusal(source: Path, problem: Exception) -> str:
+    """Why a pickled file is not read, in one line.
+
+    Args:
+        source: The file.
+        problem: What torch raised.
+    """
     message = one_line(problem)
     match = re.search(r"(?:GLOBAL|Unsupported (?:class|global):?|global) ([A-Za-z_]\w*(?:\.\w+)+)", message)
-    if "weights_only" in message or "Weights only load failed" in message:
+    if is_refused_pickle(problem):
         what = f"an object of {match[1]}" if match else "objects that are no tensors"
         return f"{str(source)!r} holds {what}, which could run code, so it is not loaded; {_SAFELY}"
     return f"{str(source)!r} is no checkpoint of torch that can be read: {message[:200]}; download it again"

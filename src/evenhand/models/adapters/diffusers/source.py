@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.adapters.huggingface.snapshots import download
 from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
+from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
+from evenhand.models.weights.device import resolved_dtype
+from evenhand.models.weights.fetching import fetching
 from evenhand.models.weights.hub import library_version, read_config
 
 ADAPTER = "1"  # raised when images of an adapter in this file change
@@ -43,10 +47,20 @@ class DiffusersSource:
     def _folder(self) -> Path:
         if self._local is not None:
             return self._local
-        snapshot = download(self._repository, self._revision or None, [INDEX], [])
-        patterns = [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _CONFIGS]
-        patterns += [f"{name}/{kind}" for name in _components(self._index_of(snapshot)) for kind in _WEIGHTS]
-        return download(self._repository, snapshot.name, [INDEX, *patterns], [])
+        with fetching(self._repository):
+            snapshot = download(self._repository, self._revision or None, [INDEX], [])
+            names, kinds = _components(self._index_of(snapshot)), (*_CONFIGS, *_WEIGHTS)
+            patterns = [f"{name}/{kind}" for name in names for kind in kinds]
+            return download(self._repository, snapshot.name, [INDEX, *patterns], [])
+
+    @cached_property
+    def _dtype(self) -> str:
+        return resolved_dtype(self._options, lambda: stored_dtype(self._weights()))
+
+    def _weights(self) -> list[Path]:
+        """Files of weights, the largest first: it decides the precision of all."""
+        files = [file for file in self._files() if file.suffix == ".safetensors"]
+        return sorted(files, key=lambda file: -file.stat().st_size)
 
     def _index_of(self, folder: Path) -> dict[str, Any]:
         index = read_config(folder / INDEX, self.uri, ["_class_name"])
@@ -88,7 +102,7 @@ class DiffusersSource:
             "steps": _said(image_options.steps),
             "guidance": _said(image_options.guidance),
             "size": _said(image_options.size),
-            "dtype": self._options.dtype,
+            "dtype": self._dtype,
             "library": f"diffusers {library_version('diffusers', 'diffusers', 'generate')}",
             "adapter": f"diffusers {ADAPTER}",
         }
@@ -106,10 +120,11 @@ class DiffusersSource:
         """
         from evenhand.models.adapters.diffusers.model import PromptedPipeline
 
-        self._files()
+        options, weights = replace(self._options, dtype=self._dtype), self._weights()
         library_version("diffusers", "diffusers", "generate")
+        check_memory(self.uri, n_numbers(weights, self._dtype), self._dtype, options)
         try:
-            return PromptedPipeline(self._folder, self._options)
+            return PromptedPipeline(self._folder, options)
         except EvenhandError:
             raise
         except Exception as problem:

@@ -27,6 +27,8 @@ class DualEncoder:
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         self._model, _ = load_tower(import_transformers().AutoModel, folder, options)
         self._images = ImageInputs(folder, options)
+        if self._model.config.model_type == "clip":  # it was trained on such crops, and open_clip makes them
+            self._images.crop_as_torchvision()
         self._texts = TextInputs(folder, options, self._model.config)
         self.logit_scale = _scale(self._model)
         offset = getattr(self._model, "logit_bias", None)

@@ -12,12 +12,14 @@ from evenhand.models.adapters.huggingface.decoding import import_transformers
 from evenhand.models.adapters.huggingface.sentence_modules import (
     SentenceModule,
     SentenceModules,
+    layer_weights,
     pooling_modes,
     read_layout,
 )
 from evenhand.models.adapters.huggingface.towers import TextInputs, load_tower
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import choose_device, import_torch, to_numpy
+from evenhand.models.weights.pickle_conversion import read_tensors
 
 _ENCODER_HALVES = {"mt5": "MT5EncoderModel", "t5": "T5EncoderModel", "umt5": "UMT5EncoderModel"}
 
@@ -119,20 +121,26 @@ def _change(folder: Path, step: SentenceModule, options: LoadOptions) -> Callabl
     functional = import_torch().nn.functional
     if step.kind == "Normalize":
         return lambda vectors: functional.normalize(vectors, dim=-1)
-    from safetensors.torch import load_file
-
-    weights = load_file(folder / step.folder / "model.safetensors", device=str(choose_device(options)))
+    weights = _weights_of(layer_weights(folder / step.folder), choose_device(options))
     matrix, offset = weights.get("linear.weight"), weights.get("linear.bias")
     sizes = (step.settings.get("out_features"), step.settings.get("in_features"))
     if matrix is None or tuple(matrix.shape) != sizes:
         shape = "none" if matrix is None else tuple(matrix.shape)
         raise InputError(
-            f"{step.folder}/model.safetensors has {shape} as linear.weight where its config.json says "
+            f"{step.folder} has {shape} as linear.weight where its config.json says "
             f"{sizes}; get the model again"
         )
     matrix, offset = matrix.float(), None if offset is None else offset.float()
     activate = _activation(str(step.settings.get("activation_function", "Tanh")), step.folder)
     return lambda vectors: activate(functional.linear(vectors, matrix, offset))
+
+
+def _weights_of(file: Path, device: Any) -> dict[str, Any]:
+    if file.suffix == ".safetensors":
+        from safetensors.torch import load_file
+
+        return dict(load_file(file, device=str(device)))
+    return {name: tensor.to(device) for name, tensor in read_tensors(file).items()}
 
 
 def _activation(class_path: str, folder: str) -> Callable[[Any], Any]:

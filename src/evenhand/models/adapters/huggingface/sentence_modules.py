@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.models.weights.checkpoint import PICKLE, SAFE
 
 # From the words of older configurations to the modes, in the order in which they are joined.
 _FLAGS = {
@@ -124,6 +125,18 @@ def read_layout(folder: Path) -> SentenceModules:
         _prompt(defaults, general),
         defaults.get("truncate_dim"),
     )
+
+
+def layer_weights(folder: Path) -> Path:
+    """The weights of a Dense layer: safetensors, or pickled ones where there are no others.
+
+    Raises:
+        InputError: There are none.
+    """
+    files = [folder / name for name in (SAFE, PICKLE) if (folder / name).is_file()]
+    if not files:
+        raise InputError(f"{str(folder)!r} has neither {SAFE} nor {PICKLE}; get the model again")
+    return files[0]
 
 
 def module_folders(folder: Path) -> list[tuple[str, str]]:

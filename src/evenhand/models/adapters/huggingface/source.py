@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,35 @@ from evenhand.models.adapters.huggingface.families import (
     family_of,
     family_of_own_code,
 )
-from evenhand.models.adapters.huggingface.sentence_modules import MODULES, module_folders, read_layout
-from evenhand.models.adapters.huggingface.snapshots import download, quiet_transformers
+from evenhand.models.adapters.huggingface.quantization import check_size_options, quantization_name
+from evenhand.models.adapters.huggingface.sentence_modules import (
+    MODULES,
+    layer_weights,
+    module_folders,
+    read_layout,
+)
+from evenhand.models.adapters.huggingface.snapshots import (
+    KINDS,
+    RECORDS,
+    Snapshot,
+    fetch_model,
+    quiet_transformers,
+)
 from evenhand.models.identity.source import LoadOptions, ModelSource
+from evenhand.models.weights.checkpoint import (
+    WEIGHTS,
+    check_memory,
+    n_numbers,
+    parts_of,
+    stored_dtype,
+    weights_among,
+)
+from evenhand.models.weights.device import resolved_dtype
 from evenhand.models.weights.hub import library_version
+from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
 ADAPTER = "2"  # raised when answers of an adapter in this folder change
-_PICKLE = "pytorch_model.bin"
-_WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
-_KINDS = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
-_RECORDS = {"trainer_state.json", "all_results.json", "train_results.json", "eval_results.json"}
-_UNUSED = (
-    "consolidated*",
-    "*.fp16.safetensors",
-    "*.bf16.safetensors",
-)  # weights that transformers passes over
+_OTHER_WEIGHTS = (".h5", ".msgpack", ".gguf", ".onnx", ".bin", ".pt", ".pth", ".ckpt", ".safetensors")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 TRUSTING = "read its .py files, and if you trust them add: --trust-remote-code"
@@ -58,19 +72,19 @@ class HfSource:
         self._repository, _, self._revision = rest.partition("@")
 
     @cached_property
-    def _folder(self) -> Path:
+    def _snapshot(self) -> Snapshot:
         if self._local is not None:
-            return self._local
-        patterns = [*_KINDS, *(["*.py"] if self._options.trust_remote_code else [])]
-        ignored_patterns = [*_UNUSED, *sorted(_RECORDS)]
-        snapshot = download(self._repository, self._revision or None, patterns, ["*/*", *ignored_patterns])
-        if (snapshot / MODULES).is_file():  # a sentence encoder, whose parts lie in folders of their own
-            places = sorted({subfolder for _, subfolder in module_folders(snapshot) if subfolder})
-            parts = [f"{subfolder}/{kind}" for subfolder in places for kind in patterns]
-            snapshot = download(
-                self._repository, snapshot.name, parts, [*(f"{p}/*/*" for p in places), *ignored_patterns]
-            )
-        return snapshot
+            return Snapshot(self._local)
+        trusted = self._options.trust_remote_code
+        return fetch_model(self._repository, self._revision or None, code=trusted)
+
+    @property
+    def _folder(self) -> Path:
+        return self._snapshot.folder
+
+    @cached_property
+    def _dtype(self) -> str:
+        return resolved_dtype(self._options, lambda: stored_dtype(self._weights(), self._config))
 
     @cached_property
     def _home(self) -> Path:
@@ -121,7 +135,7 @@ class HfSource:
         """Name, revision, sha256 of all files that decide answers, dtype, versions.
 
         Raises:
-            UserError: It cannot be had, or has no safetensors.
+            UserError: It cannot be had, or has no weights that are read.
         """
         digests = sha256_files(self._files())
         listing = "\n".join(
@@ -129,12 +143,14 @@ class HfSource:
             for file, digest in sorted(digests.items())
         )
         sentences = self._family is SENTENCE_ENCODER
-        local = self._local is not None
+        local, pickled = self._local is not None, self._snapshot.pickled
         return {
             "name": self._folder.name if local else self._repository,
             "revision": "local" if local else self._folder.name,
             "sha256": sha256_text(listing),
-            "dtype": self._options.dtype,
+            "dtype": self._dtype,
+            **({"quantized": quantization_name(self._options)} if self._options.quantize else {}),
+            **({"converted from": pickled} if pickled else {}),
             "library": f"transformers {library_version('transformers', 'transformers', 'hf')}",
             "adapter": f"hf {ADAPTER}",
             **({"max_tokens": str(self._options.max_tokens)} if self._options.max_tokens else {}),
@@ -142,10 +158,9 @@ class HfSource:
         }
 
     def _files(self) -> list[Path]:
-        kinds = [kind for kind in _KINDS if kind != "*.safetensors"]
-        kinds += ["*.py"] if self._options.trust_remote_code else []
+        kinds = [*KINDS, *(["*.py"] if self._options.trust_remote_code else [])]
         described = {file for kind in kinds for file in self._home.glob(kind)}
-        files = {file for file in described if file.name not in _RECORDS}
+        files = {file for file in described if file.name not in RECORDS}
         if self._family is SENTENCE_ENCODER:
             files |= self._module_files()
         return sorted(files) + self._weights()
@@ -154,53 +169,34 @@ class HfSource:
         """What decides answers of a sentence encoder beside its transformer.
 
         Raises:
-            InputError: A module that has weights, and none in safetensors.
+            InputError: A layer that has no weights.
         """
         files = set(self._folder.glob("*.json"))
         for step in read_layout(self._folder).steps:
             folder = self._folder / step.folder
-            files |= {*folder.glob("*.json"), *folder.glob("*.safetensors")} if step.folder else set()
-            if step.kind == "Dense" and not (folder / _WEIGHTS).is_file():
-                command = shlex.join(
-                    ["evenhand", "convert", f"{step.folder}/{_PICKLE}", f"{step.folder}/{_WEIGHTS}"]
-                )
-                raise InputError(
-                    f"{self.uri!r} has no {step.folder}/{_WEIGHTS}, and pickled weights are not read; "
-                    f"in a copy of the model's folder type: {command}"
-                )
-        return {file for file in files if file.name not in _RECORDS}
+            files |= set(folder.glob("*.json")) if step.folder else set()
+            if step.kind == "Dense":
+                files.add(layer_weights(folder))
+        return {file for file in files if file.name not in RECORDS}
 
     def _weights(self) -> list[Path]:
-        """The safetensors that transformers reads: one file, or the parts that an index names."""
-        single_file, index = self._home / _WEIGHTS, self._home / _INDEX
-        if single_file.is_file():
-            return [single_file]
-        if not index.is_file():
+        """The files that transformers reads: one, or the parts that an index names."""
+        name = weights_among({file.name for file in self._home.iterdir()})
+        if name is None:
+            others = sorted(file.name for file in self._home.iterdir() if file.suffix in _OTHER_WEIGHTS)
+            beside = f"it has {', '.join(others[:3])}; " if others else ""
             raise InputError(
-                f"{self.uri!r} has no {_WEIGHTS}, and pickled weights are not read; "
-                f"type: {self._conversion()}"
+                f"{self.uri!r} has no weights that are read ({WEIGHTS[0]} or {WEIGHTS[2]}, or parts of one); "
+                f"{beside}save it with save_pretrained of transformers, or take another revision"
             )
-        try:
-            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, AttributeError) as problem:
-            cause = one_line(f"{type(problem).__name__}: {problem}")
-            raise InputError(f"{str(index)!r} is no index: {cause}; save the model again") from None
-        parts = [self._home / Path(str(name)).name for name in names]
+        file = self._home / name
+        if file.suffix != ".json":
+            return [file]
+        parts = [self._home / part for part in parts_of(file)]
         lacking = [part.name for part in parts if not part.is_file()]
         if lacking:
-            raise InputError(f"{self.uri!r} lacks {lacking[0]}, which its {_INDEX} names; get it again")
+            raise InputError(f"{self.uri!r} lacks {lacking[0]}, which its {name} names; get it again")
         return parts
-
-    def _conversion(self) -> str:
-        """What to type where there are pickled weights only."""
-        if self._local is not None:
-            folder = self._home
-            return shlex.join(["evenhand", "convert", str(folder / _PICKLE), str(folder / _WEIGHTS)])
-        of = f" --revision {self._revision}" if self._revision else ""
-        return (
-            f"hf download {self._repository}{of} --local-dir NEWFOLDER, then type: evenhand convert "
-            f"NEWFOLDER/{_PICKLE} NEWFOLDER/{_WEIGHTS}, and give hf:NEWFOLDER"
-        )
 
     def capabilities(self) -> Sequence[str]:
         """What its family can answer, from config.json alone."""
@@ -214,13 +210,18 @@ class HfSource:
         """
         adapter = self._family.adapter
         self._files()
+        weights, options = self._weights(), replace(self._options, dtype=self._dtype)
         library_version("transformers", "transformers", "hf")
+        stored = n_numbers(weights, stored_dtype(weights, self._config))
+        check_memory(self.uri, stored, self._dtype, options, spreads=True)
         try:
             with quiet_transformers():
-                return load_object(adapter)(self._folder, self._options)
+                return load_object(adapter)(self._folder, options)
         except EvenhandError:
             raise
         except Exception as problem:
+            if is_refused_pickle(problem):
+                raise InputError(f"{self.uri!r}: {refusal(weights[0], problem)}") from None
             raise UserError(f"{self.uri!r} could not be loaded: {_why(problem)}") from problem
 
 
@@ -251,6 +252,7 @@ def open_hf(rest: str, options: LoadOptions) -> ModelSource:
     Raises:
         InputError: Neither a folder that exists nor the form of a hub id.
     """
+    check_size_options(options)
     folder = Path(rest).expanduser()
     if folder.is_dir():
         return HfSource(rest, options, folder.resolve())

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError
 from evenhand.models.adapters.huggingface.decoding import import_transformers
+from evenhand.models.adapters.huggingface.quantization import size_arguments
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import choose_device, choose_dtype, import_torch
 
@@ -21,7 +22,7 @@ _OFFSET_POSITIONS = ("altclip_text_model", "camembert", "roberta", "xlm-roberta"
 def load_tower(
     kind: Any, folder: Path, options: LoadOptions, *, spare: Sequence[str] = ()
 ) -> tuple[Any, list[str]]:
-    """A model with all of its weights from safetensors, on its device, ready to answer.
+    """A model with all of its weights, on its device or spread over several, ready to answer.
 
     transformers fills weights that a folder lacks with random numbers and only warns; answers of such a model
     mean nothing, so it is refused.
@@ -29,7 +30,7 @@ def load_tower(
     Args:
         kind: A class of transformers with ``from_pretrained``.
         folder: Where config and weights are.
-        options: Device, dtype, and whether code in the folder may run.
+        options: Device or devices, dtype, bits, and whether code in the folder may run.
         spare: Words in the names of weights that may be missing, because the caller does not use them.
 
     Returns:
@@ -41,10 +42,10 @@ def load_tower(
     model, report = kind.from_pretrained(
         folder,
         local_files_only=True,
-        use_safetensors=True,
         dtype=choose_dtype(options),
         trust_remote_code=options.trust_remote_code,
         output_loading_info=True,
+        **size_arguments(options),
     )
     missing = sorted(report["missing_keys"])
     needed = [name for name in missing if not any(word in name for word in spare)]
@@ -53,7 +54,8 @@ def load_tower(
             f"{str(folder)!r} lacks {len(needed)} weights of {type(model).__name__}, such as {needed[0]!r}; "
             "give a complete checkpoint, or set architectures in config.json to the class that it is for"
         )
-    return model.to(choose_device(options)).eval(), missing
+    is_placed = options.device_map or options.quantize
+    return (model if is_placed else model.to(choose_device(options))).eval(), missing
 
 
 class ImageInputs:
@@ -83,6 +85,11 @@ class ImageInputs:
         arrays = {name: np.asarray(value)[0] for name, value in inputs.items()}
         return arrays["pixel_values"] if list(arrays) == ["pixel_values"] else arrays
 
+    def crop_as_torchvision(self) -> None:
+        """Round the margins of centre crops as torchvision does; transformers rounds half pixels down."""
+        if hasattr(self._processor, "center_crop"):
+            self._processor.center_crop = _torchvision_crop(self._processor.center_crop)
+
     def batch(self, images: Images) -> dict[str, Any]:
         """Inputs of several prepared images, on the device.
 
@@ -102,6 +109,17 @@ class ImageInputs:
             name: tensor.to(self._dtype) if tensor.is_floating_point() else tensor
             for name, tensor in tensors.items()
         }
+
+
+def _torchvision_crop(crop: Callable[..., Any]) -> Callable[..., Any]:
+    def centre(image: Any, size: Any, **options: Any) -> Any:
+        margins = [image.shape[-2] - size.height, image.shape[-1] - size.width]
+        if min(margins) < 0:
+            return crop(image, size, **options)
+        top, left = (round(margin / 2) for margin in margins)
+        return image[..., top : top + size.height, left : left + size.width]
+
+    return centre
 
 
 def _pad(arrays: list[Any]) -> Any:

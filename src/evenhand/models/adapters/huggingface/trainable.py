@@ -58,7 +58,6 @@ class _Openable(HfSource):
             with quiet_transformers():
                 network, report = transformers.AutoModelForImageClassification.from_pretrained(
                     self._home,
-                    use_safetensors=True,
                     num_labels=len(labels),
                     id2label=dict(enumerate(labels)),
                     label2id={label: number for number, label in enumerate(labels)},

@@ -42,7 +42,7 @@ def open_onnx(rest: str, options: LoadOptions) -> ModelSource:
     path = Path(left if has_sidecar else rest).expanduser()
     if not path.is_file():
         raise InputError(f"onnx:{rest}: there is no file {str(path)!r}; give an ONNX file as onnx:FILE")
-    if options.dtype != "float32":
+    if options.dtype not in ("auto", "float32"):
         raise ParameterError(f"an ONNX file has a precision of its own; leave out --dtype {options.dtype}")
     sidecar = Path(right).expanduser() if has_sidecar else path.with_name(path.name + ".json")
     if not sidecar.is_file():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import choose_device, choose_dtype, import_torch, to_numpy
+from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
+from evenhand.models.weights.device import (
+    choose_device,
+    choose_dtype,
+    import_torch,
+    resolved_dtype,
+    to_numpy,
+)
 from evenhand.models.weights.hub import (
     hub_file,
     import_library,
@@ -22,10 +30,12 @@ from evenhand.models.weights.hub import (
     remembered,
     tensor_shapes,
 )
+from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
+_PICKLE = "pytorch_model.bin"
 _SAFE_NAMES = {
     "": ["model.safetensors"],
-    "pytorch_model.bin": ["model.safetensors"],
+    _PICKLE: ["model.safetensors"],
     "open_clip_pytorch_model.bin": ["open_clip_model.safetensors"],
 }
 
@@ -78,6 +88,10 @@ class TimmSource:
     def __init__(self, rest: str, options: LoadOptions, checkpoint: _TimmSource) -> None:
         self.uri, self._options, self._checkpoint = f"timm:{rest}", options, checkpoint
 
+    @cached_property
+    def _dtype(self) -> str:
+        return resolved_dtype(self._options, lambda: stored_dtype([self._checkpoint.weights]))
+
     def identity(self) -> dict[str, str]:
         """Architecture, hash of the weights and of the configuration, version of timm, dtype."""
         checkpoint = self._checkpoint
@@ -86,7 +100,7 @@ class TimmSource:
             "sha256 of weights": sha256_files([checkpoint.weights])[checkpoint.weights],
             "sha256 of configuration": sha256_text(checkpoint.config),
             "timm": checkpoint.release,
-            "dtype": self._options.dtype,
+            "dtype": self._dtype,
         }
 
     def capabilities(self) -> Sequence[str]:
@@ -100,7 +114,9 @@ class TimmSource:
             InputError: The weights do not fit the architecture.
         """
         torch, checkpoint = import_torch(), self._checkpoint
-        device, dtype = choose_device(self._options), choose_dtype(self._options)
+        options, stored = replace(self._options, dtype=self._dtype), stored_dtype([checkpoint.weights])
+        check_memory(self.uri, n_numbers([checkpoint.weights], stored), self._dtype, options)
+        device, dtype = choose_device(options), choose_dtype(options)
         network, transform = self.network()
         network = network.to(device=device, dtype=dtype).eval()
         if not checkpoint.classes:
@@ -120,7 +136,11 @@ class TimmSource:
             arguments = {"pretrained_cfg_overlay": checkpoint.overlay, "num_classes": checkpoint.classes}
         try:
             network = timm.create_model(checkpoint.name, pretrained=True, **arguments)
-        except (RuntimeError, KeyError, TypeError, ValueError) as problem:
+        except Exception as problem:
+            if is_refused_pickle(problem):
+                raise InputError(f"{self.uri!r}: {refusal(checkpoint.weights, problem)}") from None
+            if not isinstance(problem, RuntimeError | KeyError | TypeError | ValueError):
+                raise
             cause = one_line(problem)[:300]
             raise InputError(
                 f"{self.uri!r}: {str(checkpoint.weights)!r} does not fit: {cause}; "
@@ -234,7 +254,7 @@ def _on_hub(name: str, revision: str | None, record: dict[str, Any], release: st
     if not cfg.get("hf_hub_id") or cfg.get("custom_load") == "hf":  # not even timm's own format
         raise UserError(f"timm has no safetensors on the hub for {name!r}; {convert}")
     file = cfg.get("hf_hub_filename") or ""
-    names = _SAFE_NAMES.get(file) or [str(Path(file).with_suffix(".safetensors"))]
+    names = [*(_SAFE_NAMES.get(file) or [str(Path(file).with_suffix(".safetensors"))]), file or _PICKLE]
     weights = hub_file(cfg["hf_hub_id"], names, revision, convert)
     return _TimmSource(
         name, name, weights, release, _canonical(cfg), cfg["num_classes"], {"file": str(weights)}

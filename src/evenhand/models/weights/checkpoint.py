@@ -1,0 +1,142 @@
+"""A checkpoint's files: which are read, in which precision they are, and whether they fit into memory."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.core.notes import note
+from evenhand.core.text.formatting import size
+from evenhand.models.identity.source import LoadOptions
+from evenhand.models.weights.device import choose_device, import_torch
+from evenhand.models.weights.hub import tensor_types
+
+SAFE, SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+WEIGHTS = (SAFE, SAFE_INDEX, PICKLE, PICKLE_INDEX)
+"""What transformers reads: the first that is there."""
+
+_DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+
+
+def weights_among(names: Collection[str]) -> str | None:
+    """The file or index of weights that is read where there are several; None where there is none."""
+    return next((name for name in WEIGHTS if name in names), None)
+
+
+def parts_of(index: Path) -> list[str]:
+    """Names of the files that an index of weights in parts lists.
+
+    Raises:
+        InputError: It is no index.
+    """
+    try:
+        names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+        cause = one_line(f"{type(problem).__name__}: {problem}")
+        raise InputError(f"{str(index)!r} is no index: {cause}; save the model again") from None
+    return sorted({Path(str(name)).name for name in names})
+
+
+def stored_dtype(files: Sequence[Path], config: Mapping[str, Any] | None = None) -> str:
+    """The precision of a checkpoint.
+
+    Args:
+        files: Its weights.
+        config: Its config.json, whose word comes first, as in transformers.
+
+    Returns:
+        ``float32`` also where neither says.
+    """
+    entry = str((config or {}).get("dtype") or (config or {}).get("torch_dtype") or "").removeprefix("torch.")
+    if entry in _BYTES:
+        return entry
+    safe = [file for file in files if file.suffix == ".safetensors"]
+    kinds = [kind for file in safe[:1] for kind, _ in tensor_types(file).values() if kind in _DTYPES]
+    return _DTYPES[kinds[0]] if kinds else "float32"
+
+
+def n_numbers(files: Sequence[Path], dtype: str) -> int:
+    """How many numbers a checkpoint holds.
+
+    Args:
+        files: Its weights. Headers of safetensors say it; a pickled file is taken to hold nothing else.
+        dtype: The precision of pickled ones.
+    """
+    total = 0
+    for file in files:
+        if file.suffix == ".safetensors":
+            total += sum(math.prod(shape) for _, shape in tensor_types(file).values())
+        else:
+            total += file.stat().st_size // _BYTES[dtype]
+    return total
+
+
+def check_memory(uri: str, numbers: int, dtype: str, options: LoadOptions, *, spreads: bool = False) -> None:
+    """Say what a model needs before it is loaded, and refuse one whose weights do not fit.
+
+    Args:
+        uri: How the user named it.
+        numbers: How many numbers it holds.
+        dtype: Their precision once loaded.
+        options: Device, and how the model is spread or quantized.
+        spreads: Whether it can be spread over devices, and quantized.
+
+    Raises:
+        InputError: The weights alone are larger than the memory that is free.
+    """
+    device = choose_device(options).type if options.device != "cpu" else "cpu"
+    cpu = free_memory("cpu")
+    free = free_memory(device, options.device)
+    if options.device_map and device != "cpu" and free is not None and cpu is not None:
+        free += cpu
+    needed = _needed(numbers, dtype, options.quantize)
+    how = f"{options.quantize} bits" if options.quantize else dtype
+    room = "" if free is None else f"; {device} has {size(free)} free"
+    weigh = f"{numbers:,} numbers in {how} need {size(needed)}"
+    if free is None or needed <= free:
+        note(f"loading {uri}: {weigh}, and more while it answers{room}")
+        return
+    ways = {f"--dtype {name}": _needed(numbers, name) for name in ("bfloat16",) if dtype == "float32"}
+    if spreads:
+        ways |= {f"--quantize {bits}": _needed(numbers, dtype, bits) for bits in (8, 4)}
+    fitting = [f"{way} ({size(much)})" for way, much in ways.items() if much < min(needed, free)]
+    if device != "cpu" and cpu is not None and not options.device_map:
+        fitting += ["--device-map auto"] if spreads and needed <= free + cpu else []
+        fitting += ["--device cpu"] if needed <= cpu else []
+    advice = f"type {', or '.join(fitting)}" if fitting else "take a smaller model, or a larger machine"
+    raise InputError(f"{uri!r} does not fit: {weigh}{room}; {advice}")
+
+
+def _needed(numbers: int, dtype: str, bits: int | None = None) -> float:
+    return numbers * (bits / 8 if bits else _BYTES[dtype])
+
+
+def free_memory(device: str, name: str = "auto") -> int | None:
+    """Bytes that are free on a kind of device; None where the system does not say.
+
+    Args:
+        device: ``cpu``, ``cuda`` or ``mps``.
+        name: Such as ``cuda:1``.
+    """
+    if device == "cuda":
+        torch = import_torch()
+        return int(torch.cuda.mem_get_info(torch.device("cuda" if name == "auto" else name))[0])
+    if device == "mps":
+        mps = import_torch().mps
+        return int(mps.recommended_max_memory() - mps.driver_allocated_memory())
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text("ascii").splitlines())
+        return 1024 * sum(int(lines[field].split()[0]) for field in ("MemAvailable", "SwapFree"))
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
