@@ -25,6 +25,8 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 }
 """Ways of asking and the capabilities they need; ``auto`` takes the first that the model can go."""
 
+_OF_PAPER = ("captions", "first_token")
+
 SCORES = {"sample": pl.String, "template": pl.String, "candidate": pl.String, "score": pl.Float64}
 _LETTERS = "ABCDEFGH"
 _LETTER = re.compile(r"^\W*(?:answer\W+|option\W+)*([A-H])(?![A-Za-z])", re.IGNORECASE)
@@ -213,15 +215,16 @@ class Elicitation:
         return place_counts.with_columns(place=pl.col("place") + 1, share=share)
 
 
-def choose_way(choice: str, capabilities: Sequence[str]) -> str:
-    """The way that was asked for, or the first that the model can go.
+def choose_way(choice: str, capabilities: Sequence[str], mode: str = "default") -> str:
+    """The way that was asked for, or the first that the model can go; in paper mode the paper's first.
 
     Raises:
         UserError: It can go none.
     """
     if choice != "auto":
         return choice
-    for way, needed in WAYS.items():
+    ways = {way: WAYS[way] for way in (*_OF_PAPER, *WAYS)} if mode == "paper" else WAYS
+    for way, needed in ways.items():
         if set(needed) <= set(capabilities):
             return way
     needed_names = " or ".join(" with ".join(needed) for needed in dict.fromkeys(WAYS.values()))

@@ -60,7 +60,8 @@ class VisoGenderResolution(Benchmark[None]):
         "ask": Parameter("auto", ("auto", *WAYS), "how a model is asked"),
         "candidates": Parameter("his,her,their", help="pronouns; others as PRONOUN=MEANING"),
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),
-        "mode": Parameter("default", ("default", "paper"), "paper: ties go to the first pronoun"),
+        "model": Parameter("", help="score: whose files, where a folder holds several models'"),
+        "mode": Parameter("default", ("default", "paper"), "paper: captioners' first token, ties, rounding"),
     }
     artifacts = ("visogender/table2", "visogender/table4", "visogender/table8")
     primaries: Sequence[str] = (
@@ -130,7 +131,7 @@ class VisoGenderResolution(Benchmark[None]):
     def _asking(self, setting: Setting, rows: Any, images: Any) -> Elicitation:
         params = setting.parameters
         return Elicitation(
-            choose_way(str(params["ask"]), setting.capabilities),
+            choose_way(str(params["ask"]), setting.capabilities, str(params["mode"])),
             rows,
             images,
             parse_templates(str(params["templates"])),

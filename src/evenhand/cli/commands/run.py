@@ -24,6 +24,7 @@ def run(
     truth: options.Truth = None,
     by: options.By = None,
     parameters: options.Parameters = None,
+    mode: options.BenchmarkMode = None,
     tags: options.Tags = None,
     limit: options.Limit = None,
     mitigation: options.Mitigation = None,
@@ -57,7 +58,7 @@ def run(
     applied = None if mitigation is None else Applied.read(mitigation)
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)
-    params = parse_pairs("-p", parameters or []) | _columns(image, truth, by)
+    params = parse_pairs("-p", parameters or []) | _by_option(image, truth, by, mode)
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
@@ -72,16 +73,17 @@ def run(
         )  # fmt: skip
     _print_notes(result)
     print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
-    if short and not quiet:
-        print(f"Measured after {short}; the evidence there is as the model gave it.")
+    _print_mitigation("" if quiet else short)
     check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
 
 
-def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:
-    """Columns that were named by options of their own, as parameters."""
-    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
-    return {key: name for key, name in columns.items() if name}
+def _by_option(
+    image: str | None, truth: str | None, by: list[str] | None, mode: str | None
+) -> dict[str, str]:
+    """Parameters that were given by options of their own."""
+    options_given = {"image": image, "truth": truth, "by": ",".join(by) if by else None, "mode": mode}
+    return {key: value for key, value in options_given.items() if value}
 
 
 def _print_notes(result: AskedRun) -> None:
@@ -89,6 +91,11 @@ def _print_notes(result: AskedRun) -> None:
     note = (result.manifest.get("mitigation") or {}).get("note")
     for line in [*([note] if note else []), *result.reuse_notes()]:
         print(line, file=sys.stderr)
+
+
+def _print_mitigation(short: str) -> None:
+    if short:
+        print(f"Measured after {short}; the evidence there is as the model gave it.")
 
 
 def _check_complete(result: AskedRun) -> None:
