@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.cli.summaries.mitigations import print_debias
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.stats.mutual_information import binned_information
 from tests.runner.debias_runs import planted, write_run
@@ -105,6 +106,16 @@ def test_what_holds_out_stands_beside_and_was_chosen_without_the_held_out_half(m
     left = [d for d in range(DIMENSIONS) if d not in dimensions]
     assert row["held_out_after"] == pytest.approx(bias(*items, left), abs=1e-9)
     assert row["chosen_on"] == "all items"
+
+
+def test_the_terminal_shows_both_protocols(made, tmp_path, capsys) -> None:
+    print_debias(made, tmp_path, verbose=True)
+    printed = capsys.readouterr().out
+    assert "as in the paper: before" in printed
+    assert "held out: before" in printed
+    row = made.tables["before_after"].row(0, named=True)
+    (line,) = (line for line in printed.splitlines() if line.startswith("muslim : christian"))
+    assert line.split()[3:5] == [f"{row['before']:.3f}", f"{row['after']:.3f}"]
 
 
 def test_labels_of_the_users_own_choose_what_may_go(folder, tmp_path, made) -> None:
