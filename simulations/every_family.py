@@ -1,7 +1,7 @@
 """Every benchmark of the papers with ``--limit 1``, 3 and 60 on every family of models: exit 0, or one line.
 
     python -m simulations.every_family                 (about twenty minutes)
-    python -m simulations.every_family clip vilt       (these families only)
+    python -m simulations.every_family clip vilt       (these families only; --verbose: refusals too)
 
 Models are tiny with random weights. A benchmark that a model cannot answer must say so in one line with exit
 code 2; whatever else ends in another way is listed, and the exit code is 1.
