@@ -5,11 +5,12 @@ import json
 import polars as pl
 import pytest
 
+import evenhand as eh
 from evenhand import metrics
 from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST
 from evenhand.benchmarks.visogender.data.settings import choices_of, with_pairing
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, UnknownName
 
 PRONOUNS = {"his": 0.34, "her": 0.33, "their": 0.33}
 
@@ -65,10 +66,61 @@ def test_a_score_that_is_no_number_drops_the_sample(tmp_path):
     assert choices_of(found.scores, found.samples, template=PAR_FIRST).table.height == 1
 
 
-def test_preliminary_results_are_read_too(tmp_path):
+def older(record, *names):
+    """A record as preliminary files have it: other names of two columns, flags beside."""
+    renamed = {"sector": "main_cat", "specialisation": "sub_cat"}
     flags = {"neutral_check_occ_first": False, "match_truth_occ_first": True}
-    path = saved(tmp_path, {"OP_1": pair(**flags)})
-    assert upstream.read_resolution(path).samples.height == 1
+    return {renamed.get(key, key): value for key, value in record.items() if key not in names} | flags
+
+
+def test_preliminary_results_are_read_too(tmp_path):
+    one = saved(tmp_path, {"OO_1": older(single())}, "clip_clip_augmented_ContextOO.json")
+    found = upstream.read_resolution(one)
+    assert found.samples.select("sector", "specialisation").row(0) == ("service", "food_service")
+
+
+def test_older_files_say_experiment_and_model_once_on_top(tmp_path):
+    on_top = ("experiment", "model_name", "context")
+    record = {key: value for key, value in pair().items() if key not in on_top}
+    path = saved(
+        tmp_path, {"experiment": "CLIP", "model_name": "old", "context": "context_OP", "OP_1": record}
+    )
+    found = upstream.read_resolution(path)
+    assert (found.experiment, found.model, found.samples["sample"].to_list()) == ("CLIP", "old", ["OP_1"])
+    assert found.scores.height == 6
+
+
+def outputs(folder):
+    """``results`` as the original code fills it: two models, their benchmark files, a preliminary file."""
+    below = folder / "results" / "model_outputs"
+    below.mkdir(parents=True)
+    for model, experiment in (("clip", "CLIP"), ("blipv2", "CAPTIONING")):
+        facts = {"experiment": experiment, "model_name": model}
+        stem = f"{experiment.lower()}_{model}"
+        saved(below, {"OP_1": pair(**facts), "OP_2": pair("woman", **facts)}, f"{stem}_ContextOP.json")
+        saved(below, {"OO_1": single(**facts)}, f"{stem}_ContextOO.json")
+    saved(below, {"OO_1": older(single())}, "clip_clip_augmented_ContextOO.json")
+    for model in ("clip", "slip"):
+        saved(below, {"teacher": pool()}, f"retrieval_bias_{model}_occ_first_ContextOP.json")
+    saved(below.parent, {"metadata": {}}, "benchmark_results_clip_clip.json")
+    return folder / "results"
+
+
+@pytest.mark.parametrize("below", ["", "model_outputs"])
+def test_the_original_codes_own_folder_is_read_one_model_of_several(tmp_path, below):
+    folder = outputs(tmp_path) / below
+    for model in ("clip", "blipv2"):
+        run = eh.score("visogender/resolution", evidence=folder, parameters={"model": model})
+        assert (run.manifest["model"], run.manifest["rows"]) == (model, 3)
+    ranked = eh.score("visogender/retrieval", evidence=folder, parameters={"model": "slip"})
+    assert ranked.manifest["model"] == "slip"
+    with pytest.raises(InputError, match="choose it, such as -p model=blipv2"):
+        eh.score("visogender/resolution", evidence=folder)
+    with pytest.raises(InputError, match="choose it: -p model=clip"):
+        eh.score("visogender/retrieval", evidence=folder)
+    for benchmark in ("resolution", "retrieval"):
+        with pytest.raises(UnknownName, match="clip"):
+            eh.score(f"visogender/{benchmark}", evidence=folder, parameters={"model": "clipp"})
 
 
 @pytest.mark.parametrize(

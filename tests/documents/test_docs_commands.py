@@ -43,6 +43,7 @@ CANNOT_RUN = {
     ("models.md", "evenhand convert IN.pth OUT.safetensors [--key model]"): NAMES,
     ("open-answers.md", "evenhand run skewsize/occupations --data images/ --model hf:llav"): HUB,
     ("performance.md", "EVENHAND_PERF_DIR=/var/tmp/evenhand-perf pytest perf -s -p no:xd"): MINUTES,
+    ("reproduce.md", "evenhand data fetch visogender"): DATA,
     ("running.md", "evenhand run classification --data images.csv --image path --tru"): HUB,
     ("scale.md", "pip install 'evenhand[spark]' # and Java 17"): NAMES,
     ("scale.md", "evenhand run classification --data images.parquet --image path -"): NAMES,

@@ -21,6 +21,9 @@ from evenhand.core.requests import Question
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.run_folder import RunFolder
 
+PAPER = "paper"
+"""The mode that follows a paper, settings and rounding."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -166,6 +169,7 @@ class Benchmark(ABC, Generic[S]):
     Attributes:
         name: As it is typed.
         parameters: What ``-p key=value`` can set.
+        paper: What ``mode=paper`` sets of them beside, where the user does not: the paper's own settings.
         artifacts: Tables and figures that one run can fill.
         primaries: Names of the metrics whose tests are corrected together and get a verdict
             (``name[key=value]`` for one choice of parameters); None: all of them.
@@ -178,6 +182,7 @@ class Benchmark(ABC, Generic[S]):
 
     name: str
     parameters: Mapping[str, Parameter] = MappingProxyType({})
+    paper: Mapping[str, str] = MappingProxyType({})
     artifacts: Sequence[str] = ()
     primaries: Sequence[str] | None = None
     metrics: Sequence[Metric[...]] = ()
@@ -300,11 +305,15 @@ def parse_parameters(
 ) -> dict[str, str | int | float]:
     """All parameters of a benchmark or artifact, those given checked and the others at their default.
 
+    With ``mode=paper``, what is not given is as the benchmark's ``paper`` has it, before the default.
+
     Raises:
         UnknownName: A parameter that the benchmark does not declare.
         ParameterError: A value that is not possible.
     """
     declared = benchmark.parameters
+    if values.get("mode") == PAPER:
+        values = {**getattr(benchmark, "paper", {}), **values}
     for name in values:
         if name not in declared:
             raise UnknownName(f"parameter of {benchmark.name}", name, declared)

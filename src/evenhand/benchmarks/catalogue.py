@@ -1,4 +1,4 @@
-"""The benchmarks and artifacts that exist: built in, or added by other packages through entry points."""
+"""Benchmarks, artifacts and recipes that exist: built in, or of other packages through entry points."""
 
 from __future__ import annotations
 
@@ -91,4 +91,15 @@ ARTIFACTS = Registry(
         "visogender/figure13": "evenhand.benchmarks.visogender.artifacts.data:FIGURE13",
     },
     "evenhand.artifacts",
+)
+
+RECIPES = Registry(
+    "paper",
+    {
+        "indicators": "evenhand.benchmarks.indicators.recipe:RECIPE",
+        "mmbias": "evenhand.benchmarks.mmbias.recipe:RECIPE",
+        "skewsize": "evenhand.benchmarks.skewsize.recipe:RECIPE",
+        "visogender": "evenhand.benchmarks.visogender.recipe:RECIPE",
+    },
+    "evenhand.recipes",
 )

@@ -18,6 +18,7 @@ from evenhand.cli.commands.export import export
 from evenhand.cli.commands.generate import generate
 from evenhand.cli.commands.ls import ls
 from evenhand.cli.commands.report import report
+from evenhand.cli.commands.reproduce import reproduce
 from evenhand.cli.commands.run import run
 from evenhand.cli.commands.score import score
 from evenhand.cli.commands.view import view
@@ -33,7 +34,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    compare, export, audit, run, score, debias, adapt, generate, artifact, convert, report, view, ls,
+    compare, export, audit, run, score, debias, adapt, generate, artifact, reproduce, convert, report, view,
+    ls,
 )  # fmt: skip
 """In the order of ``evenhand --help``."""
 

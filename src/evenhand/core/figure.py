@@ -85,6 +85,7 @@ class Figure:
         null: What ``null_low`` and ``null_high`` are, for the note.
         notes: More lines under the figure.
         only: Column to the value that rows must have, where several figures share one table.
+        printed: Bars: whether each has its value written at its end.
     """
 
     kind: Kind
@@ -119,6 +120,7 @@ class Figure:
     null: str = "what chance alone gives"
     notes: tuple[str, ...] = ()
     only: Mapping[str, str] = field(default_factory=dict)
+    printed: bool = False
 
     def used(self) -> list[str]:
         """The columns that the figure names, each once."""

@@ -16,6 +16,21 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class LabelledVectors:
+    """Vectors whose labels must stay recognisable, of the targets or of other images.
+
+    Attributes:
+        vectors: float64, shape (N, D).
+        labels: One integer for each, shape (N,).
+        name: What the labels are, for a reader.
+    """
+
+    vectors: Floats
+    labels: Ints
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class TrainingVectors:
     """Vectors of target and attribute items with their sets: the fit half only.
 
@@ -29,6 +44,7 @@ class TrainingVectors:
         attribute_modality: ``image`` or ``text``.
         labels: What must stay recognisable, one integer for each target, shape (N,); None: nothing is given.
         positive_pairs: Rows of two targets that differ in the group alone, shape (P, 2); None: see ``pairs``.
+        labelled: Other vectors with labels that must stay recognisable, in place of ``labels``.
     """
 
     targets: Floats
@@ -40,6 +56,7 @@ class TrainingVectors:
     attribute_modality: str = "text"
     labels: Ints | None = None
     positive_pairs: Ints | None = None
+    labelled: LabelledVectors | None = None
 
     @property
     def dimensions(self) -> int:

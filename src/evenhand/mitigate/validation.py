@@ -78,6 +78,12 @@ def check_vectors(material: TrainingVectors) -> None:
         raise InputError(
             f"there are {len(left)} targets and labels of shape {material.labels.shape}; give one for each"
         )
+    labelled = material.labelled
+    if labelled is not None and labelled.vectors.shape != (len(labelled.labels), left.shape[1]):
+        raise InputError(
+            f"labels of {labelled.name!r} belong to vectors of shape {labelled.vectors.shape}, and targets "
+            f"have {left.shape[1]} dimensions; give labels of images that the same model embedded"
+        )
 
 
 def _check_set(side: str, name: str, sets: Mapping[str, Ints], vectors: Floats) -> None:

@@ -24,7 +24,11 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
         "matching": "images of groups, and words that match them",
     },
     "answers": {"raw": "answers as they were said"},
-    "half": {"held_out": "held-out items", "fit": "items it was fitted on"},
+    "half": {
+        "held_out": "held-out items",
+        "fit": "items it was fitted on",
+        "all": "all items, on which it was chosen too",
+    },
     "stage": {
         "reduction": "before minus after",
         "before": "before",

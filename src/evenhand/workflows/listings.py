@@ -42,6 +42,11 @@ def mitigations_with_meaning() -> list[tuple[str, str]]:
     return meanings
 
 
+def artifacts_with_titles() -> list[tuple[str, str]]:
+    """Every table and figure of the papers with what it shows."""
+    return [(name, ARTIFACTS.get(name).title) for name in ARTIFACTS.names()]
+
+
 def models_that_can(capability: str | None = None) -> list[Adapter]:
     """Adapters, or those of them whose models may have a capability.
 

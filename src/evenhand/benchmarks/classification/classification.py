@@ -12,11 +12,13 @@ from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Paramet
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
+    EFFECTS,
     answers_of,
     attributes_in,
     audit_labels,
     check_spelling,
     count_labels,
+    effects_of,
     groupings_in,
     label_of_each,
     label_warnings,
@@ -51,6 +53,7 @@ class Classification(Benchmark[Labels]):
         "prompt": Parameter(
             "What does this image show? Answer with one of: {labels}.", help="answer: what is asked"
         ),
+        **EFFECTS,
         **PARAMETERS,
         "match": Parameter(
             NAMED,
@@ -65,6 +68,7 @@ class Classification(Benchmark[Labels]):
             raise InputError("classification needs your images; give --data TABLE or --data FOLDER")
         params = {name: str(value) for name, value in setting.parameters.items()}
         by = groupings_in(params["by"])
+        effects_of(params)
         samples = read_samples(
             setting.data,
             image=params["image"] or None,
@@ -102,7 +106,8 @@ class Classification(Benchmark[Labels]):
             possible = answers_of(way, labels.names, answered.facts)
             check_spelling(counts, respelled(possible, str(params["rename"]), labels.names))
         limited = answered.setting.limit is not None
-        findings, tables = audit_labels(counts, plan.by, answered.setting.seed, limited=limited)
+        effects, seed = effects_of(params), answered.setting.seed
+        findings, tables = audit_labels(counts, plan.by, seed, limited=limited, effects=effects)
         if way != "classify" or params["rename"]:
             tables["predictions"] = label_of_each(renamed)
         if way != "classify":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -64,6 +65,7 @@ class LabelAssociation(Benchmark[People]):
         **ASKING,
         "mode": Parameter("default", ("default", "paper"), "paper: the released code's percentages"),
     }
+    paper: Mapping[str, str] = MappingProxyType({"synonyms": "no"})  # the paper's own words
     primaries: Sequence[str] = (
         "harmful_association_gap",
         "label_association_gap[association=non_human]",

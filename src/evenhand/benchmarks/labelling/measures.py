@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.benchmark import Parameter
 from evenhand.core.errors import ParameterError, UserError, one_line
 from evenhand.core.findings import Finding, TableWarning
 from evenhand.evidence.predictions.counts import Counts
@@ -14,11 +15,30 @@ from evenhand.evidence.predictions.label_checks import check_labels
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
+from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.suites.audit import audit_grouping, check_groups
 
 _MEND = "Mend the table of images; predictions are renamed by -p rename=PREDICTED=TRUE"
 
 By = Sequence[tuple[str, ...]]
+EFFECTS: Mapping[str, Parameter] = {
+    "mode": Parameter(
+        "default", ("default", "paper"), "paper: SkewSize's listing, Yates' correction included"
+    ),
+    "mev": Parameter(0.0, help="expected value that a predicted label needs to count; 0 keeps all"),
+}
+"""How effect sizes are measured, for benchmarks that count predictions."""
+
+
+def effects_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of ``EFFECTS``, as effect sizes take them.
+
+    Raises:
+        ParameterError: A minimum expected value below 0.
+    """
+    options = {"mode": str(params["mode"]), "mev": float(params["mev"])}
+    EffectOptions.make("separation", options)
+    return options
 
 
 def groupings_in(by: str) -> list[tuple[str, ...]]:
@@ -54,7 +74,7 @@ def label_of_each(predictions: pl.LazyFrame) -> pl.DataFrame:
 
 
 def audit_labels(
-    counts: Counts, by: By, seed: int, *, limited: bool = False
+    counts: Counts, by: By, seed: int, *, limited: bool = False, effects: Mapping[str, Any] | None = None
 ) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
     """Every classification metric under every grouping, and the table ``mistakes``.
 
@@ -63,6 +83,7 @@ def audit_labels(
         by: Groupings; without any, accuracy alone.
         seed: Of every random stream.
         limited: Whether a limit chose the samples: then one group alone gives findings without a value.
+        effects: As of ``effects_of``; None: the default.
 
     Raises:
         InputError: A grouping with fewer than two groups among usable rows.
@@ -72,7 +93,7 @@ def audit_labels(
     findings: list[Finding] = [] if by else [accuracy(counts)]
     tables = []
     for grouping in by:
-        grouping_findings, prepared = audit_grouping(counts, grouping, seed=seed)
+        grouping_findings, prepared = audit_grouping(counts, grouping, seed=seed, **(effects or {}))
         findings += grouping_findings
         tables.append(prediction_differences(prepared, by=grouping, seed=seed))
     return findings, {"mistakes": pl.concat(tables)} if tables else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 
 import polars as pl
@@ -12,11 +12,13 @@ from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Paramet
 from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
+    EFFECTS,
     answers_of,
     attributes_in,
     audit_labels,
     check_spelling,
     count_labels,
+    effects_of,
     groupings_in,
     label_of_each,
     respelled,
@@ -36,6 +38,7 @@ _SHARED: Mapping[str, Parameter] = {
     "labels": Parameter("", help="zero_shot: file of labels, one a line, or label<TAB>text; else classes"),
     "rename": Parameter("", help="classify: predicted=true, separated by commas, where spellings differ"),
     "spelling": Parameter("check", ("check", "any"), "any: predictions need never be a truth"),
+    **EFFECTS,
 }
 
 
@@ -60,6 +63,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
         synonyms: Shipped file of synonyms for answers in words, if there is one that fits.
         artifacts: Tables and figures that one run can fill.
         primaries: Metrics whose tests are corrected together.
+        paper: What ``mode=paper`` sets beside.
     """
 
     name: str
@@ -70,6 +74,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
     synonyms: str = ""
     artifacts: tuple[str, ...] = ()
     primaries: tuple[str, ...] = AUDIT
+    paper: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:  # type: ignore[override]  # made of fields
@@ -81,6 +86,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
     def plan(self, setting: Setting) -> Plan[LabelledPlan]:
         """Read the images and choose how to ask."""
         params = {name: str(value) for name, value in setting.parameters.items()}
+        effects_of(params)
         material = self.reads(setting)
         by = groupings_in(params["by"]) or [(material.attribute,)]
         material.check_columns(attributes_in(by))
@@ -120,7 +126,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
         if params["spelling"] == "check":
             check_spelling(counts, possible)
         limited = answered.setting.limit is not None
-        findings, tables = audit_labels(counts, plan.by, seed, limited=limited)
+        findings, tables = audit_labels(counts, plan.by, seed, limited=limited, effects=effects_of(params))
         tables["predictions"] = label_of_each(predicted)
         if way == "zero_shot":
             tables["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})

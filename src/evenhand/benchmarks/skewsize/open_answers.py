@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Measured
-from evenhand.benchmarks.labelling.measures import audit_labels, count_labels
+from evenhand.benchmarks.labelling.measures import audit_labels, count_labels, effects_of
 from evenhand.benchmarks.labelling.open_labels import check_given, open_labels
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.yes_no import TwoWay
@@ -46,9 +46,9 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
     counts = count_labels(annotations, opened.predictions, by)
     raw = count_labels(annotations, opened.table.lazy().select("sample", prediction=as_said()), by)
     limited = answered.setting.limit is not None
-    findings, tables = audit_labels(counts, by, seed, limited=limited)
+    findings, tables = audit_labels(counts, by, seed, limited=limited, effects=effects_of(params))
     return Measured(
-        [*findings, *raw_findings(raw, by, seed)],
+        [*findings, *raw_findings(raw, by, seed, effects_of(params))],
         {"predictions": counts, "predictions_raw": raw},
         {**tables, **opened.tables},
         exports=opened.exports,
@@ -93,19 +93,22 @@ def as_said() -> pl.Expr:
     return pl.when(pl.col("raw").str.strip_chars() == "").then(pl.lit(EMPTY)).otherwise("raw")
 
 
-def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> list[Finding]:
+def raw_findings(
+    counts: Counts, by: Sequence[tuple[str, ...]], seed: int, effects: Mapping[str, Any]
+) -> list[Finding]:
     """SkewSize, V and accuracy of answers as they were said; a parameter, ``answers=raw``, says so.
 
     Args:
         counts: Of raw answers.
         by: Groupings.
         seed: Of every random stream.
+        effects: As of ``effects_of``.
     """
     findings = []
     for grouping in by:
         prepared = BoundCounts(Grouped.bind(counts, grouping), seed)
         findings += [
-            metric(prepared, by=grouping, seed=seed)
+            metric(prepared, by=grouping, seed=seed, **effects)
             for metric in (
                 effect_size.skewsize,
                 effect_size.cramers_v_mean,
@@ -113,7 +116,7 @@ def raw_findings(counts: Counts, by: Sequence[tuple[str, ...]], seed: int) -> li
                 effect_size.cramers_v_max,
             )
         ]
-        findings.append(accuracy(prepared, by=grouping, seed=seed))
+        findings.append(accuracy(prepared, by=grouping, seed=seed, mode=effects["mode"]))
     return [_as_raw(finding) for finding in findings]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -63,7 +64,9 @@ class Sprites(Benchmark[None]):
         "preset": Parameter("quick", tuple(PRESETS), "size of the test set, as in training"),
         "removed": Parameter("none", (*SHAPES, "none"), "shape whose green sprites training lacked"),
         "strength": Parameter("strong", tuple(LEFT_IN_PAPER), "how many of them it lacked"),
+        "mode": Parameter("default", ("default", "paper"), "paper: Yates' correction, as the listing has it"),
     }
+    paper = MappingProxyType({"preset": "paper"})
     artifacts = ("skewsize/table1", "skewsize/table2", "skewsize/table5")
 
     def plan(self, setting: Setting) -> Plan[None]:
@@ -92,12 +95,12 @@ class Sprites(Benchmark[None]):
 
     def measure(self, answered: Answered[None]) -> Measured:
         """The audit by colour, and the accuracy on a test set biased like the training set."""
-        seed = answered.setting.seed
+        seed, mode = answered.setting.seed, answered.setting.parameters["mode"]
         annotations = answered.plan.annotations.drop("truth")
         predictions = answered.evidence["predictions"].join(annotations.lazy(), on="sample")
         evidence = Predictions.from_frame(predictions, truth="truth", prediction="prediction")
         counts = evidence.count(["colour", LIKE_TRAINING])
-        findings, prepared = audit_grouping(counts.project(["colour"]), ["colour"], seed=seed)
+        findings, prepared = audit_grouping(counts.project(["colour"]), ["colour"], seed=seed, mode=mode)
         alike = accuracy(counts.where(LIKE_TRAINING, True))
         params = {"samples": "like training"}
         findings.append(

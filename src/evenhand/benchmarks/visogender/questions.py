@@ -33,6 +33,8 @@ WAYS: Mapping[str, tuple[str, ...]] = {
 }
 """Ways of asking and the capabilities they need; ``auto`` takes the first that the model can go."""
 
+_OF_PAPER = ("captions", "first_token")
+
 SCORES = {"sample": pl.String, "template": pl.String, "candidate": pl.String, "score": pl.Float64}
 Evidence = Mapping[str, pl.LazyFrame]
 
@@ -182,15 +184,16 @@ class Elicitation:
         return pl.concat(parts).collect().cast(pl.Schema(SCORES))
 
 
-def choose_way(choice: str, capabilities: Sequence[str]) -> str:
-    """The way that was asked for, or the first that the model can go.
+def choose_way(choice: str, capabilities: Sequence[str], mode: str = "default") -> str:
+    """The way that was asked for, or the first that the model can go; in paper mode the paper's first.
 
     Raises:
         UserError: It can go none.
     """
     if choice != "auto":
         return choice
-    for way, needed in WAYS.items():
+    ways = {way: WAYS[way] for way in (*_OF_PAPER, *WAYS)} if mode == "paper" else WAYS
+    for way, needed in ways.items():
         if set(needed) <= set(capabilities):
             return way
     needed_names = " or ".join(" with ".join(needed) for needed in dict.fromkeys(WAYS.values()))

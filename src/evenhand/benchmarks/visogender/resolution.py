@@ -61,7 +61,8 @@ class VisoGenderResolution(Benchmark[None]):
         "ask": Parameter("auto", ("auto", *WAYS), "how a model is asked"),
         "candidates": Parameter("his,her,their", help="pronouns; others as PRONOUN=MEANING"),
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),
-        "mode": Parameter("default", ("default", "paper"), "paper: ties go to the first pronoun"),
+        "model": Parameter("", help="score: whose files, where a folder holds several models'"),
+        "mode": Parameter("default", ("default", "paper"), "paper: captioners' first token, ties, rounding"),
         "wordings": Parameter(
             "", help="of ask=choice: shipped (five wordings), or a file with one on each line"
         ),
@@ -136,7 +137,7 @@ class VisoGenderResolution(Benchmark[None]):
 
     def _asking(self, setting: Setting, rows: Any, images: Any) -> Elicitation:
         params = setting.parameters
-        way = choose_way(str(params["ask"]), setting.capabilities)
+        way = choose_way(str(params["ask"]), setting.capabilities, str(params["mode"]))
         if params["wordings"] and way != "choice":
             raise ParameterError(
                 f"-p wordings={params['wordings']} is of multiple choice, and this model is asked for {way}; "

@@ -43,6 +43,7 @@ class VisoGenderRetrieval(Benchmark[None]):
         "k": Parameter("5,10", help="places that are looked at, separated by commas"),
         "pool": Parameter("occupation", ("occupation", "all"), "images that a caption ranks"),
         "target": Parameter("pool", ("pool", "equal"), "share of a group that would be even"),
+        "model": Parameter("", help="score: whose files, where a folder holds several models'"),
         "mode": Parameter("default", ("default", "paper"), "paper: ties keep the order of the table"),
     }
     artifacts = ("visogender/table3", "visogender/table5")

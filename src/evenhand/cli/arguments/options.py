@@ -55,6 +55,11 @@ Noun = Annotated[
 Parameters = Annotated[
     list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the benchmark.")
 ]
+Mode = Annotated[str, typer.Option(help="default, or paper: the paper's settings and rounding, whole.")]
+BenchmarkMode = Annotated[
+    str | None,
+    typer.Option(help="default, or paper: the paper's settings and rounding, whole; as -p mode=paper."),
+]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="KEY=VALUE", help="Tag of the run.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Ask about the first N samples only.")]
 Mitigation = Annotated[

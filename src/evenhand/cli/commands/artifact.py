@@ -37,6 +37,6 @@ def artifact(
         name, runs or [], data=data, parameters=parse_pairs("-p", parameters or []), seed=seed
     )
     if out is None:
-        print_artifact(drawn_artifact.title, drawn_artifact.table, drawn_artifact.notes)
+        print_artifact(drawn_artifact)
     else:
         write_artifact(drawn_artifact, out)

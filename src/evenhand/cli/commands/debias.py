@@ -14,14 +14,16 @@ from evenhand.core.errors import ParameterError
 
 def debias(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of mmbias/association.")],
-    method: Annotated[str, typer.Option(metavar="NAME", help="See: evenhand ls mitigations.")],
+    method: Annotated[str, typer.Option(metavar="NAME", help="See: evenhand ls mitigations.")] = "pruning",
     parameters: Annotated[
         list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the method.")
     ] = None,
     remove: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Dimensions, directions, or rounds of inlp.")
     ] = None,
-    pairs: Annotated[str, typer.Option(help="joint: one for all tests; each: one a test.")] = "joint",
+    pairs: Annotated[
+        str | None, typer.Option(help="joint: one for all tests, the default; each: one a test.")
+    ] = None,
     tests: Annotated[
         list[str] | None, typer.Option("--test", metavar="X:Y", help="These only; may be repeated.")
     ] = None,
@@ -29,6 +31,15 @@ def debias(
     utility: Annotated[
         Path | None, typer.Option(metavar="RUN", help="A classification run, measured before and after.")
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|RUN|FILE",
+            help="What the filter of pruning keeps: groups, a run of "
+            "classification, or a table of sample,label.",
+        ),
+    ] = None,
+    mode: options.Mode = "default",
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
     quiet: options.Quiet = False,
@@ -49,7 +60,7 @@ def debias(
         )
     run = fit_and_measure(
         folder, method=method, parameters=parse_pairs("-p", parameters or []), remove=remove, pairs=pairs,
-        tests=tests or [], form=form, utility=utility, seed=seed, out=out,
+        tests=tests or [], form=form, utility=utility, labels=labels, mode=mode, seed=seed, out=out,
     )  # fmt: skip
     if run.manifest.get("utility_note"):
         print(run.manifest["utility_note"], file=sys.stderr)

@@ -16,12 +16,18 @@ def ls(
     can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
 ) -> None:
     """List what there is."""
-    from evenhand.workflows.listings import mitigations_with_meaning, models_that_can, names_of_kind
+    from evenhand.workflows.listings import (
+        artifacts_with_titles,
+        mitigations_with_meaning,
+        models_that_can,
+        names_of_kind,
+    )
 
     if kind != "models" and can is not None:
         raise ParameterError(f"--can {can} asks about models; type: evenhand ls models --can {can}")
-    if kind == "mitigations":
-        for name, meaning in mitigations_with_meaning():
+    described = {"mitigations": mitigations_with_meaning, "artifacts": artifacts_with_titles}
+    if kind in described:
+        for name, meaning in described[kind]():
             typer.echo(f"{name:22} {meaning}")
         return
     if kind != "models":

@@ -24,6 +24,7 @@ def run(
     truth: options.Truth = None,
     by: options.By = None,
     parameters: options.Parameters = None,
+    mode: options.BenchmarkMode = None,
     tags: options.Tags = None,
     limit: options.Limit = None,
     mitigation: options.Mitigation = None,
@@ -48,7 +49,6 @@ def run(
 ) -> None:
     """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
     from evenhand.cli.arguments.pairs import parse_pairs
-    from evenhand.cli.summaries.findings import print_run
     from evenhand.cli.summaries.progress import bars
     from evenhand.execution.options import AskOptions
     from evenhand.runs.gates import check_gate_names, check_gates
@@ -68,34 +68,33 @@ def run(
     with bars(quiet) as show:
         result = run_benchmark(
             benchmark, model=model, data=data, tags=parse_pairs("--tag", tags or []), limit=limit, seed=seed,
-            parameters=parse_pairs("-p", parameters or []) | _columns(image, truth, by),
-            mitigation=None if applied is None else applied.mitigation, options=asking, out=folder,
+            parameters=parse_pairs("-p", parameters or []) | _by_option(image, truth, by, mode), out=folder,
+            mitigation=None if applied is None else applied.mitigation, options=asking,
             progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
-    _print_notes(result)
-    print_run(result, folder, quiet=quiet, verbose=verbose, ascii=ascii)
-    _print_mitigation("" if quiet else short)
+    _print_result(result, folder, short, quiet=quiet, verbose=verbose, ascii=ascii)
     check_gates(result.findings.findings, fail_if or [], result.manifest)
     _check_complete(result)
 
 
-def _columns(image: str | None, truth: str | None, by: list[str] | None) -> dict[str, str]:
-    """Columns that were named by options of their own, as parameters."""
-    columns = {"image": image, "truth": truth, "by": ",".join(by) if by else None}
-    return {key: name for key, name in columns.items() if name}
+def _by_option(
+    image: str | None, truth: str | None, by: list[str] | None, mode: str | None
+) -> dict[str, str]:
+    """Parameters that were given by options of their own."""
+    options_given = {"image": image, "truth": truth, "by": ",".join(by) if by else None, "mode": mode}
+    return {key: value for key, value in options_given.items() if value}
 
 
-def _print_notes(result: AskedRun) -> None:
-    """What to know about the mitigation, and about answers that were reused, on stderr."""
+def _print_result(result: AskedRun, folder: Path, mitigation: str, **how: bool) -> None:
+    """The summary, after notes on the mitigation and on answers that were reused, which go to stderr."""
+    from evenhand.cli.summaries.findings import print_run
+
     note = (result.manifest.get("mitigation") or {}).get("note")
     for line in [*([note] if note else []), *result.reuse_notes()]:
         print(line, file=sys.stderr)
-
-
-def _print_mitigation(name: str) -> None:
-    """What was measured, where the embeddings were changed."""
-    if name:
-        print(f"Measured after {name}; the evidence there is as the model gave it.")
+    print_run(result, folder, **how)
+    if mitigation and not how["quiet"]:
+        print(f"Measured after {mitigation}; the evidence there is as the model gave it.")
 
 
 def _check_complete(result: AskedRun) -> None:

@@ -13,7 +13,7 @@ def score(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Such as visogender/resolution.")],
     evidence: options.Evidence,
     data: options.Data = None,
-    mode: Annotated[str | None, typer.Option(help="default or paper; as -p mode=paper.")] = None,
+    mode: options.BenchmarkMode = None,
     parameters: options.Parameters = None,
     tags: options.Tags = None,
     seed: options.Seed = 0,

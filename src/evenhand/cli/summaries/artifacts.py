@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+if TYPE_CHECKING:
+    from evenhand.workflows.outputs.artifact import MadeArtifact
 
-def print_artifact(title: str, table: Any, notes: Sequence[str]) -> None:
-    """The table with its title and notes."""
+_MOST = 10  # columns that can be read beside each other
+
+
+def print_artifact(artifact: MadeArtifact) -> None:
+    """Its tables under their headings, and its notes; of a wide table the first columns."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=240)
-    rich_table = Table(title=escape(title), box=None, title_justify="left")
-    for column in table.columns:
-        rich_table.add_column(escape(column), justify="right" if table[column].dtype.is_numeric() else "left")
-    for row in table.iter_rows():
-        rich_table.add_row(*("–" if cell is None else _cell(cell) for cell in row))
-    console.print(rich_table)
-    for note in notes:
+    console.print(escape(artifact.title), style="italic")
+    for title, sheet in artifact.sheets():
+        rich_table = Table(title=escape(title) or None, box=None, title_justify="left")
+        for heading, right in list(zip(sheet.headings, sheet.right, strict=True))[:_MOST]:
+            rich_table.add_column(escape(heading), justify="right" if right else "left")
+        for row, of_paper in zip(sheet.cells, sheet.paper, strict=True):
+            rich_table.add_row(*map(escape, row[:_MOST]), style="italic" if of_paper else None)
+        console.print(rich_table)
+        if len(sheet.headings) > _MOST:
+            more = ", ".join(sheet.headings[_MOST:])
+            console.print(escape(f"{len(sheet.headings) - _MOST} columns more with -o FILE.html: {more}"))
+        for note in sheet.notes:
+            console.print(escape(note))
+    for note in artifact.notes:
         console.print(escape(note))
-
-
-def _cell(cell: object) -> str:
-    return f"{cell:z.3f}" if isinstance(cell, float) else escape(str(cell))

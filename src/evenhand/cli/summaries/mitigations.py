@@ -13,6 +13,7 @@ from evenhand.cli.summaries.first_lines import has_first_lines, print_first_line
 from evenhand.cli.summaries.text import clean, console_of, notes_by_row
 from evenhand.core.findings import Finding
 from evenhand.workflows.debias.engine import JOINT, DebiasRun, place_of
+from evenhand.workflows.debias.findings import ALL_ITEMS
 
 _WIDTH = 150
 _MEANINGS = {
@@ -48,6 +49,8 @@ def _print_tables(console: Console, run: DebiasRun, out: Path) -> None:
     method = escape(str(run.manifest["method"]))
     console.print(f"{method}, {run.manifest['form']}  fitted on {fit}, held out {held_out}", style="bold")
     console.print(_associations(run.tables["before_after"]))
+    if run.manifest.get("mode") == "paper":
+        console.print("As in the paper: all items, on which the dimensions were chosen too.")
     console.print("Association: d, positive where X is nearer to A. Random: mean |d| of 20 random removals.")
     console.print()
     console.print(_utilities(run.tables["utility"]))
@@ -61,7 +64,9 @@ def _print_tables(console: Console, run: DebiasRun, out: Path) -> None:
 def _associations(table: pl.DataFrame) -> Table:
     rich_table = Table(box=None, pad_edge=False)
     rich_table.add_column("test", justify="left", no_wrap=True)
+    of_paper = bool((table["chosen_on"] == ALL_ITEMS).any())
     for name in (
+        *(["as in the paper: before", "after"] if of_paper else []),
         "held out: before",
         "after",
         "|d| less by",
@@ -76,6 +81,7 @@ def _associations(table: pl.DataFrame) -> Table:
         low, high = row["reduction_low"], row["reduction_high"]
         rich_table.add_row(
             f"{clean(row['x'], 20)} : {clean(row['y'], 20)}",
+            *(_number(row[name]) for name in (("before", "after") if of_paper else ())),
             *(_number(row[name]) for name in ("held_out_before", "held_out_after", "reduction")),
             "–" if low is None else f"{_number(low)} … {_number(high)}",
             *(_number(row[name]) for name in ("random_after", "fit_before", "fit_after")),

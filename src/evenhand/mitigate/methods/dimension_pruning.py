@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,6 +94,10 @@ class Pruning:
     """
 
     name: ClassVar[str] = "pruning"
+    paper: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"strategy": "one_shot", "objective": "signed", "stop_at_zero": False}
+    )
+    """What Algorithm 1 of the MMBias paper, as printed, has in place of the defaults."""
 
     remove: int | None = field(
         default=None, metadata={"help": "at most so many dimensions; left out: 10.5 % of them"}
@@ -266,7 +272,7 @@ class Pruning:
         """Which dimensions the filter lets go, and what the filter was."""
         how = self.information
         if how == "auto":
-            how = "none" if material.labels is None else "binned"
+            how = "none" if material.labels is None and material.labelled is None else "binned"
         if how == "none":
             used = {"information": how, "threshold": None, "labels": None}
             return np.ones(material.dimensions, dtype=bool), used
@@ -363,7 +369,10 @@ def usual_amount(dimensions: int) -> int:
 
 def _labelled(material: TrainingVectors) -> tuple[Floats, Ints, str]:
     """Vectors with a label, their labels, and where those come from; a label below 0 is none."""
-    if material.labels is None:
+    if material.labelled is not None:
+        vectors, labels = material.labelled.vectors, material.labelled.labels
+        whose = material.labelled.name
+    elif material.labels is None:
         vectors, labels, _ = material.grouped()
         whose = "groups"
     else:

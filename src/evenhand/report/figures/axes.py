@@ -62,7 +62,10 @@ def _extent(prepared: FigureData, role: str, panels: Sequence[Panel]) -> tuple[f
         return low / factor, high * factor
     pad = (high - low) * (0.14 if figure.kind == "density" else 0.06) or abs(high) * 0.1 or 0.5
     at_zero = figure.kind in ("bars", "stacked")
-    return (low if at_zero and low == 0 else low - pad, high if at_zero and high == 0 else high + pad)
+    begin, end = low if at_zero and low == 0 else low - pad, high if at_zero and high == 0 else high + pad
+    if figure.formats.get(getattr(figure, role)) == "percent" and low >= 0 and high <= 1:
+        return max(begin, 0.0), min(end, 1.0)  # no share lies outside
+    return begin, end
 
 
 def value_role(prepared: FigureData) -> str:
@@ -148,7 +151,7 @@ def colour(prepared: FigureData, width: float, *, shaped: bool = False, with_leg
     legend = style.legend(prepared.title("colour"), order, width) if with_legend else None
     if legend is not None and not shaped:
         legend["symbolType"] = "square"
-    scale = alt.Scale(domain=order, range=style.colours(len(order)))
+    scale = alt.Scale(domain=order, range=style.colours_of(order))
     return alt.Color(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
 
 

@@ -15,7 +15,7 @@ _WIDEST_STEP, _NARROWEST_STEP = 30.0, 7.0
 
 def draw_bars(prepared: FigureData, panel: Panel) -> Any:
     """Bars beside each other with intervals and the null band behind them."""
-    return _Named(prepared, panel).layered([_band, _solid_bars, _hollow_bars, _interval])
+    return _Named(prepared, panel).layered([_band, _solid_bars, _hollow_bars, _interval, _values])
 
 
 def draw_dots(prepared: FigureData, panel: Panel) -> Any:
@@ -174,6 +174,20 @@ def _hollow_bars(layout: _Named) -> Any:
     size = layout.thick * 0.7 - 1.5
     chart = layout.base(rows).mark_bar(size=size, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
     return _coloured(layout, chart, rows)
+
+
+def _values(layout: _Named) -> Any:
+    """The value of each bar at its end, where the figure asks for it."""
+    import altair as alt
+
+    figure = layout.prepared.figure
+    if not figure.printed:
+        return None
+    how = figure.formats.get(figure.x if layout.role == "x" else figure.y, "number")
+    rows = [{**row, "value_text": style.written(row[layout.role], how)} for row in layout.panel.rows]
+    beside: dict[str, Any] = {"align": "left", "dx": 3} if layout.role == "x" else {"dy": -6}
+    chart = layout.base(rows).mark_text(color=style.INK, fontSize=9, baseline="middle", **beside)
+    return chart.encode(**layout.value(), text=alt.Text(field="value_text", type="nominal"))
 
 
 def _dots(layout: _Named) -> Any:

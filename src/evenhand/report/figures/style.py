@@ -24,9 +24,16 @@ _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#999933", "#882255",
     "#332288", "#88ccee", "#117733", "#ddcc77", "#aa4499", "#666666", "#661100",
 )  # fmt: skip
+_CALLED = {
+    "red": "#d55e00", "green": "#009e73", "blue": "#0072b2", "orange": "#e69f00", "yellow": "#ddcc77",
+    "black": "#000000", "grey": "#666666", "gray": "#666666", "purple": "#aa4499", "pink": "#cc79a7",
+    "brown": "#661100",
+}  # fmt: skip
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 _DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 4, 1, 4])
 _SEQUENTIAL = ("#f3f7fb", "#b5d0e6", "#6aa3cd", "#2f77a6", "#0b4470")
+_SHADES = dict(zip(("negligible", "small", "medium", "large"), _SEQUENTIAL[1:], strict=True))
+_SHADES["undefined"] = BAND
 _DIVERGING = ("#a5500a", "#e9b26a", "#f7f7f5", "#7db4d9", "#0b5a94")
 
 
@@ -59,6 +66,15 @@ def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
 def colours(n: int) -> list[str]:
     """So many colours; they begin again after 16."""
     return [_COLOURS[index % len(_COLOURS)] for index in range(n)]
+
+
+def colours_of(names: Sequence[str]) -> list[str]:
+    """A colour for each name: what is called a colour has that one, ordered bands are shades of one hue."""
+    if names and all(name in _SHADES for name in names):
+        return [_SHADES[name] for name in names]
+    own_colours = {name: _CALLED[name.casefold()] for name in names if name.casefold() in _CALLED}
+    others = iter([colour for colour in _COLOURS if colour not in own_colours.values()] * (1 + len(names)))
+    return [own_colours.get(name) or next(others) for name in names]
 
 
 def shapes(n: int) -> list[str]:

@@ -22,6 +22,10 @@ _HEADING_LINE = 14.0
 _WIDEST = 300.0
 _WIDEST_HEADING = 13
 _MOST_DRAWN = 1500
+_COUNTS = frozenset(
+    {"n", "classes", "classes_used", "classes_lost", "images", "phrases", "households", "samples", "removed"}
+    | {"rank", "rows", "hits"}
+)
 
 
 @dataclass(frozen=True)
@@ -71,8 +75,17 @@ def _heading(figure: Figure, name: str) -> str:
     return words(figure, name) or attribute(name)
 
 
+def _format(figure: Figure, name: str) -> Format:
+    """As the figure says; else p-values and counts are known by what their columns are called."""
+    if name in figure.formats:
+        return figure.formats[name]
+    if name in _COUNTS or name.startswith("n_"):
+        return "count"
+    return "p" if name == "p" or name.startswith("p_") else "number"
+
+
 def _cell(figure: Figure, name: str, value: object) -> str:
-    how: Format = figure.formats.get(name, "p" if name == "p" or name.startswith("p_") else "number")
+    how = _format(figure, name)
     if isinstance(value, list | tuple):
         return ", ".join(style.written(item, how) for item in value)
     if isinstance(value, dict):

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.core.errors import InputError, check_choice
+from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.core.nouns import WORDS, words_of
 from evenhand.core.random_streams import stream
@@ -17,9 +17,12 @@ from evenhand.metrics.suites.families import adjust_run
 from evenhand.mitigate.mitigation import Fitter, Mitigation
 from evenhand.runs import run_folder
 from evenhand.runs.manifest import make_manifest
+from evenhand.workflows.debias.filter_labels import FilterLabels, read_filter_labels
 from evenhand.workflows.debias.findings import Fitted, measure_association, norm_table, utility_table
 from evenhand.workflows.debias.fitting import make_fitter, parameters_of
 from evenhand.workflows.debias.items import AssociationItems, SourceRun, Test, read_items
+from evenhand.workflows.debias.measures import everything
+from evenhand.workflows.debias.paper_settings import DebiasSettings, debias_settings
 from evenhand.workflows.debias.split import Split, part_of, split_halves
 from evenhand.workflows.debias.tradeoff import Curve, names_of_tests
 from evenhand.workflows.debias.utility import UtilityImages, utility_of_groups
@@ -31,7 +34,8 @@ JOINT = "mitigation"
 _ASKS = (
     "is the tie weaker after the mitigation, on items that were not used to fit it, and what does that cost?"
 )
-PAIRS = ("joint", "each")
+HELD_OUT = "--held-out"
+"""At the end of the name of a mitigation that was fitted on half, where the run's own was on all items."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,8 @@ class DebiasRun(Run):
 
     Attributes:
         mitigations: By name: ``mitigation``, or ``X--Y`` where each test has its own. They were fitted on the
-            fit half, and are what was measured.
+            fit half, and are what was measured. In paper mode they were fitted on all items, and
+            ``X--Y--held-out`` on the fit half.
     """
 
     mitigations: dict[str, Mitigation] = field(default_factory=dict)
@@ -62,10 +67,12 @@ def debias(
     method: str = "pruning",
     parameters: Mapping[str, Any] | None = None,
     remove: int | None = None,
-    pairs: str = "joint",
+    pairs: str | None = None,
     tests: Sequence[str] = (),
     form: str | None = None,
     utility: str | Path | None = None,
+    labels: str | Path | None = None,
+    mode: str = "default",
     seed: int = 0,
     out: str | Path | None = None,
 ) -> DebiasRun:
@@ -81,10 +88,14 @@ def debias(
         method: A name of ``evenhand ls mitigations``, or ``file.py:object``.
         parameters: The method's own parameters, as text or as they are.
         remove: How many dimensions, directions or rounds; as the parameter of that name.
-        pairs: ``joint``: one mitigation for all tests; ``each``: one a test.
+        pairs: ``joint``: one mitigation for all tests, the default; ``each``: one a test, the paper's.
         tests: ``X:Y`` or ``X:Y:A:B``; empty: all.
         form: ``cross-modal``, ``textual`` or ``visual``; default: the first of them that the run has.
         utility: A run folder of ``classification``, measured before and after too.
+        labels: What the method's filter keeps recognisable: ``groups``, a run folder of ``classification``, a
+            table of ``sample`` and ``label``, or ``none``.
+        mode: ``paper``: as Table 3 of the MMBias paper was made, with dimensions chosen on all items; what
+            holds out stands beside it.
         seed: Of the halves, of what is fitted, and of resampling.
         out: Folder to write.
 
@@ -98,20 +109,38 @@ def debias(
         MissingExtra: scikit-learn is not installed.
     """
     check_out(out)
-    check_choice("pairs", pairs, PAIRS)
-    fitter = make_fitter(method, parameters or {}, remove)
     source = SourceRun.read(run)
-    items = read_items(source, form=form, tests=tests)
-    labelled = None if utility is None else UtilityImages.read(utility, seed)
-    fit, held_out = split_halves(items, stream(seed, "halves", items.form))
-    everyone = _fitted(fitter, items, fit, pairs, seed, model_facts(source.manifest))
-    findings, tables = _measured(fitter, items, (fit, held_out), everyone, labelled, seed)
-    settings = _settings(source, items, fitter, (fit, held_out), everyone, utility)
-    settings |= {"pairs": pairs, "seed": seed, **_utility_settings(source, labelled)}
-    debias_run = _assembled(findings, tables, settings, items, everyone, _words(source.manifest))
+    protocol = debias_settings(mode, source, method, parameters or {}, pairs, tests, labels, form)
+    fitter = make_fitter(method, protocol.parameters, remove)
+    items = read_items(source, form=form, tests=protocol.tests)
+    debias_run = _fitted_and_measured(source, protocol, fitter, items, utility, seed)
     if out is not None:
         debias_run.save(out)
     return debias_run
+
+
+def _fitted_and_measured(
+    source: SourceRun,
+    protocol: DebiasSettings,
+    fitter: Fitter,
+    items: AssociationItems,
+    utility: str | Path | None,
+    seed: int,
+) -> DebiasRun:
+    labelled = None if utility is None else UtilityImages.read(utility, seed)
+    filter_labels = read_filter_labels(protocol.labels, source, items, seed)
+    halves = split_halves(items, stream(seed, "halves", items.form))
+    work = _Fitting(fitter, items, protocol.pairs, seed, model_facts(source.manifest), filter_labels)
+    of_half = work.fitted(*halves)
+    of_all = work.fitted(everything(items)) if protocol.of_paper else []
+    findings, tables = _measured(fitter, items, halves, of_half, of_all, labelled, seed)
+    beside = [replace(fitted, name=f"{fitted.name}{HELD_OUT}") for fitted in of_half]
+    everyone = [*of_all, *beside] if of_all else of_half
+    settings = _settings(source, items, fitter, halves, everyone, utility)
+    settings |= {"pairs": protocol.pairs, "seed": seed, **_utility_settings(source, labelled)}
+    settings |= {"mode": protocol.mode} if protocol.of_paper else {}
+    settings |= {"labels": filter_labels.name} if filter_labels is not None else {}
+    return _assembled(findings, tables, settings, items, everyone, _words(source.manifest))
 
 
 def _words(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,23 +175,33 @@ def _assembled(
     )
 
 
-def _fitted(
-    fitter: Fitter, items: AssociationItems, fit: Split, pairs: str, seed: int, model: Mapping[str, Any]
-) -> list[Fitted]:
-    """One mitigation, or one a test; each says of which model it is."""
-    tests = items.material.tests
-    names = names_of_tests(tests)
-    groups = [(JOINT, tests)] if pairs == "joint" else [(names[test], (test,)) for test in tests]
-    everyone = []
-    for name, group_tests in groups:
-        material = part_of(replace(items.material, tests=group_tests), fit)
-        try:
-            mitigation = fitter.fit(material, seed=seed)
-            fit_facts = {**mitigation.facts, **model, **_paired(items, mitigation, group_tests)}
-            everyone.append(Fitted(name, replace(mitigation, facts=fit_facts), group_tests))
-        except InputError as problem:
-            raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
-    return everyone
+@dataclass(frozen=True, eq=False)
+class _Fitting:
+    """How mitigations are fitted, on whichever items."""
+
+    fitter: Fitter
+    items: AssociationItems
+    pairs: str
+    seed: int
+    model: Mapping[str, Any]
+    filter_labels: FilterLabels | None
+
+    def fitted(self, half: Split, held_out: Split | None = None) -> list[Fitted]:
+        """One mitigation, or one a test, of the items of a half; each says of which model it is."""
+        items, tests = self.items, self.items.material.tests
+        names = names_of_tests(tests)
+        groups = [(JOINT, tests)] if self.pairs == "joint" else [(names[test], (test,)) for test in tests]
+        labelled = None if self.filter_labels is None else self.filter_labels.part(items, held_out)
+        everyone = []
+        for name, group_tests in groups:
+            material = part_of(replace(items.material, tests=group_tests, labelled=labelled), half)
+            try:
+                mitigation = self.fitter.fit(material, seed=self.seed)
+            except InputError as problem:
+                raise InputError(str(problem) if name == JOINT else f"{name}: {problem}") from None
+            fit_facts = {**mitigation.facts, **self.model, **_paired(items, mitigation, group_tests)}
+            everyone.append(Fitted(name, replace(mitigation, facts=fit_facts), group_tests, labelled))
+        return everyone
 
 
 def _paired(items: AssociationItems, mitigation: Mitigation, tests: Sequence[Test]) -> dict[str, Any]:
@@ -177,25 +216,29 @@ def _measured(
     fitter: Fitter,
     items: AssociationItems,
     halves: tuple[Split, Split],
-    everyone: Sequence[Fitted],
+    of_half: Sequence[Fitted],
+    of_all: Sequence[Fitted],
     labelled: UtilityImages | None,
     seed: int,
 ) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
+    """Findings and tables; utility and lengths are those of what is handed out."""
     findings, before_after, curves, useful = [], [], [], []
-    for fitted in everyone:
-        association_findings, table = measure_association(items, *halves, fitted, seed)
+    for index, fitted in enumerate(of_half):
+        fitted_on_all = of_all[index] if of_all else None
+        association_findings, table = measure_association(items, *halves, fitted, seed, fitted_on_all)
         findings += association_findings
         before_after.append(table)
-        group_utility = utility_of_groups(items, *halves, fitted.mitigation, fitted.tests)
-        beside = [] if labelled is None else labelled.compared(fitted.mitigation)
+        handed_out = (fitted_on_all or fitted).mitigation
+        group_utility = utility_of_groups(items, *halves, handed_out, fitted.tests)
+        beside = [] if labelled is None else labelled.compared(handed_out)
         useful.append((fitted.name, [*group_utility, *beside]))
-        curve = Curve(items, *halves, fitted.tests, labelled, seed)
+        curve = Curve(items, *halves, fitted.tests, labelled, seed, fitted.labelled)
         curves.append(curve.table(fitted.name, fitter, fitted.mitigation))
     tables = {
         "before_after": pl.concat(before_after),
         "tradeoff": pl.concat(curves),
         "utility": utility_table(useful),
-        "norm_share": norm_table(items, halves[1], everyone),
+        "norm_share": norm_table(items, halves[1], of_all or of_half),
         "halves": _halves(items, halves),
     }
     return findings, tables

@@ -16,7 +16,7 @@ from evenhand.metrics.association.weat import association_effect_size, associati
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import Inference
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Floats
+from evenhand.mitigate.training_vectors import Floats, LabelledVectors
 from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.measures import (
     RANDOM_SETS,
@@ -43,7 +43,9 @@ BEFORE_AFTER = {
     "removed": pl.Int64,
     "gained": pl.Boolean,
     "sign": pl.String,
+    "chosen_on": pl.String,
 }
+FIT_HALF, ALL_ITEMS = "fit half", "all items"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +56,13 @@ class Fitted:
         name: In the run: ``mitigation``, or ``X--Y`` where each test has its own.
         mitigation: Fitted on the fit half.
         tests: Whose association it lowers.
+        labelled: What its filter kept recognisable.
     """
 
     name: str
     mitigation: Mitigation
     tests: tuple[Test, ...]
+    labelled: LabelledVectors | None = None
 
     @property
     def removed(self) -> int:
@@ -67,7 +71,12 @@ class Fitted:
 
 
 def measure_association(
-    items: AssociationItems, fit: Split, held_out: Split, fitted: Fitted, seed: int
+    items: AssociationItems,
+    fit: Split,
+    held_out: Split,
+    fitted: Fitted,
+    seed: int,
+    of_all: Fitted | None = None,
 ) -> tuple[list[Finding], pl.DataFrame]:
     """Effect sizes before and after on both halves, the reduction with its interval, and removal at random.
 
@@ -77,12 +86,14 @@ def measure_association(
         held_out: The other half.
         fitted: The mitigation.
         seed: Of resampling and of random sets.
+        of_all: Fitted on all items, as the paper does; None: ``fitted`` is what is handed out.
 
     Returns:
         The findings, and the table ``before_after``: ``before`` and ``after`` are of all items, as the paper
         measures; ``reduction`` is |held_out_before| - |held_out_after| with its interval, ``gained`` whether
         that interval lies above 0, and ``random_after`` the mean |d| of the held-out half after as much was
-        removed at random, of 20 draws.
+        removed at random, of 20 draws. ``chosen_on`` says on which items what is left out of ``after`` was
+        chosen, and ``removed`` how much that is.
     """
     values = [cosines(items.material, change) for change in (None, fitted.mitigation)]
     rng = stream(seed, "random removal", fitted.name)
@@ -90,22 +101,38 @@ def measure_association(
         items, Removal.of(fitted.mitigation), (fit, held_out), fitted.tests, rng
     )
     all_rows = compared_in(items, everything(items), fitted.tests)
-    all_sizes = [effect_sizes(matrix, all_rows) for matrix in values]
+    printed_values = values if of_all is None else [values[0], cosines(items.material, of_all.mitigation)]
+    all_sizes = [effect_sizes(matrix, all_rows) for matrix in printed_values]
     findings, rows = [], []
     for index, test in enumerate(fitted.tests):
         test_findings = _of_test(items, (fit, held_out), values, test, random_sizes[:, :, index], seed)
         findings += test_findings
+        if of_all is not None:
+            findings += _as_in_paper(items, printed_values, test, seed)
         rows.append(
             _row(
                 items,
-                fitted,
+                fitted if of_all is None else of_all,
                 test,
                 [sizes[index] for sizes in all_sizes],
                 test_findings,
                 random_sizes[:, 1, index],
             )
+            | {"chosen_on": FIT_HALF if of_all is None else ALL_ITEMS}
         )
     return findings, pl.DataFrame(rows, schema=BEFORE_AFTER).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def _as_in_paper(items: AssociationItems, values: Sequence[Floats], test: Test, seed: int) -> list[Finding]:
+    """The d of all items before and after, where what is left out was chosen on the same items."""
+    options: dict[str, Any] = {"targets": test[:2], "attributes": test[2:], "seed": seed}
+    staged = []
+    for stage, matrix in zip(("before", "after"), values, strict=True):
+        evidence = similarities(items, matrix, everything(items), test)
+        finding = association_effect_size(evidence, inference="none", mode="paper", **options)
+        notes = [*finding.notes, "of the items that what is left out was chosen on, as in the paper"]
+        staged.append(_staged(finding, stage, "all", notes=notes, role="exploratory"))
+    return staged
 
 
 def _of_test(

@@ -146,6 +146,38 @@ def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[st
     )
 
 
+def declared_tests(source: SourceRun, form: str | None = None) -> list[Test]:
+    """The tests of a run in one form, as ``read_items`` chooses it.
+
+    Raises:
+        InputError: A run without association tests.
+        UnknownName: There is no such form.
+    """
+    declared = _tables(source)[1]
+    of_form = declared.filter(pl.col("form") == _form(declared, form))
+    return list(dict.fromkeys(of_form.select("x", "y", "a", "b").iter_rows()))
+
+
+def vectors_of_groups(source: SourceRun, modality: str) -> dict[str, tuple[tuple[str, ...], Floats]]:
+    """Every usable target of a run, those of other tests too: its groups, and its vector.
+
+    Raises:
+        InputError: A run without association tests.
+    """
+    members, _ = _tables(source)
+    groups = members.filter((pl.col("role") == "target") & (pl.col("modality") == modality))["set"].unique()
+    sets = _members(members, "target", modality, sorted(groups.to_list()))
+    samples, vectors, rows = _vectors(source, modality, sets, {})
+    groups_by_row: list[list[str]] = [[] for _ in samples]
+    for name, set_rows in rows.items():
+        for row in set_rows:
+            groups_by_row[row].append(name)
+    return {
+        sample: (tuple(names), vector)
+        for sample, names, vector in zip(samples, groups_by_row, vectors, strict=True)
+    }
+
+
 def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, Ints]:
     x, y, a, b = test
     set_pairs = (

@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.random_streams import stream
 from evenhand.mitigate.mitigation import Fitter, Mitigation
-from evenhand.mitigate.training_vectors import Floats
+from evenhand.mitigate.training_vectors import Floats, LabelledVectors
 from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.measures import (
     Removal,
@@ -52,6 +52,7 @@ class Curve:
         tests: Of which the association is told.
         labelled: Images of a classification run, measured beside; None: no such run.
         seed: Of random sets.
+        filtered: What the filter keeps recognisable.
     """
 
     items: AssociationItems
@@ -60,6 +61,7 @@ class Curve:
     tests: tuple[Test, ...]
     labelled: UtilityImages | None
     seed: int
+    filtered: LabelledVectors | None = None
 
     def table(self, name: str, fitter: Fitter, fitted: Mitigation) -> pl.DataFrame:
         """One row for each amount, measure, half and series.
@@ -88,7 +90,8 @@ class Curve:
 
     def _points(self, fitter: Fitter, fitted: Mitigation) -> Iterator[tuple[int, Mitigation]]:
         """Amounts with what is fitted for each; a method whose lists are nested is fitted once."""
-        material = part_of(dataclasses.replace(self.items.material, tests=self.tests), self.fit)
+        of_tests = dataclasses.replace(self.items.material, tests=self.tests, labelled=self.filtered)
+        material = part_of(of_tests, self.fit)
         fields = {field.name for field in dataclasses.fields(fitter)}  # type: ignore[arg-type]
         removed = amount_of(fitted)
         if "remove" not in fields:

@@ -22,6 +22,8 @@ from evenhand.runs.run_folder import RunFolder
 if TYPE_CHECKING:
     import altair
 
+    from evenhand.report.figures.table import TableFigure
+
 FORMATS = (".csv", ".parquet", ".html", ".svg", ".png", ".json")
 """What an artifact can be written as, by the end of the file's name."""
 
@@ -71,6 +73,20 @@ class MadeArtifact:
 
         rows = [[number(cell) for cell in row] for row in self.table.iter_rows()]
         return table(f"{self.name}: {self.title}", self.table.columns, rows, self.notes)
+
+    def sheets(self) -> list[tuple[str, TableFigure]]:
+        """Its tables as text, each with its title: those that it declares, else one of all its columns.
+
+        Raises:
+            UserError: The table does not fit the declared figure.
+        """
+        from evenhand.report.figures.table import sheet
+
+        tables = [figure for figure in self.figures if figure.kind == "table"]
+        if tables:
+            return [(figure.title, sheet(figure, self.table)) for figure in tables]
+        empty = [name for name in self.table.columns if self.table[name].null_count() == self.table.height]
+        return [("", sheet(Figure("table"), self.table.drop(empty)))]
 
     def html(self) -> str:
         """One page that works offline.

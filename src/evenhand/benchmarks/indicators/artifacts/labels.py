@@ -228,7 +228,7 @@ def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tup
             figures.append(
                 Figure(
                     "dots", x="value", y="group", colour="model", low="low", high="high", null_low="null_low",
-                    null_high="null_high", only=only, order=order, title=title, domain={"x": (0.0, 1.0)},
+                    null_high="null_high", only=only, order=order, title=title, independent=("x",),
                     formats={"value": "percent"}, titles={"value": "", "group": "", "model": ""},
                     interval=_INTERVALS, null=_NULL, row=tag,
                     column="measure" if tag else "", facet="" if tag else "measure",
@@ -240,7 +240,7 @@ def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tup
                     "lines", x="threshold", y="value", colour="group", row="model", column="measure",
                     low="low", high="high", only={"part": CURVE, "by": by}, order=order,
                     title=f"By {by}, against the threshold", formats={"value": "percent"},
-                    domain={"y": (0.0, 1.0), "x": (0.0, 1.0)}, interval=_INTERVALS,
+                    domain={"x": (0.0, 1.0)}, independent=("y",), interval=_INTERVALS,
                     titles={"value": "", "group": "", "threshold": "lowest confidence that counts"},
                 )
             )  # fmt: skip

@@ -186,7 +186,8 @@ def _bars(rows: Sequence[Row]) -> tuple[Figure, ...]:
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
     return tuple(
         Figure(
-            "bars", x="value", y="word", colour="sentiment", facet="group", independent=("y", "x"), columns=3,
+            "bars", x="value", y="word", colour="sentiment", facet="group", independent=("y",),
+            columns=3, printed=True,
             order={"word": "-value", "sentiment": sentiments}, only={"model": model},
             title=model if len(models) > 1 else "", titles={"value": "", "word": "", "sentiment": ""},
         )

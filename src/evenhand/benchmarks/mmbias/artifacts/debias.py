@@ -31,7 +31,7 @@ _STAGES = (
 )  # fmt: skip
 _TABLE3 = (
     "source", "model", "form", "x", "y", "pair", "before", "after", "less", *_STAGES, "removed", "gained",
-    "reason",
+    "chosen_on", "reason",
 )  # fmt: skip
 _HEADINGS = {
     "pair": "X – Y", "held_out_before": "held-out before",
@@ -39,6 +39,15 @@ _HEADINGS = {
     "random_after": "|d| after random removal", "reduction": "held-out reduction",
     "reduction_low": "from", "reduction_high": "to", "removed": "removed",
 }  # fmt: skip
+_PRINTED_UTILITY = (
+    "Accuracy in the paper: on CIFAR-100 {:.1%} before and {:.1%} after, on MMBias {:.1%} less; ours stands "
+    "in each run's table “utility”."
+).format(*published.CIFAR100_ACCURACY, published.MMBIAS_ACCURACY_LOST)
+_CHOSEN_ON = {
+    "all items": "Before and after: all items; the removal was chosen on them too, as in the paper.",
+    "fit half": "Before and after: all items, on half of which the removal was chosen; the paper's numbers "
+    "are of the items that it was chosen on.",
+}
 WITHIN_CHANCE = "the association before is within chance on held-out items"
 _ASSOCIATION = "absolute_effect_size"
 _TRADEOFF = (
@@ -55,14 +64,16 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
     paper = list(_printed()) if tested_pairs & set(published.TABLE3) else []
     positions = {pair: index for index, pair in enumerate(published.TABLE2)}
     all_rows = sorted([*paper, *rows], key=lambda row: positions.get((row["x"], row["y"]), len(positions)))
+    chosen_on = {row.get("chosen_on") for row in rows}
+    lead = [sentence for where, sentence in _CHOSEN_ON.items() if where in chosen_on]
     notes = (
-        "Before and after: all items, as in the paper, whose numbers are of the items that the removal was "
-        "chosen on. Held-out: items that were not used for it; read these.",
+        *lead,
+        "Held-out: chosen on the other half, with the same settings; read these.",
         "Less: by how much of |before|; only where the association of the held-out items was beyond chance "
         "before.",
         "The paper's percentages are not exactly those of its rounded numbers.",
     )
-    return Made(typed(all_rows, _TABLE3), notes if paper else notes[:-1])
+    return Made(typed(all_rows, _TABLE3), (*notes, _PRINTED_UTILITY) if paper else notes[:-1])
 
 
 def _standing(run: RunFolder, row: Row) -> Significance:
@@ -94,12 +105,17 @@ def _printed() -> Iterator[Row]:
 
 def _named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
     """Runs by model and method, numbered where those agree."""
-    names = [f"{named_runs([run])[0][0]} · {run.manifest.get('method') or 'mitigation'}" for run in runs]
+    names = [f"{named_runs([run])[0][0]} · {_method(run)}" for run in runs]
     numbers = [names[: index + 1].count(name) for index, name in enumerate(names)]
     return [
         (f"{name} ({number})" if names.count(name) > 1 else name, run)
         for name, number, run in zip(names, numbers, runs, strict=True)
     ]
+
+
+def _method(run: RunFolder) -> str:
+    mode = ", paper mode" if run.manifest.get("mode") == "paper" else ""
+    return f"{run.manifest.get('method') or 'mitigation'}{mode}"
 
 
 def _tradeoff(runs: Sequence[RunFolder], setting: Setting) -> Made:

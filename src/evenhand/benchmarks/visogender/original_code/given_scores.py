@@ -17,7 +17,7 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.files.tables import scan as sources
 
 _RETRIEVAL = re.compile(r"retrieval_bias_(?P<model>.+)_(?:occ|par)_first_Context(?:OP|OO)\.json")
-_RESULTS = "benchmark_results_"
+_RESULTS, _AUGMENTED = "benchmark_results_", "_augmented_"
 _TABLES = {
     "scores": ("sample", "candidate", "score"),
     "rankings": ("query", "sample", "score"),
@@ -86,7 +86,7 @@ def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
             *(["wording"] if "wording" in table.columns else []),
         )
         return GivenScores(material.samples.frame, scores, dropped=material.samples.dropped)
-    resolution = upstream.read_resolution(*outputs)
+    resolution = upstream.read_resolution(*outputs, model=str(setting.parameters["model"]))
     beside = [upstream.read_retrieval(file) for file in files if _is_retrieval(file, resolution.model)]
     return GivenScores(
         resolution.samples,
@@ -115,9 +115,17 @@ def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
         outputs = [file for file in outputs if _is_retrieval(file)]
     if not outputs:
         return _ranking_table(_one_table(files, places, "rankings"), setting)
+    model = str(setting.parameters["model"])
     models = sorted({match["model"] for file in outputs if (match := _RETRIEVAL.fullmatch(file.name))})
+    if model and models:
+        if model not in models:
+            raise UnknownName("model of these files", model, models)
+        outputs, models = [file for file in outputs if _is_retrieval(file, model)], [model]
     if len(models) > 1:
-        raise InputError(f"there is retrieval of {', '.join(map(repr, models))}; give files of one model")
+        raise InputError(
+            f"there is retrieval of {', '.join(map(repr, models))}; give files of one model, or choose it: "
+            f"-p model={models[0]}"
+        )
     read = [upstream.read_retrieval(file) for file in outputs]
     dropped: dict[str, int] = {}
     for ranking in read:
@@ -167,10 +175,19 @@ def _files(places: Sequence[Path], kind: str) -> list[Path]:
         elif table.is_file():
             files.append(table)
         else:
-            names = sorted(path.iterdir())
+            below = path / "model_outputs"  # of the original code's folder "results"
+            names = sorted((below if below.is_dir() else path).iterdir())
             score_files = [file for file in names if file.suffix == ".json" or sources.is_table(file)]
+            plain_names = {file.name for file in score_files}
+            score_files = [file for file in score_files if not _repeats(file.name, plain_names)]
             files += [file for file in score_files if not file.name.startswith(_RESULTS)]
     return files
+
+
+def _repeats(name: str, names: set[str]) -> bool:
+    """Whether a preliminary file stands beside the model outputs that it was made from."""
+    plain_name = name.replace(_AUGMENTED, "_")
+    return plain_name != name and plain_name in names
 
 
 def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,14 @@ from evenhand.benchmarks.visogender.data.taxonomy import (
     gender_of,
     noun_of,
 )
-from evenhand.core.errors import InputError, one_line
+from evenhand.core.errors import InputError, UnknownName, one_line
 
 Record = dict[str, Any]
 
 EXPERIMENTS = ("CLIP", "CAPTIONING")
 _MEANT = (MASCULINE, FEMININE, NEUTRAL)
+_OF_ALL = ("experiment", "model_name", "context")  # older files say these once, on top
+_OLDER = {"main_cat": "sector", "sub_cat": "specialisation"}  # as preliminary (augmented) files call them
 _LISTS = {
     SINGLE: {OCC_FIRST.name: "logits_list_obj"},
     TWO: {OCC_FIRST.name: "logits_list_occ_first", PAR_FIRST.name: "logits_list_par_first"},
@@ -83,25 +85,27 @@ class OriginalRetrieval:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_resolution(*paths: str | Path) -> Resolution:
+def read_resolution(*paths: str | Path, model: str = "") -> Resolution:
     """Read model outputs (or preliminary results) of one or both contexts.
 
     Labels may be ``masculine`` or ``man`` and the like, also mixed. A record without a number for some
-    candidate keeps its other scores.
+    candidate keeps its other scores. Older files say experiment and model once, on top.
 
     Args:
         paths: ``clip_NAME_ContextOP.json``, ``clip_NAME_ContextOO.json``, or the like.
+        model: Only files of this model; empty: they are all of one.
 
     Raises:
         InputError: Not such a file; a record that lacks something; candidates in different orders; files of
             different models.
+        UnknownName: No file of that model.
     """
     samples: list[tuple[Any, ...]] = []
     scores: list[tuple[Any, ...]] = []
     places_by_model: dict[tuple[str, str], str] = {}
     orders: dict[tuple[str, ...], str] = {}
-    for path in paths:
-        for sample, record in _records(path):
+    for path, records in _of_model(paths, model):
+        for sample, record in records:
             where = f"{str(path)!r}, {one_line(sample)}"
             context = SINGLE if "logits_list_obj" in record else TWO
             samples.append(_sample(sample, record, context, where))
@@ -114,9 +118,9 @@ def read_resolution(*paths: str | Path) -> Resolution:
     if not samples:
         raise InputError(f"{', '.join(map(repr, map(str, paths)))}: no record; give the model outputs")
     if len(places_by_model) > 1:
-        (model, first), (other, second) = list(places_by_model.items())[:2]
-        text = f"{first} is of {' '.join(model)}, {second} of {' '.join(other)}"
-        raise InputError(f"{text}; give files of one model")
+        (first_model, first), (other, second) = list(places_by_model.items())[:2]
+        text = f"{first} is of {' '.join(first_model)}, {second} of {' '.join(other)}"
+        raise InputError(f"{text}; give files of one model, or choose it, such as -p model={first_model[1]}")
     ids = [row[0] for row in samples]
     if len(set(ids)) < len(ids):
         twice = next(sample for sample in ids if ids.count(sample) > 1)
@@ -127,6 +131,17 @@ def read_resolution(*paths: str | Path) -> Resolution:
         _one_order(orders),
         *next(iter(places_by_model)),
     )
+
+
+def _of_model(paths: Sequence[str | Path], model: str) -> list[tuple[str | Path, list[tuple[str, Record]]]]:
+    """Every file with its records; where a model is chosen, only its files."""
+    files = [(path, list(_records(path))) for path in paths]
+    if not model:
+        return files
+    names = [records[0][1].get("model_name") if records else None for _, records in files]
+    if model not in names:
+        raise UnknownName("model of these files", model, sorted({str(name) for name in names if name}))
+    return [file for file, name in zip(files, names, strict=True) if name == model]
 
 
 def read_retrieval(path: str | Path) -> OriginalRetrieval:
@@ -279,10 +294,11 @@ def _records(path: str | Path) -> Iterator[tuple[str, Record]]:
         raise InputError(f"{str(path)!r} is no whole JSON file: {one_line(problem)}; make it again") from None
     if not isinstance(content, dict):
         raise InputError(f"{str(path)!r} is no JSON object of records; give a file of the original code")
+    on_top = {key: content.pop(key) for key in _OF_ALL if isinstance(content.get(key), str)}
     for key, record in content.items():
         if not isinstance(record, dict):
             raise InputError(f"{str(path)!r}, {one_line(key)}: not a record; give model outputs or retrieval")
-        yield key, record
+        yield key, on_top | {_OLDER.get(str(name), str(name)): value for name, value in record.items()}
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The recipe of the SkewSize paper (Albuquerque et al. 2024)."""
+
+from __future__ import annotations
+
+from evenhand.benchmarks.labelling.elicitation import WAYS
+from evenhand.benchmarks.recipe import Compared, Recipe, RecipeData, Step, numbered
+from evenhand.benchmarks.sprites.factors import SHAPES
+
+_FIGURE, _TABLE = "skewsize/figure", "skewsize/table"
+_ANY = tuple(WAYS.values())
+_WORDS = (WAYS["answer"],)
+_PLANTED = tuple(f"sprites-{shape}" for shape in SHAPES)
+_STRENGTHS = ("sprites-mild", "sprites-medium")
+_STUDIES = ("occupations", "sports", "backgrounds", "domainnet")
+_ANSWERER = "hf:Salesforce/blip2-opt-2.7b"
+
+
+def _sprites(name: str, removed: str, strength: str = "strong") -> Step:
+    """A network is trained with a planted bias, and asked for the shapes of unmanipulated sprites."""
+    planted = {"removed": removed, "strength": strength}
+    return Step(name, "sprites", parameters=planted, trains=planted)
+
+
+def _study(name: str) -> Step:
+    return Step(name, f"skewsize/{name}", _ANY, name, suggestion=_ANSWERER)
+
+
+RECIPE = Recipe(
+    paper="skewsize",
+    title="SkewSize (Albuquerque et al. 2024): do mistakes differ by group, class by class",
+    data=(
+        *(
+            RecipeData(name, get=f"evenhand generate {name} --model diffusers:URI -o DIR")
+            for name in ("occupations", "sports", "backgrounds")
+        ),
+        RecipeData("domainnet", "domainnet"),
+    ),
+    steps=(
+        _sprites("sprites-none", "none"),
+        *(_sprites(name, shape) for name, shape in zip(_PLANTED, SHAPES, strict=True)),
+        *(_sprites(name, SHAPES[1], name.partition("-")[2]) for name in _STRENGTHS),  # class 1, as Table 2
+        *map(_study, _STUDIES),
+    ),
+    artifacts={
+        **numbered(_TABLE, (1, 5), "sprites-none", *_PLANTED),
+        **numbered(_TABLE, (2,), "sprites-none", *_STRENGTHS, _PLANTED[1]),
+        **numbered(_TABLE, (3,), "occupations"),
+        **numbered(_TABLE, (4,), *_STUDIES),
+        **numbered(_TABLE, (6, 7), "occupations"),
+        **numbered(_FIGURE, (2, 4, 6), *_STUDIES),
+        **numbered(_FIGURE, (3,), "occupations"),
+        **numbered(_FIGURE, (5,), "domainnet"),
+    },
+    compared={
+        f"{_TABLE}1": Compared(("removed",), ("accuracy", "worst_group_accuracy", "accuracy_gap")),
+        f"{_TABLE}2": Compared(("bias strength",), ("accuracy", "worst_group_accuracy", f"V {SHAPES[1]}")),
+        f"{_TABLE}4": Compared(("benchmark",), ("skewsize",)),
+        f"{_TABLE}6": Compared(("answers",), ("skewsize",)),
+        f"{_TABLE}7": Compared(("heading",), ("skewsize",)),
+    },
+)

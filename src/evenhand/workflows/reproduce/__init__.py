@@ -1,0 +1,1 @@
+"""`evenhand reproduce`: a paper's recipe, from data check to artifacts."""

@@ -1,0 +1,167 @@
+"""``evenhand reproduce``: each paper's tables from tiny models, and what is missing said first."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
+from evenhand.benchmarks.recipe import Compared
+from evenhand.benchmarks.sprites import presets
+from evenhand.workflows.outputs import result
+from evenhand.workflows.reproduce.beside import beside_paper, beside_table
+from tests.benchmarks import mmbias_release, people_layouts, visogender_release
+from tests.benchmarks import skewsize_layouts as layouts
+from tests.cli.test_audit import type_in
+from tests.conftest import SHARED
+from tests.gallery import people
+from tests.models.tiny import build
+
+PAPERS = ("indicators", "mmbias", "skewsize", "visogender")
+SMALL = dataclasses.replace(presets.preset("quick"), n_train=90, n_test=90, steps=2, batch=16)
+OCCUPATIONS = ("doctor", "baker", "lawyer")
+
+
+def visogender(folder: Path) -> list[str]:
+    """The released rows of three occupations, where they are at hand, with pictures of no one."""
+    released = SHARED / "data" / "visogender"
+    ids = visogender_release.release(folder, OCCUPATIONS, images=not released.is_dir())
+    if released.is_dir():
+        shutil.rmtree(folder)
+        folder.mkdir()
+        ids = []
+        for table in released.glob("*.tsv"):
+            header, *rows = table.read_text(encoding="utf-8-sig").splitlines()
+            if table.name[0] == "O":
+                rows = [row for row in rows if row.split("\t")[3] in OCCUPATIONS]
+                ids += [row.split("\t")[0] for row in rows]
+            (folder / table.name).write_text("\n".join([header, *rows]), encoding="utf-8")
+        visogender_release.paint(folder / "images", ids)
+    return ["--data", str(folder), "--model", f"hf:{build('clip')}"]
+
+
+def mmbias(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The released phrases, where they are at hand, with pictures of no one for four groups."""
+    few = {"Religion": ("Muslim", "Christian"), "Nationality": ("Arab", "American")}
+    few["Valence Images"] = ("Pleasant", "Unpleasant")
+    monkeypatch.setattr(mmbias_release, "ZIPS", few)
+    mmbias_release.release(folder, phrases=4, words=16, images=4)
+    released = SHARED / "data" / "mmbias"
+    if released.is_dir():
+        for name in ("textual_phrases.txt", "URLs.txt"):
+            shutil.copy(released / name, folder / "data" / name)
+    return ["--data", str(folder), "--model", f"hf:{build('clip')}", "--model", f"hf:{build('vilt')}"]
+
+
+def skewsize(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setitem(presets.PRESETS, "quick", SMALL)
+    layouts.generated(folder, 5)
+    return ["--data", f"occupations={folder}", "--preset", "quick", "--model", f"hf:{build('blip_vqa')}"]
+
+
+def indicators(folder: Path) -> list[str]:
+    people.conversations(folder / "people")
+    people.homes(folder / "homes")
+    people_layouts.miap(folder / "miap")
+    people_layouts.utkface(folder / "faces")
+    names = {"casual_conversations": "people", "dollar_street": "homes", "miap": "miap", "utkface": "faces"}
+    data = [word for name, place in names.items() for word in ("--data", f"{name}={folder / place}")]
+    return [*data, "--model", f"hf:{build('clip')}", "--allow-missing", "--limit", "40"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_of_a_paper_is_filled_by_one_command(paper, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(result.Run, "html", lambda self, **options: "")  # the pages have tests of their own
+    makers = {"visogender": visogender, "indicators": indicators}
+    makers |= {name: lambda folder, make=make: make(folder, monkeypatch) for name, make in MAKERS.items()}
+    words = makers[paper](tmp_path / "data")
+    out = tmp_path / "out"
+    assert type_in(monkeypatch, "reproduce", paper, *words, "-o", out) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0].startswith(RECIPES.get(paper).title)
+    tables = [name for name in ARTIFACTS.names() if name.startswith(f"{paper}/table")]
+    assert tables
+    for name in tables:
+        for file in (out / "artifacts").glob(f"{name.replace('/', '-')}*.csv"):
+            table = pl.read_csv(file)
+            assert "ours" in table["source"].to_list(), file
+            assert file.with_suffix(".html").stat().st_size
+    named = {path.stem.split("-")[1] for path in (out / "artifacts").glob("*-table*.csv")}
+    assert {name.partition("/")[2] for name in tables} <= named
+    beside = pl.read_csv(out / "beside-the-paper.csv")
+    assert set(beside["artifact"]) == set(RECIPES.get(paper).compared)
+    for name in RECIPES.get(paper).compared:
+        of = beside.filter(artifact=name)
+        assert of["ours"].is_not_null().any() or of["reason"].is_not_null().all(), name
+        assert name in printed
+
+
+MAKERS = {"mmbias": mmbias, "skewsize": skewsize}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_is_missing_is_said_up_front_with_how_to_get_it(paper, monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, "reproduce", paper, "--check") == 0
+    lines = capsys.readouterr().out.splitlines()
+    recipe = RECIPES.get(paper)
+    for part in recipe.data:
+        at = lines.index(f"data     {part.name}: not there")
+        assert lines[at + 1].startswith("missing  all of it; ")
+        assert "evenhand" in lines[at + 1]
+    trained = [step for step in recipe.steps if step.trains]
+    assert sum(line.startswith("step ") for line in lines) == len(trained)
+    assert sum("there is no data" in line for line in lines) == len(recipe.steps) - len(trained)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["mmbiass"], "there is no paper 'mmbiass'"),
+        (["skewsize", "--data", "."], "needs a name; write occupations=."),
+        (["skewsize", "--data", "sport=."], "did you mean 'sports'"),
+        (["mmbias", "--data", "nowhere"], "there is nothing at 'nowhere'"),
+        (["skewsize", "--preset", "large"], "there is no preset 'large'"),
+        (["mmbias", "--model", "clip"], "no model URI"),
+    ],
+)
+def test_mistakes_are_one_line(words, problem, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert type_in(monkeypatch, "reproduce", *words, "--check") == 2
+    told = capsys.readouterr()
+    assert problem in told.err
+    assert told.err.count("\n") == 1
+
+
+def test_a_model_that_cannot_answer_is_told_with_one_that_can(tmp_path, monkeypatch, capsys) -> None:
+    mmbias(tmp_path / "data", monkeypatch)
+    words = ["--data", tmp_path / "data", "--model", f"hf:{build('vilt')}", "--check"]
+    assert type_in(monkeypatch, "reproduce", "mmbias", *words) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "missing  mmbias/association: no model given has embeds_texts; add --model hf:openai/clip" in printed
+    )
+    assert "step     mmbias/matching (matching): " in printed
+    assert "missing  debias, of association: no model given has embeds_texts" in printed
+
+
+def test_numbers_stand_beside_those_of_the_same_thing() -> None:
+    table = pl.DataFrame(
+        [
+            ("paper", "CLIP (paper)", "a", 0.5, None), ("paper", "GIT (paper)", "a", 0.7, None),
+            ("paper", "CLIP (paper)", "b", 0.1, None), ("ours", "mine", "a (with a name)", 0.6, 0.4),
+            ("ours", "mine", "c", 0.9, 0.2),
+        ],
+        schema=["source", "model", "what", "value", "apart"], orient="row",
+    )  # fmt: skip
+    compared = Compared(("what",), held_out={"value": "apart"})
+    rows = beside_table(beside_paper("x/table1", table, compared)).to_dicts()
+    assert [(row["of"], row["ours"], row["held_out"]) for row in rows] == [("a", 0.6, 0.4), ("b", None, None)]
+    assert (rows[0]["paper"], rows[0]["paper_low"], rows[0]["paper_high"]) == (None, 0.5, 0.7)
+    assert (rows[1]["paper"], rows[1]["reason"]) == (0.1, "not measured")
+    chosen = beside_paper("x/table1", table, compared, "GIT")
+    assert [row["paper"] for row in chosen] == [0.7, 0.1]  # of b it prints CLIP's alone
