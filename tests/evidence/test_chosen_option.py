@@ -1,6 +1,7 @@
 """Which option an answer chooses, against lists of answers with the readings of their author."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,14 @@ def test_of_answers_to_another_question_those_with_a_letter_are_read():
     assert len(rows) > 100
     lettered = {"Answer: C) plumber", "a) chef", "(b) chef", "option B: chef", "B. chef"}
     assert {row for row in rows if letter(row.replace("\\n", "\n"), PEOPLE)} == lettered
+
+
+def test_long_runs_of_spaces_are_read_as_one():
+    start = time.process_time()
+    assert letter(f"The answer is{' ' * 100_000}B", PEOPLE) == "B"
+    assert letter(f"The answer is{' ' * 100_000}Z?", PEOPLE) is None
+    assert letter("The answer is:" + " \n" * 50_000 + "B", PEOPLE) == "B"
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(("opening", "closing"), list(zip(OPENINGS, CLOSINGS, strict=True)))

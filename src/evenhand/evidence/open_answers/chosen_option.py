@@ -77,6 +77,7 @@ _SENTENCE, _CLAUSE = re.compile(r"[.!?\n]\s"), re.compile(r"[,;:]\s")
 _LISTS = re.compile(r"\b(?:each|every|following|these|options|captions)\b[^.!?]*$", re.IGNORECASE)
 _SUPPOSES = re.compile(r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|must|were|am|need))", re.IGNORECASE)
 _TITLE = re.compile(rf"^\W*(?:(?:the|correct|right|best|my) )*{_NOUN}(?: is)?\s*[:\n]", re.IGNORECASE)
+_SPACES = re.compile(r"\s{3,}")  # long runs of them take the patterns above seconds
 _ROLE = re.compile(r"^\s*(?:assistant|response|bot|ai|gpt)\s*[:\n]\s*", re.IGNORECASE)
 _BOXED = (
     re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}"),
@@ -134,7 +135,7 @@ def chosen_option(answer: str, options: Sequence[str]) -> ChosenOption:
         return ChosenOption(None, UNFINISHED)
     if says_nothing(reply):
         return ChosenOption(None, EMPTY)
-    return _Reader(tuple(options)).read(unicodedata.normalize("NFKC", reply))
+    return _Reader(tuple(options)).read(_SPACES.sub(_short_run, unicodedata.normalize("NFKC", reply)))
 
 
 @dataclass(frozen=True)
@@ -259,6 +260,11 @@ class _Reader:
         """Whether the words about a letter are another option's, and not its own."""
         occurring = self._occurring(words)
         return bool(occurring) and index not in occurring
+
+
+def _short_run(spaces: re.Match[str]) -> str:
+    """An empty line for several lines, else one space."""
+    return "\n\n" if spaces[0].count("\n") > 1 else "\n" if "\n" in spaces[0] else " "
 
 
 def _framed(reply: str) -> Iterator[str]:
