@@ -42,7 +42,7 @@ def reproduce(
     ] = None,
     limit: options.Limit = None,
     device: options.Device = "auto",
-    dtype: options.Dtype = "float32",
+    dtype: options.Dtype = "auto",
     batch_size: options.BatchSize = None,
     workers: options.Workers = None,
     allow_missing: options.AllowMissing = False,
