@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.cards import MetricCard
@@ -43,8 +45,12 @@ def mitigations_with_meaning() -> list[tuple[str, str]]:
 
 
 def artifacts_with_titles() -> list[tuple[str, str]]:
-    """Every table and figure of the papers with what it shows."""
-    return [(name, ARTIFACTS.get(name).title) for name in ARTIFACTS.names()]
+    """Every table and figure of the papers with what it shows; figure2 before figure10."""
+
+    def numbered(name: str) -> list[str | int]:
+        return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+    return [(name, ARTIFACTS.get(name).title) for name in sorted(ARTIFACTS.names(), key=numbered)]
 
 
 def models_that_can(capability: str | None = None) -> list[Adapter]:
