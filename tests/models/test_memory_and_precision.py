@@ -91,7 +91,14 @@ def test_memory_that_nobody_knows_is_not_guessed(monkeypatch, caplog):
     monkeypatch.setattr(checkpoint, "free_memory", lambda *_: None)
     checkpoint.check_memory("hf:org/name", 10**12, "float32", LoadOptions(device="cpu"))
     assert caplog.messages[0].endswith("need 4,000.0 GB, and more while it answers")
-    assert checkpoint.free_memory("cpu") is None or checkpoint.free_memory("cpu") > 0
+
+
+def test_free_memory_is_what_linux_says_and_unknown_elsewhere(monkeypatch):
+    meminfo = "MemTotal: 9 kB\nMemAvailable: 5 kB\nSwapFree: 2 kB"
+    monkeypatch.setattr(checkpoint.Path, "read_text", lambda *_: meminfo)
+    assert checkpoint.free_memory("cpu") == 7 * 1024
+    monkeypatch.setattr(checkpoint.Path, "read_text", lambda *_: "MemTotal: 9 kB")
+    assert checkpoint.free_memory("cpu") is None
 
 
 def test_layers_on_several_devices_give_the_same_numbers_and_identity(pictures):
