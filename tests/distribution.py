@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 SHARED = {
     "demo": (
@@ -90,3 +91,24 @@ class Groups(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """What follows a test that ended its worker goes to another one; xdist would run that test again."""
+        units = self.assigned_work.pop(node).items()
+        left = {scope: unit for scope, unit in units if self._pending_of({scope: unit})}
+        if not left:
+            return None
+        unit = next(iter(left.values()))
+        ended: str = next(test for test, is_done in unit.items() if not is_done)
+        unit[ended] = True
+        self.workqueue.update(
+            {scope: unit for scope, unit in left.items() if self._pending_of({scope: unit})}
+        )
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return ended
+
+    def _reschedule(self, node: WorkerController) -> None:
+        """A worker that replaces one takes tests once it has collected them."""
+        if node in self.registered_collections:
+            super()._reschedule(node)
