@@ -24,6 +24,9 @@ from evenhand.stats.rates.clustered import FEWEST, blended, effective_size, rati
 REPLICATES = 999
 _ROUNDING = 1e-9
 _HELD = 2_000_000  # pieces of lines, or labels of rows in draws, held at a time
+_AT_ONCE = (
+    100_000  # pieces of draws that are scored together: enough to hide the calls, few enough for caches
+)
 _MOST_ALIKE = 0.99
 
 
@@ -94,6 +97,20 @@ def _pairs(mistakes: Mistakes, truth: Integers, label: Integers) -> Integers:
     return np.where(keys[number] == key, number, -1)
 
 
+class _Sums:
+    """Sums by the cells that pieces lie in, in each of some draws."""
+
+    def __init__(self, cell: Integers, cells: int) -> None:
+        """Of the cell of each piece in each draw, shape (D, P), and how many cells there are."""
+        self._draws, self._cells = len(cell), cells
+        self._index = (cell + cells * np.arange(len(cell))[:, None]).ravel()
+
+    def of(self, values: Floats) -> Floats:
+        """From a value of each piece, shape (P,), to sums, shape (D, cells)."""
+        sums = sum_by(self._index, np.tile(values, self._draws), self._draws * self._cells)
+        return sums.reshape(self._draws, self._cells)
+
+
 @dataclass(frozen=True, eq=False)
 class _Scores:
     """Scores of candidates, observed and with groups exchanged."""
@@ -104,14 +121,18 @@ class _Scores:
 
     def observed(self) -> Floats:
         """As groups are, shape (C,)."""
-        return self._of(self.rows.group)
+        return self._of(self.rows.group[None])[0]
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Floats]:
-        """With groups exchanged, one draw at a time."""
+        """With groups exchanged, some draws at a time, shape (D, C)."""
         step = max(1, _HELD // max(self.rows.unit.size, 1))
+        mistakes = self.candidates.mistakes
+        widest = max(self.pieces.w.size, self.pieces.s.size, mistakes.pair_truth.size * mistakes.groups)
+        together = max(1, _AT_ONCE // max(widest, 1))
         for start in range(0, replicates, step):
-            for labels in self.rows.relabelling.drawn(rng, min(step, replicates - start)):
-                yield self._of(labels)
+            labels = self.rows.relabelling.drawn(rng, min(step, replicates - start))
+            for first in range(0, len(labels), together):
+                yield self._of(labels[first : first + together])
 
     @cached_property
     def _cells(self) -> tuple[Integers, Integers, int]:
@@ -140,16 +161,16 @@ class _Scores:
         scale = pairs * noise
         return np.clip(np.divide(apart, scale, out=np.zeros(s.size), where=scale > 0), 0, 1)
 
-    def _of(self, label: Integers) -> Floats:
+    def _of(self, labels: Integers) -> Floats:
+        """Scores by the groups of rows in some draws, shape (D, N)."""
         p, (stratum, cell, groups) = self.pieces, self._cells
-        group = np.zeros(int(self.rows.atom.max(initial=0)) + 1, dtype=np.int64)
-        group[self.rows.atom] = label
-        of_stratum = p.truth * groups + group[p.unit]
-        of_cell = p.pair * groups + group[p.unit[p.where]]
+        group = np.zeros((len(labels), int(self.rows.atom.max(initial=0)) + 1), dtype=np.int64)
+        group[:, self.rows.atom] = labels
         w, mistakes = p.w[p.where], self.candidates.mistakes
-        strata, cells = mistakes.classes * groups, mistakes.pair_truth.size * groups
-        n, ww, units = (sum_by(of_stratum, v, strata)[stratum] for v in (p.w, p.w**2, np.ones(p.w.size)))
-        a, ss, sw = (sum_by(of_cell, v, cells)[cell] for v in (p.s, p.s**2, p.s * w))
+        strata = _Sums(p.truth * groups + group[:, p.unit], mistakes.classes * groups)
+        cells = _Sums(p.pair * groups + group[:, p.unit[p.where]], mistakes.pair_truth.size * groups)
+        n, ww, units = (strata.of(values)[:, stratum] for values in (p.w, p.w**2, np.ones(p.w.size)))
+        a, ss, sw = (cells.of(values)[:, cell] for values in (p.s, p.s**2, p.s * w))
         inside = (a, n, ss, sw, ww, units)
         outside = tuple(total - part for total, part in zip(self._totals, inside, strict=True))
         has_rows = (n > 0) & (outside[1] > 0)
@@ -177,10 +198,11 @@ def clustered_lines(
     bar = size - _ROUNDING * np.maximum(1.0, size)
     order = np.argsort(-size, kind="stable")
     single, joint = np.zeros((2, size.size))
-    for draw in scores.draws(rng, replicates if size.size else 0):
-        exchanged = np.abs(draw)
-        single += exchanged >= bar
-        joint[order] += np.maximum.accumulate(exchanged[order[::-1]])[::-1] >= bar[order]
+    for some in scores.draws(rng, replicates if size.size else 0):
+        exchanged = np.abs(some)
+        single += (exchanged >= bar).sum(axis=0)
+        largest = np.maximum.accumulate(exchanged[:, order[::-1]], axis=1)[:, ::-1]
+        joint[order] += (largest >= bar[order]).sum(axis=0)
     p, q = (1 + single) / (1 + replicates), (1 + joint) / (1 + replicates)
     q[order] = np.maximum.accumulate(q[order])
     lines = Lines.of(candidates, p, q)
