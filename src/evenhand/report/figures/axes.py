@@ -147,7 +147,7 @@ def colour(prepared: FigureData, width: float, *, shaped: bool = False, with_leg
 
     order = prepared.orders["colour"]
     if not prepared.figure.colour:
-        return alt.value(style.ACCENT)
+        return alt.ColorValue(style.ACCENT)
     legend = style.legend(prepared.title("colour"), order, width) if with_legend else None
     if legend is not None and not shaped:
         legend["symbolType"] = "square"
@@ -189,7 +189,7 @@ def shape(prepared: FigureData, width: float) -> Any:
 
     order = prepared.orders["colour"]
     if not prepared.figure.colour:
-        return alt.value("circle")
+        return alt.ShapeValue("circle")
     scale = alt.Scale(domain=order, range=style.shapes(len(order)))
     legend = style.legend(prepared.title("colour"), order, width)
     return alt.Shape(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
@@ -238,7 +238,7 @@ def reference_layers(panel: Panel, width: float) -> list[alt.Chart]:
         encoded = {axis: channel(field="at", type="quantitative")}
         layers.append(line.encode(**encoded))
         if text:
-            other = {"y": alt.value(-4)} if axis == "x" else {"x": alt.value(width + 4)}
+            other = {"y": alt.YValue(-4)} if axis == "x" else {"x": alt.XValue(width + 4)}
             mark: dict[str, Any] = (
                 {"align": "center", "baseline": "bottom"} if axis == "x"
                 else {"align": "left", "baseline": "middle"}
@@ -264,7 +264,7 @@ def panel_heading(prepared: FigureData, panel: Panel) -> list[alt.Chart]:
             color=style.INK if weight == "bold" else style.MUTED, **mark
         )
         words = alt.Text(field="heading", type="nominal")
-        layers.append(chart.encode(x=alt.value(0), y=alt.value(-height), text=words))
+        layers.append(chart.encode(x=alt.XValue(0), y=alt.YValue(-height), text=words))
     return layers
 
 

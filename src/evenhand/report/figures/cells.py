@@ -45,7 +45,7 @@ def draw_heatmap(prepared: FigureData, panel: Panel) -> Any:
         channel["scale"] = alt.Scale(domain=channel["scale"]["domain"], padding=0)
     base = alt.Chart(axes.data(panel.rows)).encode(**places)
     rectangles = base.mark_rect(stroke=style.PAPER, strokeWidth=1.5).encode(color=colour, tooltip=hints)
-    ink = alt.condition("datum.dark", alt.value(style.ON_DARK), alt.value(style.ON_LIGHT))
+    ink = alt.ColorValue(style.ON_LIGHT, condition={"test": "datum.dark", "value": style.ON_DARK})
     text = base.mark_text(fontSize=10.5).encode(
         text=alt.Text(field="text", type="nominal"), color=ink, tooltip=hints
     )
@@ -107,7 +107,7 @@ def _boxes(boxes: Sequence[Mapping[str, Any]], width: float, height: float) -> A
     text = filled.mark_text(align="left", baseline="middle", fontSize=11, color=style.INK, limit=_WIDEST_TEXT)
     text = text.encode(x=inset, y=place(alt.Y, "middle", down), text=alt.Text(field="text", type="nominal"))
     head = headings.mark_text(align="left", baseline="bottom", fontSize=11, color=style.MUTED)
-    head = head.encode(x=inset, y=alt.value(-6), text=alt.Text(field="heading", type="nominal"))
+    head = head.encode(x=inset, y=alt.YValue(-6), text=alt.Text(field="heading", type="nominal"))
     return layered([rectangle, text, head], width=width, height=height)
 
 

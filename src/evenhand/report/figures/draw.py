@@ -132,7 +132,7 @@ def _note_chart(notes: Sequence[str]) -> list[Spec]:
         align="left", baseline="top", fontSize=10.5, color=style.MUTED
     )
     text = text.encode(
-        x=alt.value(0), y=alt.Y(field="place", type="quantitative", scale=scale, axis=None),
+        x=alt.XValue(0), y=alt.Y(field="place", type="quantitative", scale=scale, axis=None),
         text=alt.Text(field="line", type="nominal"),
     )  # fmt: skip
     return [{**plain(text), "width": 20, "height": height, "view": {"stroke": None}}]

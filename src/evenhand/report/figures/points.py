@@ -68,7 +68,7 @@ def _reaches(prepared: FigureData, panel: Panel, width: float, height: float) ->
             start = axes.number_axis(prepared, panel, role, size, field=low)
             rule = _base(prepared, panel, rows).mark_rule(strokeWidth=1.1, opacity=0.55, clip=True)
             rule = rule.encode(**{role: start, f"{role}2": second(field=high)})
-            layers.append(rule.encode(color=alt.value(style.MUTED)))
+            layers.append(rule.encode(color=alt.ColorValue(style.MUTED)))
     return layers
 
 
@@ -84,7 +84,7 @@ def draw_lines(prepared: FigureData, panel: Panel) -> Any:
         if rows:
             y = axes.number_axis(prepared, panel, "y", height, field=low)
             area = _base(prepared, panel, rows, y=y).mark_area(opacity=opacity, clip=True, line=False)
-            tint: Any = alt.value(fixed) if fixed else _colour(prepared)
+            tint: Any = alt.ColorValue(fixed) if fixed else _colour(prepared)
             detail = alt.Detail(field="series", type="nominal")
             layers.append(area.encode(y2=alt.Y2(field=high), color=tint, detail=detail))
     alone = replace(panel, rows=lone_points(panel.rows))

@@ -61,7 +61,7 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
     for rows in curves:
         if rows:
             line = alt.Chart(style.inline(rows)).mark_line(strokeWidth=1.6, clip=True)
-            tint: Any = colour_channel if several else alt.value(style.INK)
+            tint: Any = colour_channel if several else alt.ColorValue(style.INK)
             layers.append(line.encode(x=x, y=y, color=tint))
     layers = layers or [alt.Chart(style.inline([])).mark_rect().encode(x=x, y=y)]
     layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]

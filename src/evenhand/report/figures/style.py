@@ -60,7 +60,7 @@ def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Rows as data inside the specification."""
     import altair as alt
 
-    return alt.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]
+    return alt.Data(values=[dict(row) for row in rows])
 
 
 def colours(n: int) -> list[str]:

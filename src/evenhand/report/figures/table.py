@@ -189,7 +189,7 @@ def _drawn(
     lines = alt.Chart(style.inline(list(rules))).mark_rule(color=style.INK)
     layers: list[Any] = [
         lines.encode(
-            x=alt.value(0), x2=alt.value(width), y=place(alt.Y, "y", down),
+            x=alt.XValue(0), x2=alt.X2Value(width), y=place(alt.Y, "y", down),
             strokeWidth=alt.StrokeWidth(field="weight", type="quantitative", scale=None, legend=None),
         )
     ]  # fmt: skip

@@ -46,10 +46,10 @@ def classes(end: float) -> Spec:
     x = _effect(alt.X, "value:Q", end)
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(y=y, tooltip=_tooltip())
     band = base.mark_bar(size=11, color=_CHANCE, cornerRadius=2).encode(
-        x=_effect(alt.X, "null_low:Q", end), x2="null_high:Q"
+        x=_effect(alt.X, "null_low:Q", end), x2=alt.X2("null_high:Q")
     )
     interval = base.mark_rule(strokeWidth=1.6, color=_INK, clip=True).encode(
-        x=_effect(alt.X, "low:Q", end), x2="high:Q"
+        x=_effect(alt.X, "low:Q", end), x2=alt.X2("high:Q")
     )
     corrected = base.mark_tick(thickness=2, size=9, color=_INK).encode(x=_effect(alt.X, "corrected:Q", end))
     point = _point(base, size=64, stroke=1.5).encode(x=x)
@@ -63,10 +63,10 @@ def overview(end: float) -> Spec:
     x = x.scale(nice=False, zero=False, padding=6)
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(x=x, tooltip=_tooltip())
     band = base.mark_rule(strokeWidth=2, color=_CHANCE).encode(
-        y=_effect(alt.Y, "null_low:Q", end), y2="null_high:Q"
+        y=_effect(alt.Y, "null_low:Q", end), y2=alt.Y2("null_high:Q")
     )
     interval = base.mark_rule(strokeWidth=0.8, color=_MUTED, opacity=0.45, clip=True).encode(
-        y=_effect(alt.Y, "low:Q", end), y2="high:Q"
+        y=_effect(alt.Y, "low:Q", end), y2=alt.Y2("high:Q")
     )
     point = _point(base, size=12, stroke=0.9).encode(y=_effect(alt.Y, "value:Q", end))
     return _finish(alt.layer(band, interval, point).properties(width="container", height=260))
@@ -81,7 +81,7 @@ def histogram(end: float) -> Spec:
         .mark_rect(color=_CHANCE)
         .encode(
             x=_effect(alt.X, "null_low:Q", end),
-            x2="null_high:Q",
+            x2=alt.X2("null_high:Q"),
             tooltip=[alt.Tooltip("null:N", title="null band of a class in the middle")],
         )
     )
@@ -108,10 +108,10 @@ def scatter(end: float) -> Spec:
     x = alt.X("accuracy:Q", title="accuracy of the class", scale=alt.Scale(zero=False, padding=10), axis=_FEW)
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(x=x)
     chance = base.mark_rule(strokeWidth=5, color=_CHANCE, opacity=0.6).encode(
-        y=_effect(alt.Y, "null_low:Q", end), y2="null_high:Q"
+        y=_effect(alt.Y, "null_low:Q", end), y2=alt.Y2("null_high:Q")
     )
     interval = base.mark_rule(strokeWidth=0.9, color=_MUTED, opacity=0.6, clip=True).encode(
-        y=_effect(alt.Y, "low:Q", end), y2="high:Q"
+        y=_effect(alt.Y, "low:Q", end), y2=alt.Y2("high:Q")
     )
     shape = alt.Shape("band:N", scale=alt.Scale(domain=_BANDS, range=_BAND_SHAPES), legend=None)
     point = base.mark_point(filled=True, size=70, opacity=0.85).encode(
@@ -138,10 +138,10 @@ def groups() -> Spec:
     scale = alt.Scale(zero=False, padding=12)
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(y=y, tooltip=tooltip)
     band = base.mark_bar(size=11, color=_CHANCE, cornerRadius=2).encode(
-        x=alt.X("null_low:Q", scale=scale, axis=_FEW), x2="null_high:Q"
+        x=alt.X("null_low:Q", scale=scale, axis=_FEW), x2=alt.X2("null_high:Q")
     )
     interval = base.mark_rule(strokeWidth=1.6, color=_INK).encode(
-        x=alt.X("low:Q", scale=scale, axis=_FEW), x2="high:Q"
+        x=alt.X("low:Q", scale=scale, axis=_FEW), x2=alt.X2("high:Q")
     )
     point = _point(base, size=64, stroke=1.5).encode(
         x=alt.X("value:Q", title="accuracy", scale=scale, axis=_FEW)
@@ -149,7 +149,7 @@ def groups() -> Spec:
     line = (
         alt.Chart(alt.NamedData(name=OVERALL))
         .mark_rule(strokeDash=[4, 3], color=_MUTED)
-        .encode(x="value:Q", tooltip=[alt.Tooltip("value:Q", title="overall accuracy", format=".3f")])
+        .encode(x=alt.X("value:Q"), tooltip=[alt.Tooltip("value:Q", title="overall accuracy", format=".3f")])
     )
     return _finish(alt.layer(band, line, interval, point).properties(width="container"))
 
@@ -165,7 +165,7 @@ def _effect(channel: Any, field: str, end: float) -> Any:
 
 def _point(base: alt.Chart, size: int, stroke: float) -> Any:
     """Filled beyond chance, hollow within it."""
-    fill = alt.condition("datum.outside", alt.value(_ACCENT), alt.value(_PAPER))
+    fill = alt.FillValue(_PAPER, condition={"test": "datum.outside", "value": _ACCENT})
     return base.mark_point(size=size, opacity=1, stroke=_ACCENT, strokeWidth=stroke).encode(fill=fill)
 
 

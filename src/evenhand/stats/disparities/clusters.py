@@ -108,7 +108,7 @@ class _Sums:
     def of(self, values: Floats) -> Floats:
         """From a value of each piece, shape (P,), to sums, shape (D, cells)."""
         sums = sum_by(self._index, np.tile(values, self._draws), self._draws * self._cells)
-        return sums.reshape(self._draws, self._cells)
+        return np.asarray(sums.reshape(self._draws, self._cells))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class _Scores:
 
     def observed(self) -> Floats:
         """As groups are, shape (C,)."""
-        return self._of(self.rows.group[None])[0]
+        return np.squeeze(self._of(self.rows.group[None]), axis=0)
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Floats]:
         """With groups exchanged, some draws at a time, shape (D, C)."""
