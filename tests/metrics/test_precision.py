@@ -75,7 +75,7 @@ def test_a_model_that_does_not_know_the_attribute_is_at_chance():
     inside = []
     for seed in range(40):
         finding = metrics.precision_at_k(
-            made((0, 0), share=0.3, seed=seed), match="gender", by="gender", k=10
+            made((0, 0), n=60, m=1000, share=0.3, seed=seed), match="gender", by="gender", k=10
         )
         inside.append([part.null.low <= part.value <= part.null.high for part in finding.parts])
         assert finding.parts[0].details["chance"] == pytest.approx(0.3, abs=0.05)
