@@ -34,7 +34,8 @@ HOUSE = (
 """Every file of tests that looks at names of metrics, benchmarks, families, exports or figures."""
 
 CHOSEN = (
-    "architecture or test_declared_metrics or test_docs_links or test_metric_table or misclassification_rate "
+    "(architecture and not test_workers) or test_declared_metrics or test_docs_links or test_metric_table "
+    "or misclassification_rate "
     "or (test_export_kinds and jsonl and audit) or no_format_is_lost or (twice_the_same and jsonl) "
     "or mistakes_are_one_line or unknown_listing "
     "or halves or no_benchmark_is_lost or of_the_specification or every_family or every_model_type"

@@ -108,11 +108,13 @@ def test_no_room_carries_the_name_of_an_exported_callable():
 
 def test_nothing_is_evaluated():
     def evaluating(path):
+        converts = name_of(path) == "evenhand.models.weights.pickle_conversion"
         for node in ast.walk(tree(path)):
-            if name_of(path) == "evenhand.models.weights.pickle_conversion" and loads_weights_only(node):
+            func = getattr(node, "func", None)
+            if getattr(func, "attr", getattr(func, "id", None)) not in LAST_WORDS:
                 continue
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in EVALUATING:
-                yield node.lineno, ast.unparse(node.func)
+            if ast.unparse(func) in EVALUATING and not (converts and loads_weights_only(node)):
+                yield node.lineno, ast.unparse(func)
 
     assert offenders(evaluating) == []
 
@@ -120,6 +122,7 @@ def test_nothing_is_evaluated():
 EVALUATING = {
     "eval", "exec", "compile", "__import__", "os.system", "os.popen", "yaml.load", "torch.load",
 }  # fmt: skip
+LAST_WORDS = {name.rpartition(".")[2] for name in EVALUATING}
 
 
 def loads_weights_only(node):
