@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 
 import evenhand as eh
 from evenhand.cli.summaries.first_lines import MOST_LINES, WIDTH, first_lines
-from evenhand.core.display.overview.content import Chart, Mark, Overview
+from evenhand.core.display.overview.brief import largest, opening
+from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
 from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.core.text.columns import cells, fitted, terminal_rows, wrapped
 from tests.cli.test_audit import type_in
@@ -210,3 +213,15 @@ def test_columns_of_wide_signs():
     assert wrapped("aa bb cc", 5, first="- ") == ["- aa", "  bb", "  cc"]
     assert wrapped("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
     assert terminal_rows(["", "x" * 81, "日" * 40]) == 4
+
+
+def test_what_is_not_tested_is_said_once_and_not_explained_by_chance():
+    text, full = "Women: 1 of 9; men 9 of 9.", "Women: 1 of 9 (11 %); men 9 of 9 (100 %)."
+    line = Headline(text, full, "89 points.", "", NOT_TESTED, by="pronoun", beyond=False, metric="gap")
+    said = Overview(text, full, "", (line,), (), ())
+    assert (opening(said), largest(said)) == (full, "")
+    other = replace(said, title="No difference is tested.", lead="")
+    assert (opening(other), largest(other)) == ("No difference is tested.", f"Largest: {text}")
+    tested = replace(other, headlines=(replace(line, certainty="p = 0.4."),))
+    assert largest(tested) == f"Largest, but chance can explain it: {text}"
+    assert largest(replace(tested, headlines=(replace(line, beyond=True),))) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from evenhand.core.display.overview.brief import sureness
+from evenhand.core.display.overview.brief import largest, opening, sureness
 from evenhand.core.display.overview.content import LEFT_OUT, Overview
 from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.core.errors import one_line
@@ -80,9 +80,9 @@ def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None) -> li
 
 def _headlines(overview: Overview) -> list[str]:
     if not overview.beyond:
-        lines = wrapped(f"{overview.title} {overview.lead}", WIDTH, first="  ")
+        lines = wrapped(opening(overview), WIDTH, first="  ")
         for headline in overview.headlines[:1]:
-            lines += wrapped(f"Largest, but chance can explain it: {headline.text}", WIDTH, first="  ")
+            lines += wrapped(line, WIDTH, first="  ") if (line := largest(overview)) else []
             lines += wrapped(sureness(headline), WIDTH, first="  ")
         return lines
     lines = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.core.display.overview.content import LEFT_OUT, Headline, Overview
+from evenhand.core.display.overview.content import LEFT_OUT, NOT_TESTED, Headline, Overview
 from evenhand.core.text.formatting import plural
 
 _MOST_HEADLINES = 3
@@ -18,8 +18,8 @@ def run_lines(overview: Overview, title: str) -> list[str]:
     leading = overview.headlines[:_MOST_HEADLINES]
     lines = [title, overview.kicker]
     if not overview.beyond:
-        lines.append(f"{overview.title} {overview.lead}".rstrip())
-        lines += [f"  Largest, but chance can explain it: {headline.text}" for headline in leading]
+        lines.append(opening(overview))
+        lines += [f"  {line}" for line in (largest(overview),) if line]
     for number, headline in enumerate(leading if overview.beyond else (), 1):
         lines.append(f"  {number}  {headline.text}")
         lines += [f"     {sureness(headline)}"] if len(leading) == 1 else []
@@ -30,6 +30,21 @@ def run_lines(overview: Overview, title: str) -> list[str]:
     about += [check for check in overview.checks if check.startswith(LEFT_OUT)]
     lines += [f"Check: {'. '.join(about)}" if warnings else about[0]] if about else []
     return [*lines, "  ".join(next_calls(overview))]
+
+
+def opening(overview: Overview) -> str:
+    """Title and lead where nothing is beyond chance; the lead alone where it says the title in full."""
+    says_it = any(overview.title == headline.text for headline in overview.headlines)
+    return overview.lead if says_it and overview.lead else f"{overview.title} {overview.lead}".rstrip()
+
+
+def largest(overview: Overview) -> str:
+    """The largest difference of those that chance can explain; empty where the opening has it already."""
+    headline = overview.headlines[0] if overview.headlines and not overview.beyond else None
+    if headline is None or headline.text == overview.title:
+        return ""
+    lead = "Largest" if headline.certainty == NOT_TESTED else "Largest, but chance can explain it"
+    return f"{lead}: {headline.text}"
 
 
 def sureness(headline: Headline) -> str:

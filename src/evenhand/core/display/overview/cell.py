@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from evenhand.core.display.html import label
-from evenhand.core.display.overview.brief import next_calls, sureness
+from evenhand.core.display.overview.brief import largest, next_calls, sureness
 from evenhand.core.display.overview.content import Chart, Mark, Overview
 from evenhand.core.display.overview.scale import Scale, few_rows
 
@@ -46,8 +46,8 @@ def cell_html(overview: Overview, table: str) -> str:
     if headline is not None and headline.chart is not None and headline.chart.marks:
         parts.append(_figure(headline.chart))
     if headline is not None:
-        lead = "" if overview.beyond else f"Largest, but chance can explain it: {headline.text} "
-        parts.append(f"<p>{label(lead + sureness(headline), _LONG)}</p>")
+        text = f"{largest(overview)} {sureness(headline)}".strip()
+        parts.append(f"<p>{label(text, _LONG)}</p>")
     elif overview.lead:
         parts.append(f"<p>{label(overview.lead, _LONG)}</p>")
     more = len(overview.checks) - _MOST_CHECKS

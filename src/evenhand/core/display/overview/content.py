@@ -8,6 +8,8 @@ from typing import Literal
 
 LEFT_OUT = "Left out: "
 """What a check on rows that were left out begins with."""
+NOT_TESTED = "Not tested."
+"""The certainty of what has no p."""
 CAVEAT = "Associations, not causes; whether they harm is a question of context."
 
 

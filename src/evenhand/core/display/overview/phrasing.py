@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.overview.content import Chart, Headline
+from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import excludes, is_beyond, level_text, p_shown, reference_of, significance_of
@@ -71,7 +71,7 @@ def certainty(holder: Holder, subject: Subject) -> str:
     """p, corrected where it is, and for how many."""
     p = p_shown(holder)
     if p is None:
-        return "Not tested."
+        return NOT_TESTED
     text = p_text(p)
     if holder.p_adjusted is None:
         return f"{text}."
