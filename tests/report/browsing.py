@@ -150,14 +150,21 @@ def visit(browser, addresses):
         yield go
 
 
-SEEN = """(node) => new Promise((resolve) => {
+SEEN = """(node) => new Promise((resolve, reject) => {
+    const show = () => node.scrollIntoView({ block: "nearest", behavior: "instant" });
     const observer = new IntersectionObserver((entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) { observer.disconnect(); resolve(); }
+        if (entries.some((entry) => entry.isIntersecting)) { stop(); resolve(); }
     });
+    const shifted = setInterval(show, 100);
+    const never = setTimeout(() => { stop(); reject(new Error("never in view: " + node.outerHTML)); }, 120000);
+    const stop = () => { observer.disconnect(); clearInterval(shifted); clearTimeout(never); };
     observer.observe(node);
-    node.scrollIntoView({ block: "nearest", behavior: "instant" });
+    show();
 })"""
-"""Scrolls until the page itself sees a node, which is when it draws it; a busy page need not stand still."""
+"""Scrolls until the page itself sees a node, which is when it draws it; a busy page need not stand still.
+
+What is drawn above may push it out of view before it is seen: it is scrolled to again.
+"""
 
 
 def assert_seen_at_once(page):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.report.browsing import addresses, browser, needs_chromium, scroll_through, visit
+from tests.report.browsing import SEEN, addresses, browser, needs_chromium, scroll_through, visit
 
 __all__ = ["addresses", "browser", "visit"]
 pytestmark = needs_chromium
@@ -120,3 +120,19 @@ CONTRAST = """() => {
     return (pair[0] + 0.05) / (pair[1] + 0.05);
   }))]));
 }"""
+
+
+SHIFTING = """<body style="overflow-anchor: none"><div id="above" style="height: 3000px"></div><p id="node">x</p>
+<div style="height: 3000px"></div><script>
+let times = 3, height = 3000;
+addEventListener("scroll", () => {
+  if (times-- > 0) document.getElementById("above").style.height = `${height += 2500}px`;
+});</script>"""
+
+
+def test_what_a_page_pushes_away_while_it_draws_is_scrolled_to_again(browser):
+    page = browser.new_page()
+    page.set_content(SHIFTING)
+    page.query_selector("#node").evaluate(SEEN)
+    assert page.evaluate("times") <= 0
+    page.close()
