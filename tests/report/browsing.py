@@ -156,7 +156,8 @@ SEEN = """(node) => new Promise((resolve, reject) => {
         if (entries.some((entry) => entry.isIntersecting)) { stop(); resolve(); }
     });
     const shifted = setInterval(show, 100);
-    const never = setTimeout(() => { stop(); reject(new Error("never in view: " + node.outerHTML)); }, 120000);
+    const give_up = () => { stop(); reject(new Error("never in view: " + node.outerHTML)); };
+    const never = setTimeout(give_up, 120000);
     const stop = () => { observer.disconnect(); clearInterval(shifted); clearTimeout(never); };
     observer.observe(node);
     show();

@@ -122,7 +122,8 @@ CONTRAST = """() => {
 }"""
 
 
-SHIFTING = """<body style="overflow-anchor: none"><div id="above" style="height: 3000px"></div><p id="node">x</p>
+SHIFTING = """<body style="overflow-anchor: none">
+<div id="above" style="height: 3000px"></div><p id="node">x</p>
 <div style="height: 3000px"></div><script>
 let times = 3, height = 3000;
 addEventListener("scroll", () => {
