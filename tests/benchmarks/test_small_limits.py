@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.cli.summaries.findings import print_summary
 from evenhand.execution.options import AskOptions
-from tests.benchmarks import mmbias_release, visogender_release
+from tests.benchmarks import further_layouts, mmbias_release, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people
 
@@ -96,6 +96,7 @@ STUDIES = ("sports", "backgrounds", "domainnet", "waterbirds", "celeba")
 ASKED = [
     ("classification", Classifier, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
     ("classification", DualEncoder, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
+    ("clip/fairface_words", DualEncoder, "fairface", {}),
     ("indicators/geography", Rooms, "homes", {"concept_map": "concepts.json"}),
     ("indicators/label_association", Classifier, "people", {"top": "2"}),
     ("indicators/retrieval", DualEncoder, "people", {"k": "1,50"}),
@@ -122,6 +123,7 @@ def data(tmp_path_factory) -> Path:
     """Small data for every benchmark."""
     folder = tmp_path_factory.mktemp("data")
     people.conversations(folder / "people")
+    further_layouts.fairface(folder / "fairface", 8)
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
     visogender_release.release(folder / "visogender", ["doctor"])

@@ -8,6 +8,7 @@ BENCHMARKS = Registry(
     "benchmark",
     {
         "classification": "evenhand.benchmarks.classification.classification:CLASSIFICATION",
+        "clip/fairface_words": "evenhand.benchmarks.further.fairface_words.fairface_words:FAIRFACE_WORDS",
         "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
         "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",
         "indicators/retrieval": "evenhand.benchmarks.indicators.retrieval:RETRIEVAL",

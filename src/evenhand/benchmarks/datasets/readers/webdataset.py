@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
@@ -23,7 +25,8 @@ _LARGEST = 2**20  # bytes of a label or of json; more is no annotation
 def read_shards(shards: Sequence[Path], spec: ColumnSpec) -> ImageRows:
     """Read tar shards.
 
-    A column is the extension of a text member (``cls``) or a field of the ``json`` member.
+    A column is the extension of a text member (``cls``), a field of the ``json`` member, or a place of the
+    vector in the ``npy`` member (``npy.0``).
 
     Args:
         shards: The tar files.
@@ -100,7 +103,22 @@ def _fields(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
                 f"{member.name!r} in {str(shard)!r} cannot be read: {one_line(problem)}; mend sample {key!r}"
             ) from None
         fields |= value if isinstance(value, dict) else {name: value if value != "" else None}
-    return fields
+    return fields | _vector(shard, key, parts)
+
+
+def _vector(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
+    """The numbers of the ``npy`` member of a sample, by their places; no object is ever unpickled."""
+    member = parts.get("npy")
+    if member is None:
+        return {}
+    problem = f"{member.size:,} bytes are no short vector"
+    if member.size <= _LARGEST:
+        try:
+            array = np.load(BytesIO(read_member(shard, member.offset, member.size)), allow_pickle=False)
+            return {f"npy.{index}": value for index, value in enumerate(array.reshape(-1).tolist())}
+        except (ValueError, EOFError, MemoryError, AttributeError) as fault:
+            problem = one_line(fault)
+    raise InputError(f"{member.name!r} in {str(shard)!r} cannot be read: {problem}; mend sample {key!r}")
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

@@ -1,0 +1,90 @@
+"""The released layouts of further benchmarks, written with drawn images whose pixels say what they show."""
+
+import csv
+import io
+import tarfile
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+FF_RACES = ("White", "Black", "Latino_Hispanic", "East Asian", "Southeast Asian", "Indian", "Middle Eastern")
+FF_AGES = ("0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70")
+
+
+def pixels(number):
+    """A small image that holds a number below 65,536."""
+    image = np.zeros((8, 8, 3), dtype=np.uint8)
+    image[..., 0], image[..., 1] = number // 256, number % 256
+    return image
+
+
+def png(number):
+    """Its bytes."""
+    stream = io.BytesIO()
+    Image.fromarray(pixels(number)).save(stream, format="PNG")
+    return stream.getvalue()
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def table(path, header, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([header, *rows])
+
+
+def shards(folder, samples, names, templates, each=None):
+    """WebDataset: test/N.tar, nshards.txt and both lists; a sample is its members by ending."""
+    each = each or (len(samples) + 1) // 2
+    starts = range(0, len(samples), each)
+    for shard, start in enumerate(starts):
+        path = folder / "test" / f"{shard}.tar"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(path, "w") as archive:
+            for number, members in enumerate(samples[start : start + each], start):
+                for ending, content in members.items():
+                    info = tarfile.TarInfo(f"s{number:07}.{ending}")
+                    info.size = len(content)
+                    archive.addfile(info, io.BytesIO(content))
+    (folder / "test" / "nshards.txt").write_text(str(len(starts)))
+    (folder / "classnames.txt").write_text("\n".join(names) + "\n")
+    (folder / "zeroshot_classification_templates.txt").write_text("\n".join(templates) + "\n")
+    return folder
+
+
+def npy(*numbers):
+    stream = io.BytesIO()
+    np.save(stream, np.array(numbers))
+    return stream.getvalue()
+
+
+def faces(count):
+    """Age, gender and race of faces as numbers, every race and gender in turn."""
+    return [(number // 14 % 9, number % 2, number // 2 % 7) for number in range(count)]
+
+
+def fairface(folder, count):
+    """FairFace's own table of the validation split."""
+    rows = []
+    for number, (age, gender, race) in enumerate(faces(count)):
+        write(folder / "val" / f"{number}.jpg", png(number))
+        rows.append((f"val/{number}.jpg", FF_AGES[age], ("Male", "Female")[gender], FF_RACES[race], "True"))
+    table(folder / "fairface_label_val.csv", ("file", "age", "gender", "race", "service_test"), rows)
+    return folder
+
+
+def fairface_shards(folder, count, words):
+    """DataComp's shards of the same faces; lists of words as shipped."""
+    samples = [
+        {"webp": png(number), "npy": npy(age, gender, race, int(race != 0))}
+        for number, (age, gender, race) in enumerate(faces(count))
+    ]
+    names, templates = (
+        (Path(words) / file).read_text().splitlines()
+        for file in ("classnames.txt", "zeroshot_classification_templates.txt")
+    )
+    return shards(folder, samples, names, templates)
