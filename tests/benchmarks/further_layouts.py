@@ -88,3 +88,34 @@ def fairface_shards(folder, count, words):
         for file in ("classnames.txt", "zeroshot_classification_templates.txt")
     )
     return shards(folder, samples, names, templates)
+
+
+GEO_REGIONS = ("Africa", "Americas", "EastAsia", "Europe", "SouthEastAsia", "WestAsia")
+GEO_OBJECTS = ("hand soap", "bag", "street_sign")
+
+
+def photos(count):
+    """Object, region and country of photos as numbers: two countries a region, all cells in turn."""
+    return [(n % 3, n // 3 % 6, n // 3 % 6 * 2 + n // 18 % 2) for n in range(count)]
+
+
+def geode(folder, count, *, later=False):
+    """The table and folders of the release; ``later``: as its later tables are."""
+    rows = []
+    for number, (thing, region, country) in enumerate(photos(count)):
+        name = f"{GEO_REGIONS[region]}/Land_{country}/Land_{country}_{GEO_OBJECTS[thing]}_{number}.jpg"
+        write(folder / "images" / name, png(number))
+        place = (GEO_REGIONS[region],) if later else ()
+        rows.append((name, GEO_OBJECTS[thing], *place, f"Land_{country}"))
+    header = ("file_path", "object", "region") if later else ("file_name", "script_name")
+    table(folder / "index.csv", (*header, "ip_country"), rows)
+    return folder
+
+
+def geode_shards(folder, count):
+    """DataComp's shards of the same photos."""
+    samples = [
+        {"webp": png(number), "cls": str(thing).encode(), "npy": npy(region, country)}
+        for number, (thing, region, country) in enumerate(photos(count))
+    ]
+    return shards(folder, samples, [name.replace("_", " ") for name in GEO_OBJECTS], ["a photo of a {c}"])

@@ -97,6 +97,7 @@ ASKED = [
     ("classification", Classifier, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
     ("classification", DualEncoder, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
     ("clip/fairface_words", DualEncoder, "fairface", {}),
+    ("geode", DualEncoder, "geode", {}),
     ("indicators/geography", Rooms, "homes", {"concept_map": "concepts.json"}),
     ("indicators/label_association", Classifier, "people", {"top": "2"}),
     ("indicators/retrieval", DualEncoder, "people", {"k": "1,50"}),
@@ -124,6 +125,7 @@ def data(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     people.conversations(folder / "people")
     further_layouts.fairface(folder / "fairface", 8)
+    further_layouts.geode(folder / "geode", 36)
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
     visogender_release.release(folder / "visogender", ["doctor"])

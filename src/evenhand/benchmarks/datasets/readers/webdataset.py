@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
-from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, named
 from evenhand.core.errors import InputError, one_line
 from evenhand.files.images.sources import TarImages
 from evenhand.files.images.tar import Member, members, read_member
@@ -20,6 +20,32 @@ from evenhand.files.images.tar import Member, members, read_member
 NO_IMAGE = "no image in the sample"
 _TEXTS = ("cls", "txt", "text", "label", "id", "cap", "caption")
 _LARGEST = 2**20  # bytes of a label or of json; more is no annotation
+
+
+def shards_in(folder: Path) -> list[Path]:
+    """The tar files of a folder, or of ``test`` in it, in their order."""
+    return sorted(path for pattern in ("*.tar", "test/*.tar") for path in folder.glob(pattern))
+
+
+def coded(codes: pl.Series, names: Sequence[str], what: str, mend: str) -> pl.Series:
+    """Class numbers of shards as names.
+
+    Args:
+        codes: Numbers from 0, as integers or their text.
+        names: Of the classes, in the order of their numbers.
+        what: What the classes are, for the message.
+        mend: What to do about a number without a name.
+
+    Raises:
+        InputError: A number without a name, or no number.
+    """
+    numbers = codes.cast(pl.Int64, strict=False)
+    if not numbers.is_between(0, len(names) - 1).fill_null(False).all():
+        raise InputError(
+            f"{what} is numbered from {numbers.min()!r} to {numbers.max()!r} in the shards, and there are "
+            f"{len(names)} names of it; {mend}"
+        )
+    return named(numbers, names)
 
 
 def read_shards(shards: Sequence[Path], spec: ColumnSpec) -> ImageRows:

@@ -22,7 +22,7 @@ from evenhand.benchmarks.tidy import Published, beside
 from evenhand.core.bound import bound
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
-from evenhand.core.nouns import Attribute, Nouns
+from evenhand.core.nouns import Nouns
 from evenhand.core.requests import Question
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.classification import accuracy
@@ -53,10 +53,7 @@ class FairFaceWords(Benchmark[Faces]):
 
     name, primaries = "clip/fairface_words", tuple(_GAP.format(kind) for kind in HARMFUL["harmful"])
     asks = "are faces called animals or criminals, and whose faces more often?"
-    nouns = Nouns(
-        sample=("face", "faces"),
-        attributes={f"perceived_{name}": Attribute(title=f"perceived {name}") for name in OBJECTIVES},
-    )
+    nouns = Nouns(sample=("face", "faces"))
     limits = ("Rates depend on the words and the crop; other words to choose from give other rates.",)
     parameters: Mapping[str, Parameter] = {
         "by": Parameter(AUTO, help="attributes, A+B crosses, separated by commas; auto: gender, age, race"),

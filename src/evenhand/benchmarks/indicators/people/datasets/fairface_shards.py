@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
 from evenhand.benchmarks.attributes import ANNOTATORS, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
-from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, named, unique_ids
-from evenhand.benchmarks.datasets.readers.webdataset import read_shards
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, unique_ids
+from evenhand.benchmarks.datasets.readers.webdataset import coded, read_shards, shards_in
 from evenhand.benchmarks.indicators.people.samples import People
 from evenhand.benchmarks.labelling.objectives import CLASSES, TEMPLATES, words_by_objective
 from evenhand.core.errors import InputError
@@ -23,7 +21,7 @@ OBJECTIVES: tuple[str, ...] = ("age", "gender", "race")
 def looks_like(listing: Listing) -> bool:
     """Whether a folder holds the lists of words and shards."""
     folder = listing.folder
-    return (folder / CLASSES).is_file() and (folder / TEMPLATES).is_file() and bool(_shards(folder))
+    return (folder / CLASSES).is_file() and (folder / TEMPLATES).is_file() and bool(shards_in(folder))
 
 
 def read_fairface_shards(listing: Listing) -> People:
@@ -40,26 +38,17 @@ def read_fairface_shards(listing: Listing) -> People:
     folder = listing.folder
     classes = words_by_objective(folder / CLASSES)
     columns = {objective: f"npy.{index}" for index, objective in enumerate(OBJECTIVES)}
-    shards = _shards(folder)
+    shards = shards_in(folder)
     if not shards:
         raise InputError(f"{str(folder)!r} has no shards; it should hold {LAYOUT}")
     rows = read_shards(shards, ColumnSpec(by=tuple(columns.values())))
     table = {"sample": pl.Series(unique_ids(None, None, rows.places)[0], dtype=pl.String)}
     table["subject"] = pl.Series([None] * len(rows.places), dtype=pl.String)
     for objective, column in columns.items():
-        names, codes = classes.get(objective, ()), rows.table[column]
-        if not codes.is_between(0, len(names) - 1).all():
-            raise InputError(
-                f"{objective} is {codes.min()!r} to {codes.max()!r} in {str(folder)!r}, and {CLASSES} has "
-                f"{len(names)} names of it; give the list that belongs to the shards"
-            )
-        table[f"perceived_{objective}"] = named(codes, names)
+        numbers, names = rows.table[column], classes.get(objective, ())
+        table[f"perceived_{objective}"] = coded(numbers, names, objective, f"mend {CLASSES}")
     definitions = {
         f"perceived_{name}": AnnotatedAttribute(f"perceived_{name}", name, ANNOTATORS, classes[name])
         for name in OBJECTIVES
     }
     return People(NAME, pl.DataFrame(table), rows.images, definitions, dropped=rows.dropped)
-
-
-def _shards(folder: Path) -> list[Path]:
-    return sorted(path for pattern in ("*.tar", "test/*.tar") for path in folder.glob(pattern))
