@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import tarfile
 from pathlib import Path
 
@@ -119,3 +120,49 @@ def geode_shards(folder, count):
         for number, (thing, region, country) in enumerate(photos(count))
     ]
     return shards(folder, samples, [name.replace("_", " ") for name in GEO_OBJECTS], ["a photo of a {c}"])
+
+
+FACET_CLASSES = ("nurse", "guitarist", "ice_skater")
+FACET_GENDERS, FACET_AGES = ("masc", "fem", "non_binary", "na"), ("young", "middle", "older", "na")
+
+
+def people(count):
+    """Class, gender and tones (annotators by tone) of people; every fifth stands beside the one before."""
+    tones = [{1 + n % 9: 2, 2 + n % 9: 1} if n % 11 else {} for n in range(count)]
+    return [(n % 3, (n // 3) % 2 if n % 20 else 3, tones[n]) for n in range(count)]
+
+
+def facet(folder, count):
+    """annotations.csv with a row for each person, and images of one or two people in halves."""
+    rows, images = [], {}
+    for number, (thing, gender, tones) in enumerate(people(count)):
+        second = number % 5 == 4
+        image = number - 1 if second else number
+        left = 8 if second else 0
+        images.setdefault(image, np.zeros((8, 16, 3), dtype=np.uint8))[:, left : left + 8] = pixels(number)
+        box = {"x": left, "y": 0, "width": 8, "height": 8, "dict_attributes": {}}
+        ages = [int(number % 4 == age) for age in range(4)]
+        rows.append((
+            1000 + number, f"sa_{image}.jpg", FACET_CLASSES[thing], "",
+            json.dumps(box) if number % 2 else str(box),
+            *[int(gender == group) for group in range(4)], *[tones.get(tone, 0) for tone in range(1, 11)],
+            int(not tones), *ages, *[1, 0, 0, 0, 0, 0, 0], *[0] * 7, *[0] * 6, *[1, 1, 0], *[0, 0, 1, 0, 0],
+        ))  # fmt: skip
+    for image, content in images.items():
+        stream = io.BytesIO()
+        Image.fromarray(content).save(stream, format="PNG")
+        write(folder / f"imgs_{image % 3 + 1}" / f"sa_{image}.jpg", stream.getvalue())
+    groups = {
+        "gender_presentation": FACET_GENDERS, "skin_tone": (*range(1, 11), "na"),
+        "age_presentation": FACET_AGES,
+        "hair_color": ("brown", "blonde", "grey", "black", "colored", "red", "na"),
+        "hairtype": ("coily", "dreadlocks", "bald", "straight", "curly", "wavy", "na"),
+        "has": ("facial_hair", "tattoo", "cap", "mask", "headscarf", "eyeware"),
+        "visible": ("torso", "face", "minimal"),
+        "lighting": ("underexposed", "dimly_lit", "well_lit", "overexposed", "na"),
+    }  # fmt: skip
+    columns = [f"{name}_{group}" for name, levels in groups.items() for group in levels]
+    header = ("person_id", "filename", "class1", "class2", "bounding_box", *columns)
+    table(folder / "annotations" / "annotations.csv", header, rows)
+    (folder / "annotations" / "coco_boxes.json").write_text("{}")
+    return folder

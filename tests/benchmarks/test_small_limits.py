@@ -97,6 +97,7 @@ ASKED = [
     ("classification", Classifier, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
     ("classification", DualEncoder, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
     ("clip/fairface_words", DualEncoder, "fairface", {}),
+    ("facet", DualEncoder, "facet", {}),
     ("geode", DualEncoder, "geode", {}),
     ("indicators/geography", Rooms, "homes", {"concept_map": "concepts.json"}),
     ("indicators/label_association", Classifier, "people", {"top": "2"}),
@@ -126,6 +127,7 @@ def data(tmp_path_factory) -> Path:
     people.conversations(folder / "people")
     further_layouts.fairface(folder / "fairface", 8)
     further_layouts.geode(folder / "geode", 36)
+    further_layouts.facet(folder / "facet", 30)
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
     visogender_release.release(folder / "visogender", ["doctor"])

@@ -9,6 +9,7 @@ BENCHMARKS = Registry(
     {
         "classification": "evenhand.benchmarks.classification.classification:CLASSIFICATION",
         "clip/fairface_words": "evenhand.benchmarks.further.fairface_words.fairface_words:FAIRFACE_WORDS",
+        "facet": "evenhand.benchmarks.further.facet.facet:FACET",
         "geode": "evenhand.benchmarks.further.geode.geode:GEODE",
         "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
         "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",

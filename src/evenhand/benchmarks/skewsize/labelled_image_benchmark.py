@@ -81,7 +81,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
         """What ``-p key=value`` can set."""
         templates = Parameter(self.templates, help="zero_shot: texts, separated by |")
         synonyms = replace(PARAMETERS["synonyms"], default=self.synonyms)
-        return {**self.own, **_SHARED, "synonyms": synonyms, "templates": templates}
+        return {**self.own, **_SHARED, "synonyms": synonyms, "templates": templates, **self.own}
 
     def plan(self, setting: Setting) -> Plan[LabelledPlan]:
         """Read the images and choose how to ask."""
