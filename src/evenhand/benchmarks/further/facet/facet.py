@@ -25,6 +25,7 @@ from evenhand.metrics.classification.recall import recall_gap
 
 LAYOUT = "annotations/annotations.csv and the images of imgs_1, imgs_2 and imgs_3"
 SKIN = "skin_tone"
+USUAL = ("gender_presentation", SKIN, "age_presentation")
 TONES = tuple(f"{SKIN}_{tone}" for tone in range(1, 11))
 GROUPS = {
     "gender_presentation": ("masc", "fem", "non_binary"),
@@ -72,14 +73,17 @@ def read_facet(setting: Setting) -> LabelledSamples:
     numbers = [name for name in rows.columns if name.startswith((f"{SKIN}_", *GROUPS))]
     counts = [pl.col(name).cast(pl.Float64, strict=False).fill_null(0) for name in numbers]
     rows, dropped = filtered(rows.with_columns(boxes, *counts), {**rules, **showable})
+    rows = rows.with_columns(attributes_of(rows.columns, lighter, soft=soft))
+    unknown = pl.any_horizontal(pl.col(name).is_null() for name in USUAL if name in rows.columns)
+    rows = rows.sort(unknown, maintain_order=True)  # whoever has all of them comes first
     photos = ImageFiles([listing.folder / places[file] for file in rows["filename"]])
     everybody, spans = list(range(rows.height)), rows["\0box"].to_list()
     cut_out = CroppedImages(photos, everybody, spans, "none", pixels=True) if crop else None
-    attributes = attributes_of(rows.columns, lighter, soft=soft)
-    table = rows.select(
-        pl.col("person_id").cast(pl.String).alias("sample"), pl.col("class1").alias("truth"), "filename",
-        *attributes, *TONES,
-    )  # fmt: skip
+    sample, attributes = (
+        pl.col("person_id").cast(pl.String),
+        [n for n in (SKIN, *GROUPS) if n in rows.columns],
+    )
+    table = rows.select("filename", *attributes, *TONES, sample=sample, truth=pl.col("class1"))
     by_annotators = dict.fromkeys((SKIN, *GROUPS), ANNOTATORS)
     return LabelledSamples(
         table, cut_out or ChosenImages(photos, everybody), "gender_presentation",
@@ -130,7 +134,7 @@ FACET = Facet(
     card_file="",
     reads=read_facet,
     own={
-        "by": Parameter(f"gender_presentation,{SKIN},age_presentation", help="attributes; A+B crosses"),
+        "by": Parameter(",".join(USUAL), help="attributes, A+B crosses, separated by commas"),
         "view": Parameter(
             "crop", ("crop", "image"), "a person's box; image: whole, where all have one class"
         ),
