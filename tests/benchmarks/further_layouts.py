@@ -166,3 +166,34 @@ def facet(folder, count):
     table(folder / "annotations" / "annotations.csv", header, rows)
     (folder / "annotations" / "coco_boxes.json").write_text("{}")
     return folder
+
+
+SC_RACES = ("White", "Black", "Indian", "Asian", "Middle Eastern", "Latino")
+SC_GENDERS = ("male", "female")
+SC_JOBS = ("doctor", "accountant", "chef", "engineer")
+
+
+def counterfactuals(folder, sets=5, jobs=SC_JOBS):
+    """Two Parquet shards with a row for each race and gender of each set; then rows of another pair."""
+    import polars as pl
+
+    rows = []
+    for number, job in enumerate(job for job in jobs for _ in range(sets)):
+        for race in SC_RACES:
+            for gender in SC_GENDERS:
+                article = "an" if race[0] in "AI" else "a"
+                caption = f"A photo of {article} {race} {gender} {job}"
+                rows.append((caption, number, "race", race, "gender", gender, f"{race}_{gender}"))
+    rows += [("A photo of an obese male chef", 900, "physical", "obese", "gender", "male", "obese_male"),
+             ("A photo of someone", 901, "race", "Black", "gender", "male", "Black_male")]  # fmt: skip
+    columns = ("caption", "counterfactual_set", "a1_type", "a1", "a2_type", "a2", "a1a2")
+    frame = pl.DataFrame(rows, schema=list(columns), orient="row")
+    images = [{"bytes": png(number), "path": f"{number}.jpg"} for number in range(len(rows))]
+    frame = frame.with_columns(
+        image=pl.Series(images, dtype=pl.Struct({"bytes": pl.Binary, "path": pl.String}))
+    )
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    half = len(rows) // 2
+    for shard, part in enumerate((frame[:half], frame[half:])):
+        part.select("image", *columns).write_parquet(folder / "data" / f"train-{shard:05}-of-00002.parquet")
+    return folder

@@ -107,6 +107,7 @@ ASKED = [
     *((f"skewsize/{study}", DualEncoder, study, {}) for study in STUDIES),
     ("skewsize/backgrounds", Speaker, "backgrounds", {}),
     ("skewsize/occupations", Speaker, "occupations", {}),
+    ("social_counterfactuals", DualEncoder, "counterfactuals", {}),
     ("sprites", Sprites, "", {}),
     ("visogender/resolution", DualEncoder, "visogender", {}),
     ("visogender/resolution", Matcher, "visogender", {}),
@@ -128,6 +129,7 @@ def data(tmp_path_factory) -> Path:
     further_layouts.fairface(folder / "fairface", 8)
     further_layouts.geode(folder / "geode", 36)
     further_layouts.facet(folder / "facet", 30)
+    further_layouts.counterfactuals(folder / "counterfactuals", 1)
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
     visogender_release.release(folder / "visogender", ["doctor"])

@@ -22,6 +22,8 @@ BENCHMARKS = Registry(
         "skewsize/occupations": "evenhand.benchmarks.skewsize.studies:OCCUPATIONS",
         "skewsize/sports": "evenhand.benchmarks.skewsize.studies:SPORTS",
         "skewsize/waterbirds": "evenhand.benchmarks.skewsize.waterbirds:WATERBIRDS",
+        "social_counterfactuals": "evenhand.benchmarks.further.social_counterfactuals.social_counterfactuals:"
+        "SOCIAL_COUNTERFACTUALS",
         "sprites": "evenhand.benchmarks.sprites.sprites:SPRITES",
         "visogender/resolution": "evenhand.benchmarks.visogender.resolution:RESOLUTION",
         "visogender/retrieval": "evenhand.benchmarks.visogender.retrieval:RETRIEVAL",
