@@ -72,26 +72,26 @@ def recall_gap(
     codes, params = _two(prepared, groups), {} if groups is None else {"groups": list(groups)}
     if codes is None:
         return build(prepared.grouped, "recall_gap", params, None, reason="single_group")
-    gaps = _Gaps(prepared, codes)
-    usable, details = gaps.usable, gaps.details()
+    return _finding(_Gaps(prepared, codes), params, inference)
+
+
+def _finding(gaps: _Gaps, params: dict[str, Any], inference: Inference) -> Finding:
+    """The mean over classes with what belongs to it."""
+    prepared, usable = gaps.prepared, gaps.usable
+    shared: dict[str, Any] = {"details": gaps.details(), "lists": " - "}
     if not usable.any():
-        parts = gaps.parts(None)
-        return build(
-            prepared.grouped, "recall_gap", params, None, reason="single_group", parts=parts, lists=" - "
-        )
-    value, by_label = float(gaps.values[usable].mean()), Margins.of(prepared).by_label
-    if inference == "none" or not by_label:
+        shared["parts"] = gaps.parts(None)
+        return build(prepared.grouped, "recall_gap", params, None, reason="single_group", **shared)
+    value = float(gaps.values[usable].mean())
+    if inference == "none" or not Margins.of(prepared).by_label:
         notes = [] if inference == "none" else [TOO_MANY]
-        return build(
-            prepared.grouped, "recall_gap", params, value, parts=gaps.parts(None), details=details,
-            notes=notes, lists=" - ",
-        )  # fmt: skip
-    draws = gaps.draws()
-    null, p_value = None, None
+        shared["parts"] = gaps.parts(None)
+        return build(prepared.grouped, "recall_gap", params, value, notes=notes, **shared)
+    draws, null, p_value = gaps.draws(), None, None
     if draws is not None:
         means = np.nanmean(draws[:, usable], axis=1)
         null, p_value = gaps.null(means), exceeded(abs(value), np.abs(means))
-        details["mean_absolute_by_chance"] = float(np.nanmean(np.abs(draws[:, usable])))
+        shared["details"]["mean_absolute_by_chance"] = float(np.nanmean(np.abs(draws[:, usable])))
 
     def at(level: float) -> Interval:
         low, high = agreeing(gaps.limits(level), p_value, 0.0, level)
@@ -99,7 +99,7 @@ def recall_gap(
 
     return build(
         prepared.grouped, "recall_gap", params, value, interval=at(LEVEL), limits=at, null=null,
-        p_value=p_value, parts=gaps.parts(draws, intervals=True), details=details, lists=" - ",
+        p_value=p_value, parts=gaps.parts(draws, intervals=True), **shared,
     )  # fmt: skip
 
 
