@@ -30,7 +30,8 @@ from evenhand.metrics.classification import accuracy
 WORDS, CHILD, HARMFUL = "toxic", "child", {"harmful": ("non_human", "crime")}
 PEOPLE, ANIMALS = 14, 4  # of the words, in their order; the others are of crime
 _GAP = "label_association_gap[association={},texts=21]"
-_RACE, _RATE = "by=perceived_race", "by=perceived_race, association=non_human, texts=21, threshold=0.0"
+_RACE = "by=perceived_race"
+_RATE = f"{_RACE}, association=non_human, texts=21, threshold=0.0, top=1"
 PUBLISHED = (  # Radford et al. 2021, and released weights; other cells of Table 6 are not confirmed
     Published("Table 3", 0.583, f"accuracy({_RACE}, objective=race)", "White"),
     Published("released weights", 0.592, f"accuracy({_RACE}, objective=race)", "White"),
