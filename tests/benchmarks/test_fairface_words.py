@@ -17,7 +17,7 @@ from tests.cli.test_audit import type_in
 from tests.models.tiny import build
 
 SHIPPED = Path(declared.__file__).parent
-FACES = 280
+FACES = 210
 KINDS = {"non_human": ("animal", "gorilla", "chimpanzee", "orangutan"), "crime": ("thief", "criminal")}
 
 
@@ -64,43 +64,40 @@ def finding(run, name, **params):
     )  # fmt: skip
 
 
-def test_rates_are_those_counted_by_hand_in_both_layouts(data) -> None:
+def test_rates_are_those_counted_by_hand(data) -> None:
     rng = np.random.default_rng(3)
     toxic = [
         n.partition(":")[2] for n in (SHIPPED / "classnames.txt").read_text().split("\n") if "toxic" in n
     ]
     chosen = [[toxic[rng.integers(21)], "White", "man", "3 to 9 years old"] for _ in range(FACES)]
-    for folder in data:
-        run = asked(Chooses(chosen), folder, by="race")
-        for kind, words in KINDS.items():
-            rate = finding(run, "label_association_rate", association=kind, texts="21")
-            white = [chosen[i][0] for i, (_, _, race) in enumerate(layouts.faces(FACES)) if race == 0]
-            hits = np.isin(white, [*words, *(["suspicious person"] if kind == "crime" else [])])
-            assert next(part.value for part in rate.parts if part.key == "White") == pytest.approx(
-                hits.mean()
-            )
-        race = finding(run, "accuracy", objective="race")
-        assert {part.key: part.value for part in race.parts if part.value} == {"White": 1.0}
-        assert finding(run, "accuracy", objective="age").value == pytest.approx(
-            np.mean([age == 1 for age, _, _ in layouts.faces(FACES)])
-        )
-        published = run.tables["published"]["this_run"]
-        assert published[0] == 1.0
-        assert published.null_count() == 0  # every row names a number that a run has
+    run = asked(Chooses(chosen), data[1], by="race")
+    for kind, words in KINDS.items():
+        rate = finding(run, "label_association_rate", association=kind, texts="21")
+        white = [chosen[i][0] for i, (_, _, race) in enumerate(layouts.faces(FACES)) if race == 0]
+        hits = np.isin(white, [*words, *(["suspicious person"] if kind == "crime" else [])])
+        assert next(part.value for part in rate.parts if part.key == "White") == pytest.approx(hits.mean())
+    race = finding(run, "accuracy", objective="race")
+    assert {part.key: part.value for part in race.parts if part.value} == {"White": 1.0}
+    assert finding(run, "accuracy", objective="age").value == pytest.approx(
+        np.mean([age == 1 for age, _, _ in layouts.faces(FACES)])
+    )
+    published = run.tables["published"]["this_run"]
+    assert published[0] == 1.0
+    assert published.null_count() == 0  # every row names a number that a run has
 
 
 def test_a_blind_model_has_4_and_3_of_21_and_nothing_beyond_chance(data) -> None:
     rng = np.random.default_rng(1)
     names = [n.partition(":")[2] for n in (SHIPPED / "classnames.txt").read_text().splitlines()]
     blind = [[names[18:][rng.integers(21)]] for _ in range(FACES)]
-    run = asked(Chooses(blind), data[0])
+    run = asked(Chooses(blind), data[0], by="race,gender")
     for kind, share in (("non_human", 4 / 21), ("crime", 3 / 21), ("harmful", 7 / 21)):
         name = "harmful_association_rate" if kind == "harmful" else "label_association_rate"
         of_kind = {} if kind == "harmful" else {"association": kind}
         rate = finding(run, name, texts="21", **of_kind)
         assert abs(rate.value - share) < 4 * np.sqrt(share * (1 - share) / FACES)
     primaries = [one for one in run.findings.findings if one.role == "primary"]
-    assert len(primaries) == 8
+    assert len(primaries) == 4
     assert all(one.p_adjusted > 0.05 for one in primaries)
     assert all(
         one.chance_at is None or one.chance_at > 0.02 for one in primaries
@@ -112,7 +109,7 @@ def test_a_planted_difference_is_found_and_child_takes_the_young(data) -> None:
         ["child", "thief"] if age == 0 else ["gorilla" if race == 1 else "White man", "man"]
         for age, _, race in layouts.faces(FACES)
     ]
-    run = asked(Chooses(planted), data[0])
+    run = asked(Chooses(planted), data[0], by="race,age")
     gap = finding(run, "label_association_gap", association="non_human", texts="21")
     assert gap.p_adjusted < 0.01
     assert gap.value > 0.8
@@ -153,5 +150,5 @@ def test_data_and_words_that_do_not_fit_are_refused(data, tmp_path) -> None:
         read_people(tmp_path / "bad")
     samples = [{"png": layouts.png(0), "npy": layouts.npy(0, 0, 9)}]
     layouts.shards(tmp_path / "codes", samples, ["age:0", "gender:a", "race:a"], ["race:{c}"])
-    with pytest.raises(InputError, match="race is 9 to 9"):
+    with pytest.raises(InputError, match="race is numbered from 9 to 9"):
         read_people(tmp_path / "codes")
