@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.cli.summaries.findings import print_summary
 from evenhand.execution.options import AskOptions
-from tests.benchmarks import mmbias_release, visogender_release
+from tests.benchmarks import further_layouts, mmbias_release, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people
 
@@ -96,6 +96,9 @@ STUDIES = ("sports", "backgrounds", "domainnet", "waterbirds", "celeba")
 ASKED = [
     ("classification", Classifier, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
     ("classification", DualEncoder, "own/images.csv", {"image": "path", "truth": "label", "by": "light"}),
+    ("clip/fairface_words", DualEncoder, "fairface", {}),
+    ("facet", DualEncoder, "facet", {}),
+    ("geode", DualEncoder, "geode", {}),
     ("indicators/geography", Rooms, "homes", {"concept_map": "concepts.json"}),
     ("indicators/label_association", Classifier, "people", {"top": "2"}),
     ("indicators/retrieval", DualEncoder, "people", {"k": "1,50"}),
@@ -104,6 +107,7 @@ ASKED = [
     *((f"skewsize/{study}", DualEncoder, study, {}) for study in STUDIES),
     ("skewsize/backgrounds", Speaker, "backgrounds", {}),
     ("skewsize/occupations", Speaker, "occupations", {}),
+    ("social_counterfactuals", DualEncoder, "counterfactuals", {}),
     ("sprites", Sprites, "", {}),
     ("visogender/resolution", DualEncoder, "visogender", {}),
     ("visogender/resolution", Matcher, "visogender", {}),
@@ -122,6 +126,10 @@ def data(tmp_path_factory) -> Path:
     """Small data for every benchmark."""
     folder = tmp_path_factory.mktemp("data")
     people.conversations(folder / "people")
+    further_layouts.fairface(folder / "fairface", 8)
+    further_layouts.geode(folder / "geode", 36)
+    further_layouts.facet(folder / "facet", 30)
+    further_layouts.counterfactuals(folder / "counterfactuals", 1)
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
     visogender_release.release(folder / "visogender", ["doctor"])

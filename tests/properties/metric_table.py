@@ -64,6 +64,7 @@ CASES = [
     Case("equalized_odds", {"eo": "avg"}),
     Case("equalized_odds", {"aggregate": "mean"}),
     Case("equalized_odds", {"eo": "full"}, null=False),
+    Case("recall_gap"),
     Case("skewsize"),
     Case("skewsize", PAPER, scale_free=False),
     Case("skewsize", {"statistic": "phi"}),

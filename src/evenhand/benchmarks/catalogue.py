@@ -8,6 +8,9 @@ BENCHMARKS = Registry(
     "benchmark",
     {
         "classification": "evenhand.benchmarks.classification.classification:CLASSIFICATION",
+        "clip/fairface_words": "evenhand.benchmarks.further.fairface_words.fairface_words:FAIRFACE_WORDS",
+        "facet": "evenhand.benchmarks.further.facet.facet:FACET",
+        "geode": "evenhand.benchmarks.further.geode.geode:GEODE",
         "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
         "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",
         "indicators/retrieval": "evenhand.benchmarks.indicators.retrieval:RETRIEVAL",
@@ -19,6 +22,8 @@ BENCHMARKS = Registry(
         "skewsize/occupations": "evenhand.benchmarks.skewsize.studies:OCCUPATIONS",
         "skewsize/sports": "evenhand.benchmarks.skewsize.studies:SPORTS",
         "skewsize/waterbirds": "evenhand.benchmarks.skewsize.waterbirds:WATERBIRDS",
+        "social_counterfactuals": "evenhand.benchmarks.further.social_counterfactuals.social_counterfactuals:"
+        "SOCIAL_COUNTERFACTUALS",
         "sprites": "evenhand.benchmarks.sprites.sprites:SPRITES",
         "visogender/resolution": "evenhand.benchmarks.visogender.resolution:RESOLUTION",
         "visogender/retrieval": "evenhand.benchmarks.visogender.retrieval:RETRIEVAL",

@@ -1,11 +1,43 @@
-"""Tidy tables of artifacts: rows as mappings, columns that are text or numbers."""
+"""Tidy tables: rows as mappings, columns that are text or numbers; published numbers beside one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+
+from evenhand.core.findings import Finding
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number that somebody printed, and which of a run's it stands beside.
+
+    Attributes:
+        source: Where it is printed, such as ``Table 3 of the paper``.
+        value: As printed, in the unit of the metric.
+        metric: As the finding prints it.
+        key: The part of the finding; empty: the finding's own value.
+    """
+
+    source: str
+    value: float
+    metric: str
+    key: str = ""
+
+
+def beside(published: Sequence[Published], findings: Sequence[Finding]) -> pl.DataFrame:
+    """Published numbers, and those of a run where it has them: they are read together and gate nothing."""
+    values = {(finding.metric, ""): finding.value for finding in findings}
+    values |= {(finding.metric, str(part.key)): part.value for finding in findings for part in finding.parts}
+    columns = ("metric", "part", "source", "published", "this_run")
+    rows = [
+        (row.metric, row.key, row.source, row.value, values.get((row.metric, row.key))) for row in published
+    ]
+    texts = columns[:3]
+    return table_of([dict(zip(columns, row, strict=True)) for row in rows], columns, texts=texts)
 
 
 def table_of(

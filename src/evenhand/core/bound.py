@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from evenhand.core.findings import Finding
+
 
 @dataclass(frozen=True)
 class MetricId:
@@ -28,3 +30,11 @@ class MetricId:
         words = [f"by={'+'.join(self.by)}"] if self.by else []
         words += [f"{key}={value}" for key, value in self.params]
         return f"{self.name}({', '.join(words)})"
+
+
+def bound(finding: Finding, **params: object) -> Finding:
+    """The finding with further parameters in its name, which tell it from its like."""
+    extra_params = {name: value for name, value in params.items() if value is not None}
+    merged = {**finding.params, **extra_params}
+    name = str(MetricId.make(finding.name, tuple(finding.by), merged))
+    return finding.model_copy(update={"params": merged, "metric": name})

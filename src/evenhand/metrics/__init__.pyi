@@ -35,6 +35,7 @@ from .classification.parity import demographic_parity as demographic_parity
 from .classification.parity import equalized_odds as equalized_odds
 from .classification.ranked import skewsize_softmax as skewsize_softmax
 from .classification.ranked import skewsize_topk as skewsize_topk
+from .classification.recall import recall_gap as recall_gap
 from .differences.models import model_differences as model_differences
 from .households.hit_rate import country_income_correlation as country_income_correlation
 from .households.hit_rate import household_hit_gap as household_hit_gap

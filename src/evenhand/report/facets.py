@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import shorten
 
-FACETS = ("context", "template", "subject", "form", "half", "answers")
+FACETS = ("context", "template", "subject", "form", "half", "answers", "objective")
 """Findings that differ in one of these answer different questions: they stand in chapters of their own."""
 
 _VALUES: Mapping[str, Mapping[str, str]] = {
@@ -24,6 +24,7 @@ _VALUES: Mapping[str, Mapping[str, str]] = {
         "matching": "images of groups, and words that match them",
     },
     "answers": {"raw": "answers as they were said"},
+    "objective": {name: f"asked for {name}" for name in ("race", "gender", "age")},
     "half": {
         "held_out": "held-out items",
         "fit": "items it was fitted on",

@@ -11,6 +11,7 @@ from evenhand.files.download.downloads import Link
 from evenhand.files.home import home
 
 _PEOPLE = "evenhand.benchmarks.indicators.people.datasets.sources"
+_FURTHER = "evenhand.benchmarks.further.sources"
 _HOUSEHOLDS = "evenhand.benchmarks.indicators.households.sources"
 DATA = Registry(
     "data",
@@ -21,10 +22,13 @@ DATA = Registry(
         "dollar_street": f"{_HOUSEHOLDS}:DOLLAR_STREET",
         "dollar_street_mlcommons": f"{_HOUSEHOLDS}:DOLLAR_STREET_MLCOMMONS",
         "domainnet": "evenhand.benchmarks.skewsize.sources:DOMAINNET_DATA",
+        "facet": f"{_FURTHER}:FACET",
         "fairface": f"{_PEOPLE}:FAIRFACE",
+        "geode": f"{_FURTHER}:GEODE",
         "imagenet_star": "evenhand.benchmarks.skewsize.sources:IMAGENET_STAR",
         "miap": f"{_PEOPLE}:MIAP",
         "mmbias": "evenhand.benchmarks.mmbias.sources:SOURCE",
+        "social_counterfactuals": f"{_FURTHER}:SOCIAL_COUNTERFACTUALS",
         "utkface": f"{_PEOPLE}:UTKFACE",
         "visogender": "evenhand.benchmarks.visogender.sources:SOURCE",
         "waterbirds": "evenhand.benchmarks.skewsize.sources:WATERBIRDS_DATA",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +46,25 @@ class Listing:
             for table in self.tables
             if table.rpartition("/")[2].casefold().startswith(prefixes) and table.casefold().endswith(ending)
         ]
+
+    def ending_so(self, files: Collection[str]) -> tuple[dict[str, str], int]:
+        """Where each file of a table lies, and how many lie in a second place too; the first counts.
+
+        Args:
+            files: Paths as the table has them, whatever folder they begin in.
+        """
+        places: dict[str, str] = {}
+        twice = 0
+        depth = max((file.count("/") for file in files), default=0) + 1
+        for image in self.images:
+            parts = image.split("/")
+            for count in range(1, depth + 1):
+                end = "/".join(parts[-count:])
+                if end in files:
+                    twice += end in places
+                    places.setdefault(end, image)
+                    break
+        return places, twice
 
 
 def list_files(data: Path) -> Listing:

@@ -41,6 +41,7 @@ from evenhand.metrics.labels.tables import (
     label_rates,
     matched_labels,
 )
+from evenhand.metrics.prepared import Unknown
 
 NAME = "indicators/label_association"
 
@@ -101,7 +102,9 @@ class LabelAssociation(Benchmark[People]):
             finding
             for threshold in thresholds
             for by in groupings
-            for finding in _findings(matches, by, threshold, setting)
+            for finding in association_findings(
+                matches, by, threshold, unknown, str(setting.parameters["mode"]), setting.seed
+            )
         ]
         marks = sorted({*THRESHOLDS, *thresholds})
         disparate = _DISPARATE.get(taxonomy.name, 0.002)
@@ -125,18 +128,27 @@ class LabelAssociation(Benchmark[People]):
         return Measured(findings, {}, tables)
 
 
-def _findings(
-    matches: LabelMatches, by: tuple[str, ...], threshold: float, setting: Setting
+def association_findings(
+    matches: LabelMatches,
+    by: tuple[str, ...],
+    threshold: float,
+    unknown: Unknown = "keep",
+    mode: str = "default",
+    seed: int = 0,
 ) -> list[Finding]:
-    """The rate of each kind and union, and with two groups or more the gap."""
-    unknown = setting.parameters["unknown"]
+    """The rate of each kind and union, and with two groups or more the gap.
+
+    Args:
+        matches: Labels of each sample.
+        by: A grouping; may be empty.
+        threshold: Lowest confidence that counts.
+        unknown: ``keep`` or ``exclude``, as the metrics take it.
+        mode: ``default`` or ``paper``.
+        seed: Of the exchanges.
+    """
     shared: dict[str, Any] = {
-        "by": by,
-        "threshold": threshold,
-        "unknown": unknown,
-        "mode": str(setting.parameters["mode"]),
-        "seed": setting.seed,
-    }
+        "by": by, "threshold": threshold, "unknown": unknown, "mode": mode, "seed": seed,
+    }  # fmt: skip
     several = bool(by) and BoundMatches.of(matches, by, unknown).known.sum() > 1
     findings = []
     for name in matches.names:

@@ -52,16 +52,27 @@ def attributes_in(by: By) -> list[str]:
     return list(dict.fromkeys(name for grouping in by for name in grouping))
 
 
-def count_labels(annotations: pl.DataFrame, predictions: pl.LazyFrame, by: By) -> Counts:
+def count_labels(
+    annotations: pl.DataFrame,
+    predictions: pl.LazyFrame,
+    by: By,
+    *,
+    cluster: str | None = None,
+    weight: str | None = None,
+) -> Counts:
     """Count truth x attributes x prediction.
 
     Args:
         annotations: ``sample``, ``truth`` and the attributes.
         predictions: ``sample`` and ``prediction``.
         by: Groupings; their attributes are counted.
+        cluster: Column of what was sampled as a whole.
+        weight: Column of how much each row counts; a sample may then have several rows.
     """
     rows = annotations.lazy().join(predictions, on="sample", how="inner")
-    labelled_samples = Predictions.from_frame(rows, truth="truth", prediction="prediction")
+    labelled_samples = Predictions.from_frame(
+        rows, truth="truth", prediction="prediction", cluster=cluster, weight=weight
+    )
     return labelled_samples.count(attributes_in(by))
 
 

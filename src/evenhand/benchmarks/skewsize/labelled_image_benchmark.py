@@ -56,7 +56,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
 
     Attributes:
         name: Of the benchmark.
-        card_file: Its card, a file beside this one.
+        card_file: Its card, a file beside this one; empty: ``card.md`` beside the class.
         reads: From the setting to the images.
         own: Parameters beyond those that all share.
         templates: Prompts for zero-shot, separated by ``|``.
@@ -81,7 +81,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
         """What ``-p key=value`` can set."""
         templates = Parameter(self.templates, help="zero_shot: texts, separated by |")
         synonyms = replace(PARAMETERS["synonyms"], default=self.synonyms)
-        return {**self.own, **_SHARED, "synonyms": synonyms, "templates": templates}
+        return {**self.own, **_SHARED, "synonyms": synonyms, "templates": templates, **self.own}
 
     def plan(self, setting: Setting) -> Plan[LabelledPlan]:
         """Read the images and choose how to ask."""
@@ -122,7 +122,7 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
         predicted, possible = (
             respelled(frame, str(params["rename"]), labels.names) for frame in (predicted, possible)
         )
-        counts = count_labels(plan.annotations, predicted, plan.by)
+        counts = count_labels(plan.annotations, predicted, plan.by, cluster=material.cluster)
         if params["spelling"] == "check":
             check_spelling(counts, possible)
         limited = answered.setting.limit is not None
@@ -134,4 +134,6 @@ class PictureBenchmark(Benchmark[LabelledPlan]):
 
     def card(self) -> str:
         """What this can and cannot show."""
+        if not self.card_file:
+            return super().card()
         return files(__package__).joinpath("cards", self.card_file).read_text(encoding="utf-8")

@@ -43,8 +43,9 @@ def measure_answers(answered: Answered[Any], material: LabelledSamples) -> Measu
         vocabulary = vocabulary.with_texts(reader.spellings(spoken))
     opened = open_labels(answered, vocabulary, params)
     annotations = answered.plan.annotations
-    counts = count_labels(annotations, opened.predictions, by)
-    raw = count_labels(annotations, opened.table.lazy().select("sample", prediction=as_said()), by)
+    counts = count_labels(annotations, opened.predictions, by, cluster=material.cluster)
+    as_they_are = opened.table.lazy().select("sample", prediction=as_said())
+    raw = count_labels(annotations, as_they_are, by, cluster=material.cluster)
     limited = answered.setting.limit is not None
     findings, tables = audit_labels(counts, by, seed, limited=limited, effects=effects_of(params))
     return Measured(

@@ -17,13 +17,14 @@ from evenhand.benchmarks.visogender.data.captions import (
     parse_templates,
 )
 from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
-from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, coverage, read_material
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
 from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
 from evenhand.benchmarks.visogender.wordings import parse_wordings, spread
+from evenhand.core.bound import bound
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns

@@ -11,11 +11,12 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Scored, Setting
 from evenhand.benchmarks.visogender.data.captions import TEMPLATES, Row, Template, parse_templates
-from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, bound, coverage, read_material
+from evenhand.benchmarks.visogender.data.study_data import DATA_PARAMETERS, coverage, read_material
 from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PERCEIVED, SINGLE, TWO
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_rankings
+from evenhand.core.bound import bound
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -136,11 +137,13 @@ def _labelled(label: str, text: str) -> list[str]:
 
 
 def _right(run: Run) -> str:
-    """The share of right rows by group, for each grouping."""
+    """The share of right rows by group, for each grouping that one question alone was asked about."""
+    right = [finding for finding in run.findings if finding.card.made_of == _RIGHT and finding.by]
+    times = Counter(finding.grouping for finding in right)
     by_grouping = {
         finding.grouping: [part for part in finding.parts if part.kind == "group" and part.value is not None]
-        for finding in run.findings
-        if finding.card.made_of == _RIGHT and finding.by
+        for finding in right
+        if times[finding.grouping] == 1
     }
     texts = {grouping: _shares(parts) for grouping, parts in by_grouping.items() if parts}
     if len(texts) == 1:

@@ -146,6 +146,7 @@ class CroppedImages(ChosenImages):
         indices: For each box the position of its image, shape (N,).
         boxes: Left, top, right and bottom as shares of the image's width and height, shape (N, 4).
         square: What becomes of boxes far from square, one of ``SQUARES``.
+        pixels: Whether boxes are in pixels instead of shares.
 
     Raises:
         ParameterError: No such way.
@@ -157,11 +158,13 @@ class CroppedImages(ChosenImages):
         indices: Sequence[int] | npt.NDArray[np.int64],
         boxes: Sequence[Sequence[float]] | npt.NDArray[np.float64],
         square: str = "code",
+        *,
+        pixels: bool = False,
     ) -> None:
         check_choice("crop", square, SQUARES)
         super().__init__(source, indices)
         self.boxes: npt.NDArray[np.float64] = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
-        self.square = square
+        self.square, self.pixels = square, pixels
         self._open()
 
     def _open(self) -> None:
@@ -195,7 +198,8 @@ class CroppedImages(ChosenImages):
         """
         image = self._image(int(self.chosen[index]))
         height, width = image.shape[:2]
-        left, top, right, bottom = box_in_pixels(self.boxes[index].tolist(), width, height, self.square)
+        box = self.boxes[index] / ([width, height, width, height] if self.pixels else 1)
+        left, top, right, bottom = box_in_pixels(box.tolist(), width, height, self.square)
         if right <= left or bottom <= top:
             raise UnreadableImage("box of less than a pixel", f"{self.boxes[index].tolist()}")
         return np.ascontiguousarray(image[top:bottom, left:right])
@@ -214,7 +218,8 @@ class CroppedImages(ChosenImages):
 
     def _with_box(self, digest: str, index: int) -> str:
         box = ",".join(edge.hex() for edge in self.boxes[index].tolist())
-        return hashlib.sha256(f"{digest}|crop|{self.square}|{box}".encode()).hexdigest()
+        kind = "crop in pixels" if self.pixels else "crop"
+        return hashlib.sha256(f"{digest}|{kind}|{self.square}|{box}".encode()).hexdigest()
 
 
 def _digest(source: Any, index: int) -> str | UnreadableImage:

@@ -63,7 +63,8 @@ class Tally:
     def _pooled(self) -> Floats:
         """The rates of all groups together, shape (R, 1, L)."""
         trials = np.broadcast_to(self.trials, self.hits.shape).sum(axis=-2, keepdims=True)
-        return np.asarray(self.hits.sum(axis=-2, keepdims=True) / np.where(trials > 0, trials, np.nan))
+        share = self.hits.sum(axis=-2, keepdims=True) / np.where(trials > 0, trials, np.nan)
+        return np.asarray(np.clip(share, 0, 1))  # sums of weights miss 0 and 1 by their last digits
 
     @cached_property
     def variance(self) -> Floats:

@@ -16,6 +16,7 @@ from evenhand.stats.rates.clustered import Jackknife
 from evenhand.stats.rates.rates import Rates
 
 _HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
+_NO_TRIAL = 1e-9  # of rows that count 1 on average
 _SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
 
 
@@ -123,6 +124,8 @@ class UnitRates:
         member[np.arange(atoms), position] = 1
         shape = (len(codes), self.groups)
         hits, trials, *rest = [column.summed(member, shape) for column in columns]
+        trials = np.where(trials > _NO_TRIAL, trials, 0.0)  # weights that cancel leave their last digits
+        hits = np.clip(hits, 0, trials)
         expected = None
         if kind == "false":
             support = self._columns("true")[1].summed(member, shape)

@@ -211,6 +211,22 @@ def divergence(pools: Integers, targets: Floats) -> Floats:
     return np.asarray((shares * np.log(ratio)).sum(axis=1))
 
 
+def reversed_ndkl(codes: npt.ArrayLike, shares: Floats) -> float:
+    """Discounted mean of ``sum_g p_target ln(p_g / p_target)``, absent groups as 0; some code's NDKL.
+
+    It is the wrong way round: with all places of one group it is below that of a ranking that is even.
+
+    Codes are the groups of the first places of one ranking, shape (K,); shares are the target's, shape (G,),
+    above 0.
+    """
+    places = np.asarray(codes)[:, None] == np.arange(shares.size)
+    k = np.arange(1, len(places) + 1)
+    top = places.cumsum(axis=0) / k[:, None]
+    terms = np.where(top > 0, shares * np.log(np.where(top > 0, top, 1.0) / shares), 0.0).sum(axis=1)
+    weight = 1 / np.log2(k + 1)
+    return float(terms @ weight / weight.sum())
+
+
 def ndkl(ranked: RankedPools, targets: Floats, depth: int | None = None) -> Floats:
     r"""Normalised discounted KL divergence of the tops of all sizes from the target shares.
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
-from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
+from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, named
 from evenhand.core.errors import InputError, one_line
 from evenhand.files.images.sources import TarImages
 from evenhand.files.images.tar import Member, members, read_member
@@ -20,10 +22,37 @@ _TEXTS = ("cls", "txt", "text", "label", "id", "cap", "caption")
 _LARGEST = 2**20  # bytes of a label or of json; more is no annotation
 
 
+def shards_in(folder: Path) -> list[Path]:
+    """The tar files of a folder, or of ``test`` in it, in their order."""
+    return sorted(path for pattern in ("*.tar", "test/*.tar") for path in folder.glob(pattern))
+
+
+def coded(codes: pl.Series, names: Sequence[str], what: str, mend: str) -> pl.Series:
+    """Class numbers of shards as names.
+
+    Args:
+        codes: Numbers from 0, as integers or their text.
+        names: Of the classes, in the order of their numbers.
+        what: What the classes are, for the message.
+        mend: What to do about a number without a name.
+
+    Raises:
+        InputError: A number without a name, or no number.
+    """
+    numbers = codes.cast(pl.Int64, strict=False)
+    if not numbers.is_between(0, len(names) - 1).fill_null(False).all():
+        raise InputError(
+            f"{what} is numbered from {numbers.min()!r} to {numbers.max()!r} in the shards, and there are "
+            f"{len(names)} names of it; {mend}"
+        )
+    return named(numbers, names)
+
+
 def read_shards(shards: Sequence[Path], spec: ColumnSpec) -> ImageRows:
     """Read tar shards.
 
-    A column is the extension of a text member (``cls``) or a field of the ``json`` member.
+    A column is the extension of a text member (``cls``), a field of the ``json`` member, or a place of the
+    vector in the ``npy`` member (``npy.0``).
 
     Args:
         shards: The tar files.
@@ -100,7 +129,22 @@ def _fields(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
                 f"{member.name!r} in {str(shard)!r} cannot be read: {one_line(problem)}; mend sample {key!r}"
             ) from None
         fields |= value if isinstance(value, dict) else {name: value if value != "" else None}
-    return fields
+    return fields | _vector(shard, key, parts)
+
+
+def _vector(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
+    """The numbers of the ``npy`` member of a sample, by their places; no object is ever unpickled."""
+    member = parts.get("npy")
+    if member is None:
+        return {}
+    problem = f"{member.size:,} bytes are no short vector"
+    if member.size <= _LARGEST:
+        try:
+            array = np.load(BytesIO(read_member(shard, member.offset, member.size)), allow_pickle=False)
+            return {f"npy.{index}": value for index, value in enumerate(array.reshape(-1).tolist())}
+        except (ValueError, EOFError, MemoryError, AttributeError) as fault:
+            problem = one_line(fault)
+    raise InputError(f"{member.name!r} in {str(shard)!r} cannot be read: {problem}; mend sample {key!r}")
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:

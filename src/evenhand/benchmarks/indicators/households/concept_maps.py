@@ -85,7 +85,7 @@ def map_concepts(
             raise InputError(_nothing(households, labels))
         name = NAMES
     else:
-        matched, notes = _by_file(_read(concept_map), concept_map, households, labels, ids)
+        matched, notes = _by_file(read_concept_map(concept_map), concept_map, households, labels, ids)
         name = Path(concept_map).stem
     table = households.annotations.drop("imagenet_classes")
     return MappedConcepts(name, _of_answers(matched, called), table, notes)
@@ -215,7 +215,15 @@ def _places(
     }
 
 
-def _read(file_name: str) -> dict[str, list[str]]:
+def read_concept_map(file_name: str) -> dict[str, list[str]]:
+    """Class to the concepts that it names, from a JSON file.
+
+    Args:
+        file_name: As the user gave it.
+
+    Raises:
+        InputError: No such file, or no such map.
+    """
     path = Path(file_name).expanduser()
     if not path.is_file():
         raise InputError(

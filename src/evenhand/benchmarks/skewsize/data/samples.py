@@ -36,7 +36,8 @@ class LabelledSamples:
         attribute: The column that findings are made for unless the user asks for another.
         labels: What can be predicted, with the words that a prompt says.
         question: Asked of models that answer in words.
-        wordnet_ids: WordNet id to class, for classifiers whose labels are such ids.
+        wordnet_ids: WordNet id, or label of a classifier, to class.
+        cluster: Column of what was sampled as a whole, such as the photo that shows several samples.
         synonyms: Other words for a class that an answer may say.
         two_way: Whether the question has two answers, so that denying one class says the other.
         frames: What the prompts of generated images say before and behind a class.
@@ -52,6 +53,7 @@ class LabelledSamples:
     labels: Labels
     question: str
     wordnet_ids: Mapping[str, str] = field(default_factory=dict)
+    cluster: str | None = None
     synonyms: Mapping[str, str] = field(default_factory=dict)
     two_way: bool = False
     frames: Sequence[tuple[str, str]] = ()

@@ -39,7 +39,7 @@ def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSam
         ids: Their WordNet ids; empty where it has none.
         material: Classes and their ids.
     """
-    names = set(material.labels.names)
+    names, mapped_words = set(material.labels.names), material.wordnet_ids.keys() - {""}
     class_names: dict[str, str] = {}
     for number, label in enumerate(labels):
         wordnet_id = ids[number] if number < len(ids) else ""
@@ -47,7 +47,10 @@ def label_names(labels: Sequence[str], ids: Sequence[str], material: LabelledSam
         key = wordnet_id or (leading[0] if leading else "")
         first = label.split(",")[0].strip().replace("_", " ")
         class_name = key if key in names else None
-        name = material.wordnet_ids.get(key, class_name) if key else first if first in names else None
+        mapped = next(
+            (material.wordnet_ids[word] for word in (key, label, first) if word in mapped_words), None
+        )
+        name = mapped or (class_name if key else first if first in names else None)
         if name is not None and name != label:
             class_names[label] = name
     return class_names

@@ -18,9 +18,7 @@ from evenhand.benchmarks.visogender.data.samples import (
     find_images,
     read_samples,
 )
-from evenhand.core.bound import MetricId
 from evenhand.core.errors import InputError
-from evenhand.core.findings import Finding
 from evenhand.core.requests import ImageSource
 
 DATA_PARAMETERS: Mapping[str, Parameter] = {
@@ -83,11 +81,3 @@ def _path(text: Any) -> Path | None:
 def coverage(samples: pl.DataFrame, answered: Sequence[str]) -> pl.DataFrame:
     """How many samples of each cell the findings rest on."""
     return count_cells(samples, answered)
-
-
-def bound(finding: Finding, **params: object) -> Finding:
-    """The finding with further parameters in its name, which tell it from its like."""
-    extra_params = {name: value for name, value in params.items() if value is not None}
-    merged = {**finding.params, **extra_params}
-    name = str(MetricId.make(finding.name, tuple(finding.by), merged))
-    return finding.model_copy(update={"params": merged, "metric": name})

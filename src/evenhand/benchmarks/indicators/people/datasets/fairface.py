@@ -56,7 +56,7 @@ def read_fairface(listing: Listing) -> People:
     if not tables:
         raise InputError(f"{str(listing.folder)!r} has no {START}_*.csv; it should hold {LAYOUT}")
     rows = pl.concat([_read(listing, table) for table in tables])
-    places, twice = _places(listing, set(rows["file"].to_list()))
+    places, twice = listing.ending_so(set(rows["file"].to_list()))
     dropped: Counter[str] = Counter()
     row_indices, paths = [], []
     seen: set[str] = set()
@@ -90,22 +90,6 @@ def _read(listing: Listing, table: str) -> pl.DataFrame:
         frame = frame.with_columns(service_test=pl.lit(None, pl.String))
     split = path.stem.casefold().removeprefix(START).strip("_") or None
     return frame.filter(pl.col("file").is_not_null()).select(*_COLUMNS, split=pl.lit(split, pl.String))
-
-
-def _places(listing: Listing, files: set[str]) -> tuple[dict[str, str], int]:
-    """Where each file of the tables lies, and how many lie somewhere else too."""
-    places: dict[str, str] = {}
-    twice = 0
-    depth = max((file.count("/") for file in files), default=0) + 1
-    for image in listing.images:
-        parts = image.split("/")
-        for count in range(1, depth + 1):
-            end = "/".join(parts[-count:])
-            if end in files:
-                twice += end in places
-                places.setdefault(end, image)
-                break
-    return places, twice
 
 
 def _table(rows: pl.DataFrame, places: list[str]) -> pl.DataFrame:

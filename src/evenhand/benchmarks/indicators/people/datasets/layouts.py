@@ -13,6 +13,7 @@ from evenhand.benchmarks.indicators.people.datasets import (
     casual_conversations,
     casual_conversations_v2,
     fairface,
+    fairface_shards,
     miap,
     utkface,
 )
@@ -47,6 +48,7 @@ KINDS: dict[str, DatasetLayout] = {
     fairface.NAME: DatasetLayout(
         fairface.LAYOUT, lambda listing: bool(listing.named(fairface.START, ending=".csv"))
     ),
+    fairface_shards.NAME: DatasetLayout(fairface_shards.LAYOUT, fairface_shards.looks_like),
     utkface.NAME: DatasetLayout(utkface.LAYOUT, utkface.looks_like),
     people_table.NAME: DatasetLayout(people_table.LAYOUT, lambda listing: len(_own_tables(listing)) == 1),
 }
@@ -152,6 +154,7 @@ def list_people(
         casual_conversations.NAME: casual_conversations.read_casual_conversations,
         casual_conversations_v2.NAME: casual_conversations_v2.read_casual_conversations_v2,
         fairface.NAME: fairface.read_fairface,
+        fairface_shards.NAME: fairface_shards.read_fairface_shards,
         utkface.NAME: utkface.read_utkface,
     }
     return readers[kind](listing)

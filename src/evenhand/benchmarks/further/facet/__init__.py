@@ -1,0 +1,1 @@
+"""FACET: people at work, with box, class and annotated attributes."""

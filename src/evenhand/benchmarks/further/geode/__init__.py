@@ -1,0 +1,1 @@
+"""GeoDE: everyday objects photographed in six regions of the world."""
