@@ -19,7 +19,14 @@ from evenhand.runs.gates import check_gate_names, gate_results
 from evenhand.workflows.listings import own_cards
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
-from evenhand.workflows.suite.entries import Suite, SuiteBenchmark, SuiteModel, named_model, with_values
+from evenhand.workflows.suite.entries import (
+    Suite,
+    SuiteBenchmark,
+    SuiteModel,
+    check_entries,
+    named_model,
+    with_values,
+)
 from evenhand.workflows.suite.overview import RESULTS, write_overview
 from evenhand.workflows.suite.pairs import OpenedModel, Pair, PairPlanner, lines_of, reason_of
 from evenhand.workflows.suite.suite_files import is_suite, read_suite
@@ -174,9 +181,11 @@ def suite_of(
     ]
     places = [f"{name}={path}" for name, path in (data or {}).items()]
     more = [_entry_of(model) for model in models]
+    entries = with_values(suite.benchmarks, pairs, places)
+    check_entries(entries)
     return replace(
         suite,
-        benchmarks=with_values(suite.benchmarks, pairs, places),
+        benchmarks=entries,
         models=[*suite.models, *more],
         gates=(*suite.gates, *gates),
     ).with_names()
@@ -284,11 +293,9 @@ def _sharing(options: AskOptions) -> Iterator[tuple[AskOptions, SharedModels]]:
 
 
 def _refuse_nothing(pairs: Sequence[Pair]) -> None:
-    """A suite of which nothing can be asked is a mistake to mend."""
-    if all(pair.state == "cannot be asked" for pair in pairs):
-        raise UserError(
-            f"no model of this suite can answer any of its benchmarks; the first: {pairs[0].reason}"
-        )
+    """A suite of which nothing can be run is a mistake to mend."""
+    if all(pair.state in ("cannot be asked", "failed") for pair in pairs):
+        raise UserError(f"nothing of this suite can be run; {pairs[0].name}: {pairs[0].reason}")
 
 
 def _check_gates(suite: Suite) -> None:

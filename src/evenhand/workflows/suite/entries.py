@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evenhand.benchmarks.benchmark import parse_parameters
 from evenhand.benchmarks.catalogue import BENCHMARKS
-from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.text.model_names import model_names
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)=(?P<rest>.*)", re.DOTALL)
@@ -142,6 +143,21 @@ def with_values(
         for index in _chosen(entries, where, "--data") if where else [0]:
             entries[index] = replace(entries[index], data=Path(path).expanduser())
     return entries
+
+
+def check_entries(entries: Sequence[SuiteBenchmark]) -> None:
+    """Refuse names and parameters that do not exist; a file that cannot be imported fails with its pairs.
+
+    Raises:
+        UnknownName: No such benchmark or parameter.
+        ParameterError: A value that is not possible.
+    """
+    for entry in entries:
+        try:
+            declared = BENCHMARKS.get(entry.benchmark)
+        except InputError:
+            continue
+        parse_parameters(declared, entry.parameters)
 
 
 def _chosen(entries: Sequence[SuiteBenchmark], where: str, option: str) -> list[int]:
