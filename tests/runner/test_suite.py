@@ -60,7 +60,7 @@ def suite(tmp_path_factory):
         patch.setattr(SharedModels, "load", counted)
         lines: list[str] = []
         result = eh.run_suite(
-            [*BENCHMARKS, "sprites"], out=folder / "out", parameters=PARAMETERS, say=lines.append,
+            [*BENCHMARKS, uri("BROKEN")], out=folder / "out", parameters=PARAMETERS, say=lines.append,
             models=[f"hf:{tiny.build('clip')}", f"chat=hf:{tiny.build('llava')}"],
         )  # fmt: skip
     return result, lines, loaded, folder
@@ -83,13 +83,13 @@ def test_what_a_model_cannot_be_asked_is_one_line_and_not_missing(suite) -> None
     result, lines, _, _ = suite
     assert result.missing == []
     assert lines == result.not_askable
-    assert [line.partition(":")[0] for line in lines] == ["sprites x clip", "sprites x chat"]
+    assert [line.partition(":")[0] for line in lines] == ["patterns-BROKEN x clip", "patterns-BROKEN x chat"]
     assert all("classifies_images" in line for line in lines)
 
 
 def test_every_pair_is_an_ordinary_run_and_the_table_has_all_findings(suite) -> None:
     result, _, _, folder = suite
-    states = [(pair.name, pair.state) for pair in result.pairs if pair.benchmark.name != "sprites"]
+    states = [(pair.name, pair.state) for pair in result.pairs if pair.state != "cannot be asked"]
     assert states == [(f"{name}/{model}", "done") for model in ("clip", "chat") for name in NAMES]
     alone = eh.run(
         BENCHMARKS[1], model=f"hf:{tiny.build('clip')}", parameters=PARAMETERS[NAMES[1]], out=folder / "alone"
@@ -107,7 +107,9 @@ def test_the_same_command_asks_and_runs_nothing_again(suite, monkeypatch) -> Non
     monkeypatch.setenv("PATTERNS_LOADS", str(folder / "again"))
     monkeypatch.setenv("EVENHAND_HOME", str(folder / "home"))
     models = [f"hf:{tiny.build('clip')}", f"chat=hf:{tiny.build('llava')}"]
-    again = eh.run_suite([*BENCHMARKS, "sprites"], out=folder / "out", parameters=PARAMETERS, models=models)
+    again = eh.run_suite(
+        [*BENCHMARKS, uri("BROKEN")], out=folder / "out", parameters=PARAMETERS, models=models
+    )
     assert [pair.state for pair in again.pairs] == [pair.state for pair in result.pairs]
     assert bytes_of(folder / "out") == before
     assert times == {path: (path / "manifest.json").stat().st_mtime_ns for path in times}
@@ -251,8 +253,10 @@ def test_names_and_parameters_that_are_wrong_say_what_is_possible(tmp_path) -> N
         suite_of("quick")
     with pytest.raises(InputError, match="cannot be read"):
         read_suite(str(tmp_path / "none.yaml"))
-    with pytest.raises(UserError, match="nothing of this suite can be run; sprites/clip: .*classifies_images"):
-        eh.run_suite("sprites", models=[f"hf:{tiny.build('clip')}"], out=tmp_path / "out")
+    with pytest.raises(
+        UserError, match=r"nothing of this suite can be run; patterns-PATTERNS/clip: .*classifies_images"
+    ):
+        eh.run_suite(BENCHMARKS[0], models=[f"hf:{tiny.build('clip')}"], out=tmp_path / "out")
 
 
 def test_data_of_a_folder_of_benchmarks_is_that_of_those_inside(tmp_path) -> None:

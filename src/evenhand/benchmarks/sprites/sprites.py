@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.datasets.labelled_images import FirstImages, LabelledImages
+from evenhand.benchmarks.datasets.labelled_images import LabelledImages
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
+from evenhand.benchmarks.labelling.measures import label_warnings
 from evenhand.benchmarks.sprites.factors import (
     COLOURS,
     LEFT_IN_PAPER,
@@ -25,6 +26,7 @@ from evenhand.benchmarks.sprites.presets import PRESETS, preset
 from evenhand.benchmarks.sprites.render import render
 from evenhand.core.capabilities import Pixels
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.files.images.sources import FirstImages
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
 from evenhand.metrics.suites.audit import audit_grouping
@@ -115,6 +117,7 @@ class Sprites(Benchmark[None]):
             {"predictions": counts},
             {"mistakes": prediction_differences(prepared, by=["colour"], seed=seed)},
             unusable,
+            warnings=label_warnings(counts, "truth", shared=way != "classify"),
         )
 
 

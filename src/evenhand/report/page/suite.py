@@ -68,6 +68,7 @@ class _ShownCell:
     report: str
     text: str
     sort: str
+    check: str = ""
     value: str = ""
     interval: str = ""
     chance: str = ""
@@ -124,20 +125,16 @@ def _shown(question: SuiteQuestion) -> _ShownQuestion:
     }
     lead = _lead(question, overviews)
     cells = [_shown_cell(cell, overviews.get(cell.model), lead) for cell in question.cells]
+    filled = next((cell for cell in question.cells if cell.findings is not None), None)
     finding = next((cell.finding for cell in cells if cell.finding is not None), None)
-    manifest = next((cell.manifest for cell in question.cells if cell.findings is not None), {})
-    by = (
-        f" by {formats.shorten(formats.listing(map(formats.attribute, finding.by)))}"
-        if finding and finding.by
-        else ""
-    )
-    return _ShownQuestion(
-        question,
-        Subject.of(manifest).question if manifest else "",
-        f"{finding.card.title}{by}" if finding else "",
-        finding.direction if finding else "",
-        cells,
-    )
+    if filled is None or finding is None:
+        return _ShownQuestion(question, "", "", "", cells)
+    subject = Subject.of(filled.manifest, filled.findings or ())
+    by = f"by {formats.shorten(formats.listing(map(formats.attribute, finding.by)))}" if finding.by else ""
+    scope = f"({scoped})" if (scoped := subject.scope(finding)) else ""
+    metric = " ".join(filter(None, (finding.card.title, by, scope)))
+    asks = "" if subject.question == filled.manifest.get("benchmark") else subject.question
+    return _ShownQuestion(question, asks, metric, finding.direction, cells)
 
 
 def _lead(question: SuiteQuestion, overviews: Mapping[str, Overview]) -> str:
@@ -171,6 +168,7 @@ def _shown_cell(cell: SuiteCell, overview: Overview | None, lead: str) -> _Shown
         finding=finding,
         report=cell.report,
         text=overview.title,
+        check="".join(overview.checks[:1]),
         sort=f"{finding.value:+.9f}" if finding.value < 0 else f"{finding.value:.9f}",
         value=amount(finding.value, card),
         interval=span_of(finding.interval.low, finding.interval.high, card) if finding.interval else "",
