@@ -9,16 +9,20 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.execution.engines.shared_models import SharedModels
+from evenhand.execution.options import AskOptions
 from evenhand.workflows.suite.engine import suite_of
 from evenhand.workflows.suite.entries import SuiteBenchmark, with_values
 from evenhand.workflows.suite.suite_files import parse_suite, read_suite, shipped_suites
 from tests.cli.test_audit import type_in
+from tests.conftest import ROOT
 from tests.models import tiny
 from tests.runner.crash.commands import EVENHAND, PATTERNS_FILE, evidence_bytes, start, uri
 
@@ -132,6 +136,26 @@ def test_a_changed_parameter_runs_its_pairs_anew(tmp_path, monkeypatch) -> None:
         }
 
 
+class Unnamed:
+    """Has no version and holds no arrays: nothing shows whether it was trained again."""
+
+    def embed_images(self, images):
+        return np.stack([image.reshape(-1)[:12] for image in images]).astype(np.float32)
+
+
+@pytest.mark.parametrize("options", [None, AskOptions(keep_answers=False)])
+def test_answers_that_are_not_kept_are_shared_within_a_suite(tmp_path, monkeypatch, options) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATTERNS_LOADS", str(tmp_path / "loads"))
+    parameters = {name: PARAMETERS[name] for name in NAMES[:2]}
+    result = eh.run_suite(
+        BENCHMARKS[:2], out=tmp_path / "out", models=[Unnamed()], parameters=parameters, options=options
+    )
+    assert result.missing == []
+    assert Counter((tmp_path / "loads").read_text().split()).most_common()[0][1] == 1
+    assert len((tmp_path / "loads").read_text().split()) == 60
+
+
 def command(out: Path, *words: str) -> list[str]:
     given = [f"-p{name}:{key}={value}" for name in NAMES for key, value in {"n": 150, "first": 0}.items()]
     return [*EVENHAND, "run", *BENCHMARKS, *given, "--model", f"a={uri('Model')}", *words, "-o", str(out)]
@@ -236,6 +260,16 @@ def test_a_file_that_is_wrong_says_where_and_what_to_write(content, kind, words,
     with pytest.raises(kind) as problem:
         parse_suite(content, "suite.yaml", tmp_path)
     assert words in str(problem.value)
+
+
+def test_the_file_of_the_documentation_can_be_read(tmp_path) -> None:
+    block = (ROOT / "docs" / "suite.md").read_text().partition("```yaml\n")[2].partition("```")[0]
+    suite = parse_suite(yaml.safe_load(block), "suite.yaml", tmp_path)
+    assert [entry.name for entry in suite.with_names().benchmarks] == [
+        "sprites", "visogender/resolution", "religions"
+    ]  # fmt: skip
+    assert suite.benchmarks[1].data == tmp_path / "data" / "visogender"
+    assert suite.models[1].options == {"dtype": "bfloat16"}
 
 
 def test_names_and_parameters_that_are_wrong_say_what_is_possible(tmp_path) -> None:
