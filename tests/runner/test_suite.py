@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import time
@@ -330,5 +331,20 @@ def test_a_dry_run_counts_and_asks_nothing(suite, tmp_path, monkeypatch, capsys)
         "patterns-OTHER x clip: 40 samples; 40 embeds_images; 40 answered before",
         "2 of 2 pairs to run; 80 requests, 80 answered before",
     ]
+    more = [
+        "run",
+        BENCHMARKS[0],
+        "quick",
+        f"-p{NAMES[0]}:n=400",
+        "--model",
+        words[-2],
+        "-pask=auto",
+        "--dry-run",
+    ]
+    assert type_in(monkeypatch, *more, "-o", folder / "out") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(
+        r".*; 75 answered before; about [\d.]+ minutes at the speed of earlier runs here", lines[0]
+    )
     assert not (tmp_path / "loads").exists()
     assert json.loads((folder / "out" / "suite.json").read_text())["schema_version"] == "1.0"

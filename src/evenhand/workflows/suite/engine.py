@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -234,7 +235,12 @@ class _Record:
 
     def keep(self, pair: Pair) -> None:
         """Keep what became of a pair."""
-        self.pairs[pair.name] = {"request": pair.request, "state": pair.state, "reason": pair.reason}
+        entry = {"request": pair.request, "state": pair.state, "reason": pair.reason}
+        times = {"sent": pair.sent, "seconds": pair.seconds} if pair.sent else {}
+        earlier = {
+            key: value for key, value in self.pairs.get(pair.name, {}).items() if key in ("sent", "seconds")
+        }
+        self.pairs[pair.name] = entry | earlier | times
         self.write()
 
     def write(self) -> None:
@@ -264,6 +270,7 @@ class _PairAsker:
         return pair
 
     def _run(self, pair: Pair, model: OpenedModel) -> Pair:
+        began = time.monotonic()
         try:
             result = run(
                 pair.benchmark.benchmark, model=model.source, options=model.options, out=pair.folder,
@@ -274,6 +281,8 @@ class _PairAsker:
             return pair.ended("cannot be asked", problem)
         except Exception as problem:  # whatever it is, the other pairs go on, and it is said
             return pair.ended("failed", reason_of(problem))
+        sent = sum(question["asked"] for question in result.manifest["asking"]["questions"])
+        pair = replace(pair, sent=sent, seconds=round(time.monotonic() - began, 3))
         reasons = result.temporary_reasons()
         if reasons:
             listed = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())

@@ -40,6 +40,8 @@ class Pair:
         samples: How many it asks about, where it was planned.
         requests: How many requests of each capability it makes, where it was planned.
         answered: How many of these have an answer already, where that was counted.
+        sent: How many requests its model was sent in its run.
+        seconds: How long its run took; before it, how long it may take at the speed of earlier runs.
     """
 
     benchmark: SuiteBenchmark
@@ -51,6 +53,8 @@ class Pair:
     samples: int | None = None
     requests: Mapping[str, int] = field(default_factory=dict)
     answered: int | None = None
+    sent: int = 0
+    seconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -128,7 +132,7 @@ class PairPlanner:
                 record = records.get(pair.name, {})
                 same = record.get("request") == pair.request and record.get("state") == "done"
                 is_done = same and (folder / FINDINGS).is_file()
-                yield pair.ended("done") if is_done else self._planned(pair, model)
+                yield pair.ended("done") if is_done else self._planned(pair, model, records)
 
     def arguments(self, pair: Pair) -> dict[str, Any]:
         """What ``run`` is called with, beside the model."""
@@ -141,7 +145,7 @@ class PairPlanner:
             "mitigation": pair.model.mitigation,
         }
 
-    def _planned(self, pair: Pair, model: OpenedModel) -> Pair:
+    def _planned(self, pair: Pair, model: OpenedModel, records: Mapping[str, Mapping[str, Any]]) -> Pair:
         """A pair with what it asks, or why it asks nothing."""
         try:
             work = prepare(
@@ -157,7 +161,8 @@ class PairPlanner:
             return pair.ended("cannot be asked", problem)
         except Exception as problem:
             return pair.ended("failed", reason_of(problem))
-        return replace(pair, samples=len(work.plan.annotations), requests=requests, answered=answered)
+        pair = replace(pair, samples=len(work.plan.annotations), requests=requests, answered=answered)
+        return replace(pair, seconds=_expected(pair, records))
 
     def _request(self, benchmark: SuiteBenchmark, model: OpenedModel) -> str:
         """Everything that decides what a run holds, as far as it can be seen without reading the data."""
@@ -204,6 +209,16 @@ def lines_of(pairs: Sequence[Pair], is_meant: Callable[[Pair], bool]) -> list[st
 
 def _stamp(path: Path) -> str:
     return stamp_of(path.stat()) if path.is_file() else ""
+
+
+def _expected(pair: Pair, records: Mapping[str, Mapping[str, Any]]) -> float | None:
+    """Seconds that a pair may take, from earlier runs of its model in this folder; None without any."""
+    mine = [record for name, record in records.items() if name.endswith(f"/{pair.model.name}")]
+    timed = [record for record in mine if record.get("sent") and record.get("seconds")]
+    if not timed:
+        return None
+    rate = sum(float(record["seconds"]) for record in timed) / sum(int(record["sent"]) for record in timed)
+    return rate * max(sum(pair.requests.values()) - (pair.answered or 0), 0)
 
 
 def _answered(work: PreparedRun, options: AskOptions) -> int:
