@@ -183,6 +183,27 @@ def test_a_broken_benchmark_and_a_model_that_cannot_load_leave_the_rest_whole(
     assert "ZeroDivisionError" in page
 
 
+def test_what_fails_for_a_while_is_asked_again_by_the_same_call(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATTERNS_CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("PATTERNS_BUSY", "1")
+    parameters = {name: {"n": "40", "ask": "answers_questions"} for name in NAMES[:2]}
+    missing = []
+    for busy in (True, False):
+        if not busy:
+            monkeypatch.delenv("PATTERNS_BUSY")
+            (tmp_path / "calls").unlink()
+        result = eh.run_suite(
+            BENCHMARKS[:2], out=tmp_path / "out", models=[uri("Busy")], parameters=parameters
+        )
+        missing.append(result.missing)
+    reason = "incomplete: 2 samples could not be asked about: too many requests (2)"
+    assert missing[0] == [f"patterns-Busy: {reason}"]  # one line, because both pairs have that reason
+    assert missing[1] == []
+    assert {"30", "31"} <= set((tmp_path / "calls").read_text().split())
+    assert "0" not in (tmp_path / "calls").read_text().split()
+
+
 def test_killed_and_resumed_it_equals_an_uninterrupted_one(tmp_path, monkeypatch) -> None:
     """Killed while the first benchmark is asked, and while the second one is."""
     calls, out = tmp_path / "calls", tmp_path / "out"

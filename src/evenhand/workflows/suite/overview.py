@@ -40,7 +40,7 @@ def write_overview(
     read = {
         pair.name: RunFolder.read_findings(pair.folder)
         for pair in pairs
-        if (pair.folder / FINDINGS).is_file()
+        if pair.state in ("done", "incomplete")
     }
     if not read:
         return None
@@ -60,9 +60,9 @@ def write_overview(
 
 
 def _cell(pair: Pair, run: RunFolder | None, folder: Path) -> SuiteCell:
-    """What a model answered to a question; of an earlier run of a pair that failed now, the reason, too."""
+    """What a model answered to a question, or why it did not."""
     reason = "" if pair.state == "done" else f"{pair.state}: {pair.reason}"
-    if run is None or pair.state not in ("done", "incomplete"):
+    if run is None:
         return SuiteCell(pair.model.name, problem=reason)
     return SuiteCell(
         pair.model.name, run.findings, run.manifest, _address(pair.folder / _REPORT, folder), reason
