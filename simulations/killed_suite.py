@@ -49,7 +49,8 @@ def main() -> None:
         process.kill()
         process.communicate()
         if not alive:
-            print("it came to its end; begun anew")
+            verdict = "equal" if bytes_of(folder / "out") == bytes_of(folder / "whole") else "NOT EQUAL"
+            print(f"it came to its end: {verdict}; begun anew")
             for name in ("home 2", "out", "loads"):
                 (folder / name).rename(folder / f"{name} {starts}")
             continue
