@@ -28,6 +28,7 @@ SHARED = {
         "report/test_report_files",
         "report/test_report_reading",
         "report/test_report_summary",
+        "report/test_suite_page",
     ),
     "kinds": (
         "report/test_export_kinds",

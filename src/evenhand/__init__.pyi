@@ -28,3 +28,4 @@ from .workflows.generate.engine import generate as generate
 from .workflows.outputs.result import Run as Run
 from .workflows.run import run as run
 from .workflows.score import score as score
+from .workflows.suite.engine import run_suite as run_suite

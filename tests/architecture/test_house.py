@@ -14,7 +14,7 @@ PUBLIC = {
     "Attribute", "Benchmark", "Choices", "Counts", "EvenhandError", "Finding", "Findings", "HouseholdHits",
     "LabelMatches", "Measured", "Neighbours", "Nouns", "Parameter", "Plan", "Predictions", "Question",
     "Rankings", "Run", "Similarities", "UserError", "adapt", "audit", "compare", "debias", "generate",
-    "metric", "metrics", "mitigate", "run", "score",
+    "metric", "metrics", "mitigate", "run", "run_suite", "score",
 }  # fmt: skip
 ROOMS_SHOWN = {"metrics", "mitigate"}
 METRICS = {

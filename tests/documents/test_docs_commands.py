@@ -51,6 +51,9 @@ CANNOT_RUN = {
     ("skewsize.md", "evenhand run skewsize/occupations --model URI --data people.csv "): NAMES,
     ("skewsize.md", "evenhand adapt --model hf:microsoft/resnet-50 --method fine_tuni"): DATA,
     ("sprites.md", "python examples/sprites_model.py --removed heart --strength stro"): MINUTES,
+    ("suite.md", "evenhand run visogender/resolution mmbias/association sprites \\"): DATA,
+    ("suite.md", "evenhand run quick --model hf:openai/clip-vit-base-patch32"): HUB,
+    ("suite.md", "import evenhand as eh"): DATA,
     ("visogender.md", "evenhand data fetch visogender # tables (CC BY 4.0, evaluation o"): DATA,
     ("visogender.md", "evenhand score visogender/resolution --evidence outputs/ --mode "): DATA,
 }  # fmt: skip

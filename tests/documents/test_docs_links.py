@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import yaml
 from evenhand.benchmarks.catalogue import ARTIFACTS, BENCHMARKS
 from evenhand.cli.main import app
 from evenhand.mitigate.mitigation import MITIGATIONS
+from evenhand.workflows.suite.engine import suite_of_words
 from tests.architecture.test_house import METRICS
 from tests.conftest import ROOT
 from tests.documents.reading import (
@@ -145,9 +146,12 @@ def test_names_in_commands_exist(page):
         for words in shell_commands(block.text) if block.language == "bash" else []:
             subject = next((word for word in words[2:] if not word.startswith("-")), "")
             if words[1] in {"run", "score"} and subject.islower() and ":" not in subject:
-                declared = BENCHMARKS.get(subject).parameters
-                given = [after for word, after in pairwise(words) if word == "-p"]
-                assert {text.split("=")[0] for text in given} <= set(declared), words
+                subjects = takewhile(lambda word: not word.startswith("-"), words[2:])
+                names = [entry.benchmark for entry in suite_of_words(list(subjects)).benchmarks]
+                declared = {name: BENCHMARKS.get(name).parameters for name in names}
+                given = [after.split("=")[0] for word, after in pairwise(words) if word == "-p"]
+                for benchmark, colon, key in (text.rpartition(":") for text in given):
+                    assert any(key in declared[name] for name in ([benchmark] if colon else names)), words
             if words[1] == "artifact":
                 assert subject in ARTIFACTS.names(), words
             if words[1] == "debias":

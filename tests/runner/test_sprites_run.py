@@ -34,6 +34,26 @@ class BySymmetry:
             logits[row, 1 if not heart else 0 if green else 2] = 5.0
         return logits
 
+class Embeds:
+    """The same eye, as a dual encoder."""
+
+    version, logit_scale = "1", 100.0
+
+    def embed_images(self, images):
+        return BySymmetry().classify(images)
+
+    def embed_texts(self, texts):
+        return np.array([[float(shape in text) for shape in SHAPES] for text in texts], dtype=np.float32)
+
+class Speaks:
+    """The same eye, in words."""
+
+    version = "1"
+
+    def answer(self, images, prompts):
+        assert all("square, ellipse, heart" in prompt for prompt in prompts)
+        return [f"It is a {SHAPES[best]}." for best in BySymmetry().classify(images).argmax(axis=1)]
+
 class Broken(BySymmetry):
     def classify(self, images):
         logits = super().classify(images)
@@ -74,6 +94,14 @@ def test_a_planted_bias_is_found_in_its_class_and_the_run_is_whole(model, tmp_pa
         (pl.col("truth") == pl.col("prediction")).mean()
     )
     assert alike.value == pytest.approx(right.item())
+
+
+def test_dual_encoders_and_models_that_answer_see_the_same(model) -> None:
+    runs = [eh.run("sprites", model=model.replace("BySymmetry", name), limit=300) for name in
+            ("BySymmetry", "Embeds", "Speaks")]  # fmt: skip
+    values = [[finding.value for finding in run.findings] for run in runs]
+    assert values[0] == values[1] == values[2]
+    assert runs[0].finding("skewsize", "colour").part("heart").value > 0.5
 
 
 def test_answers_that_are_not_finite_are_dropped_and_counted(model, tmp_path) -> None:

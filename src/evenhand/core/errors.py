@@ -5,6 +5,7 @@
     │   ├── InputError       a file or table cannot be used
     │   ├── UnknownName      a column, metric, benchmark or model that does not exist
     │   ├── ParameterError   a value outside what is possible
+    │   ├── MissingCapability  a model cannot answer what is asked
     │   └── MissingExtra     an optional library is not installed
     ├── Incomplete           exit 3: some questions could not be asked
     └── GateBroken           exit 4: a finding broke a ``--fail-if`` gate
@@ -60,6 +61,10 @@ class UnknownName(UserError):  # noqa: N818 - reads as the sentence it prints
 
 class ParameterError(UserError):
     """A parameter has a value outside what is possible."""
+
+
+class MissingCapability(UserError):  # noqa: N818
+    """A model cannot answer such questions, whatever is done about the data."""
 
 
 class MissingExtra(UserError):  # noqa: N818

@@ -87,7 +87,7 @@ def ask_all(
     with (
         exits_are_errors(f"the model {source.uri!r}"),
         _store(through.source, folder, options) as (store, unfit),
-        closing(LazyModel(through.source, store)) as model,
+        closing(LazyModel(through.source, store, options.shared)) as model,
     ):
         engine = make_engine(model, options)
         unanswered_rows, accounts = [], []
@@ -151,15 +151,17 @@ def _from_tables(plan: Plan[Any], source: TableSource, evidence: Path) -> Collec
 
 @contextmanager
 def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[tuple[AnswerStore, str]]:
-    """The model's answers, and why they last for this run only although they were to be kept."""
+    """The model's answers, and why they last for this command only although they were to be kept."""
     why = source.not_kept() if options.keep_answers and isinstance(source, ObjectSource) else ""
-    lasting = options.keep_answers and not why
-    store = AnswerStore.of_model(source.identity()) if lasting else AnswerStore(folder / _TEMPORARY)
-    if why := why or store.changes():
+    if options.keep_answers and not why:
+        store = AnswerStore.of_model(source.identity())
+    else:
+        store = AnswerStore(options.shared.answers_of(source) if options.shared else folder / _TEMPORARY)
+    if changes := store.changes():
         store.close()
         store = AnswerStore(folder / _TEMPORARY)
     try:
-        yield store, why
+        yield store, why or changes
     finally:
         store.close()
         for leftover in folder.glob(f"{_TEMPORARY}*"):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.models.identity.source import ImageOptions, LoadOptions
+
+if TYPE_CHECKING:
+    from evenhand.execution.engines.shared_models import SharedModels
 
 ENGINES = ("local", "ray")
 
@@ -31,6 +35,7 @@ class AskOptions:
             whose template begins a thought.
         device_map: ``auto`` spreads a model of ``hf:`` over all devices; None: one device.
         quantize: Bits of each weight of a model of ``hf:``, 8 or 4; None: as ``dtype``.
+        shared: What the runs of a suite share; None: a run stands alone.
     """
 
     device: str = "auto"
@@ -45,6 +50,7 @@ class AskOptions:
     max_tokens: int | None = None
     device_map: str | None = None
     quantize: int | None = None
+    shared: SharedModels | None = None
 
     def __post_init__(self) -> None:
         check_choice("engine", self.engine, ENGINES)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import ParameterError, UnknownName, UserError, exits_are_errors
+from evenhand.core.errors import MissingCapability, ParameterError, UnknownName, UserError, exits_are_errors
 from evenhand.models.adapters.own_code import ObjectSource, open_own_code
 from evenhand.models.catalogue import GRAMMAR, SCHEMES, who_can
 from evenhand.models.identity.source import LoadOptions, ModelSource
@@ -52,12 +52,12 @@ def require(source: ModelSource, capability: str) -> None:
     """Refuse a model that cannot answer a kind of question.
 
     Raises:
-        UserError: Names the capability, what the model can do, and who has the capability.
+        MissingCapability: Names the capability, what the model can do, and who has the capability.
     """
     can = list(source.capabilities())
     if capability not in can:
         with telling_what_to_add(source):
-            raise UserError(
+            raise MissingCapability(
                 f"{source.uri!r} has {', '.join(can) or 'no capability'}; this asks for {capability}: "
                 f"{who_can(capability)}; type: evenhand ls models --can {capability}"
             )

@@ -26,7 +26,7 @@ def names_of_kind(kind: str) -> list[str]:
         "mitigations": MITIGATIONS.names(),
     }
     if kind not in listings:
-        raise UnknownName("listing", kind, [*listings, "models"])
+        raise UnknownName("listing", kind, [*listings, "models", "suites"])
     return listings[kind]
 
 

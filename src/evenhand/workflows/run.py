@@ -125,28 +125,54 @@ def run(
             that cannot act on what the benchmark asks for.
     """
     check_out(out)
-    declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
-    words, values = words_to_keep(declared), parse_parameters(declared, parameters or {})
+    say = progress or (lambda *_: None)
     how = options or AskOptions()
-    applied = None if mitigation is None else Applied.read(mitigation)
-    source = _source(model, how)
-    where = Path(data).expanduser() if data is not None else None
-    setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
-    further = HelperModels(how, progress or (lambda *_: None))
-    with exits_are_errors(f"the benchmark {declared.name!r}"), telling_what_to_add(source):
-        plan = declared.plan(setting)
-    work = _BenchmarkRun(declared, words, setting, plan, source, applied, dict(tags or {}), further)
-    if applied is not None:
-        applied.check(work.plan, declared.name)
+    work = prepare(
+        benchmark, model=model, data=data, parameters=parameters, tags=tags, limit=limit, seed=seed,
+        options=how, mitigation=mitigation, progress=say,
+    )  # fmt: skip
     with _building(out) as (folder, keeper):
-        answers = ask_all(work.plan, source, folder, how, progress or (lambda *_: None))
+        answers = ask_all(work.plan, work.source, folder, how, say)
         result = work.measured(answers, keeper)
         if out is not None:
             result.write_into(folder)
     return result if out is None else replace(result, evidence_folder=Path(out) / FOLDER)
 
 
-def _source(model: Any, options: AskOptions) -> ModelSource:
+def prepare(
+    benchmark: str,
+    *,
+    model: Any,
+    data: str | Path | None = None,
+    parameters: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    options: AskOptions | None = None,
+    mitigation: str | Path | Mitigation | None = None,
+    progress: Progress | None = None,
+) -> PreparedRun:
+    """Everything that a run needs before its model is asked; the arguments are those of ``run``.
+
+    Raises:
+        UserError: As ``run``, for what can be seen before the model is loaded.
+    """
+    declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
+    words, values = words_to_keep(declared), parse_parameters(declared, parameters or {})
+    how = options or AskOptions()
+    applied = None if mitigation is None else Applied.read(mitigation)
+    source = source_of(model, how)
+    where = Path(data).expanduser() if data is not None else None
+    setting = Setting(values, where, source.capabilities(), seed, limit, source.uri)
+    further = HelperModels(how, progress or (lambda *_: None))
+    with exits_are_errors(f"the benchmark {declared.name!r}"), telling_what_to_add(source):
+        plan = declared.plan(setting)
+    if applied is not None:
+        applied.check(plan, declared.name)
+    return PreparedRun(declared, words, setting, plan, source, applied, dict(tags or {}), further)
+
+
+def source_of(model: Any, options: AskOptions) -> ModelSource:
     """Who answers: a model, or a table of answers."""
     if isinstance(model, str) and model.startswith("table:"):
         return TableSource(model.removeprefix("table:"))
@@ -165,7 +191,7 @@ def _building(out: str | Path | None) -> Iterator[tuple[Path, Any]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _BenchmarkRun:
+class PreparedRun:
     """A benchmark's questions to a model, and what their answers are measured with."""
 
     benchmark: Benchmark[Any]

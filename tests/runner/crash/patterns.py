@@ -50,6 +50,9 @@ class PatternImages:
 
     def load(self, index: int) -> np.ndarray:
         number = self.first + index
+        if loads := os.environ.get("PATTERNS_LOADS"):
+            with open(loads, "a") as stream:
+                stream.write(f"{number}\n")
         if number == UNREADABLE and self.side == 8:
             raise UnreadableImage("not an image", f"pattern {number}")
         image = np.random.default_rng(number).integers(0, 256, (self.side, self.side, 3), dtype=np.uint8)
@@ -84,6 +87,9 @@ class Patterns:
             }
         )
         capability = given["ask"]
+        if capability == "auto":
+            able = ("classifies_images", "embeds_images", "answers_questions")
+            capability = next(name for name in able if name in setting.capabilities)
         question = Question(
             name="answers" if capability == "answers_questions" else "evidence",
             capability=capability,
@@ -104,6 +110,17 @@ class Patterns:
 
 PATTERNS = Patterns()
 OTHER = Patterns("other patterns")
+THIRD = Patterns("third patterns")
+
+
+class Broken(Patterns):
+    """Fails when it measures."""
+
+    def measure(self, answered: Answered) -> Measured:
+        raise ZeroDivisionError("no rows")
+
+
+BROKEN = Broken("broken patterns")
 
 
 def numbers_of(images: list[np.ndarray]) -> list[int]:

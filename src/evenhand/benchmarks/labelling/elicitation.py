@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from evenhand.benchmarks.datasets.labelled_images import LabelledImages
-from evenhand.core.errors import InputError, ParameterError, UserError, one_line
+from evenhand.core.errors import InputError, MissingCapability, ParameterError, UserError, one_line
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import (
     NO_LABEL,
@@ -133,14 +133,14 @@ def choose_way(choice: str, capabilities: Sequence[str], benchmark: str = "class
         benchmark: Who asks, for the message.
 
     Raises:
-        UserError: The model can go none.
+        MissingCapability: The model can go none.
     """
     if choice != "auto":
         return choice
     for way, needed in WAYS.items():
         if set(needed) <= set(capabilities):
             return way
-    raise UserError(
+    raise MissingCapability(
         f"this model has {', '.join(capabilities)}; {benchmark} needs classifies_images, or embeds_images "
         "with embeds_texts, or answers_questions; type: evenhand ls models"
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evenhand.benchmarks.mmbias.data.sets import AssociationData, Test
-from evenhand.core.errors import ParameterError, UserError, check_choice
+from evenhand.core.errors import MissingCapability, ParameterError, UserError, check_choice
 
 Items = Mapping[str, tuple[str, ...]]
 _NEEDED = {"image": "embeds_images", "text": "embeds_texts"}
@@ -60,6 +60,8 @@ FORMS: Mapping[str, ModalityPair] = {
     )
 }
 
+_ALL = tuple(_NEEDED.values())
+
 
 def choose_forms(choice: str, capabilities: Sequence[str], data: AssociationData) -> list[ModalityPair]:
     """The forms asked for, or with ``auto`` all that the model and the data allow.
@@ -71,6 +73,7 @@ def choose_forms(choice: str, capabilities: Sequence[str], data: AssociationData
 
     Raises:
         ParameterError: No such form.
+        MissingCapability: ``auto``, and other models could be tested on these data.
         UserError: A form that the model or the data do not allow; or ``auto`` and none is.
     """
     names = [name.strip() for name in choice.split(",") if name.strip()]
@@ -83,7 +86,8 @@ def choose_forms(choice: str, capabilities: Sequence[str], data: AssociationData
         possible = [FORMS[name] for name, reason in reasons.items() if reason is None]
         if not possible:
             explanation = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-            raise UserError(
+            able = [form for form in FORMS.values() if _impossible(form, _ALL, data) is None]
+            raise (MissingCapability if able else UserError)(
                 f"no form of association can be tested: {explanation}; give another --model or --data"
             )
         return possible

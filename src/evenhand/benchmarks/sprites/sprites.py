@@ -10,6 +10,9 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
+from evenhand.benchmarks.datasets.labelled_images import LabelledImages
+from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
+from evenhand.benchmarks.labelling.measures import label_warnings
 from evenhand.benchmarks.sprites.factors import (
     COLOURS,
     LEFT_IN_PAPER,
@@ -22,13 +25,14 @@ from evenhand.benchmarks.sprites.factors import (
 from evenhand.benchmarks.sprites.presets import PRESETS, preset
 from evenhand.benchmarks.sprites.render import render
 from evenhand.core.capabilities import Pixels
-from evenhand.core.requests import Question
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.files.images.sources import FirstImages
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
 from evenhand.metrics.suites.audit import audit_grouping
 from evenhand.metrics.suites.families import AUDIT
 
+_LABELS = Labels(tuple(SHAPES), tuple(SHAPES))
 LIKE_TRAINING = "like_training"
 RENDERING = "sprites/1"  # changes when the same factors would give other pixels
 
@@ -64,6 +68,11 @@ class Sprites(Benchmark[None]):
         "preset": Parameter("quick", tuple(PRESETS), "size of the test set, as in training"),
         "removed": Parameter("none", (*SHAPES, "none"), "shape whose green sprites training lacked"),
         "strength": Parameter("strong", tuple(LEFT_IN_PAPER), "how many of them it lacked"),
+        "ask": Parameter("auto", ("auto", *WAYS), "how a shape is asked for"),
+        "templates": Parameter("a {label} on a black background", help="zero_shot: texts, separated by |"),
+        "prompt": Parameter(
+            "Which shape does this image show? Answer with one of: {labels}.", help="answer: what is asked"
+        ),
         "mode": Parameter("default", ("default", "paper"), "paper: Yates' correction, as the listing has it"),
     }
     paper = MappingProxyType({"preset": "paper"})
@@ -84,21 +93,18 @@ class Sprites(Benchmark[None]):
                 LIKE_TRAINING: is_like_training,
             }
         ).head(len(test) if setting.limit is None else setting.limit)
-        request = Question(
-            name="predictions",
-            capability="classifies_images",
-            samples=annotations["sample"].to_list(),
-            images=RenderedSprites(test),
-            truth=annotations["truth"].to_list(),
-        )
-        return Plan(annotations, [request], by=[("colour",)])
+        samples = LabelledImages(annotations, FirstImages(RenderedSprites(test), len(annotations)))
+        way = choose_way(str(setting.parameters["ask"]), setting.capabilities, self.name)
+        return Plan(annotations, questions(way, samples, _LABELS, setting.parameters), by=[("colour",)])
 
     def measure(self, answered: Answered[None]) -> Measured:
         """The audit by colour, and the accuracy on a test set biased like the training set."""
         seed, mode = answered.setting.seed, answered.setting.parameters["mode"]
-        annotations = answered.plan.annotations.drop("truth")
-        predictions = answered.evidence["predictions"].join(annotations.lazy(), on="sample")
-        evidence = Predictions.from_frame(predictions, truth="truth", prediction="prediction")
+        parameters = answered.setting.parameters
+        way = choose_way(str(parameters["ask"]), answered.setting.capabilities, self.name)
+        predicted, unusable = predictions(way, answered.evidence, _LABELS, parameters, answered.facts)
+        shapes = predicted.join(answered.plan.annotations.lazy(), on="sample")
+        evidence = Predictions.from_frame(shapes, truth="truth", prediction="prediction")
         counts = evidence.count(["colour", LIKE_TRAINING])
         findings, prepared = audit_grouping(counts.project(["colour"]), ["colour"], seed=seed, mode=mode)
         alike = accuracy(counts.where(LIKE_TRAINING, True))
@@ -110,6 +116,8 @@ class Sprites(Benchmark[None]):
             findings,
             {"predictions": counts},
             {"mistakes": prediction_differences(prepared, by=["colour"], seed=seed)},
+            unusable,
+            warnings=label_warnings(counts, "truth", shared=way != "classify"),
         )
 
 

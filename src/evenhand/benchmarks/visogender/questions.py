@@ -18,7 +18,7 @@ from evenhand.benchmarks.visogender.multiple_choice import (
 )
 from evenhand.benchmarks.visogender.wordings import wording_answers
 from evenhand.core.capabilities import CAPABILITIES
-from evenhand.core.errors import UserError
+from evenhand.core.errors import MissingCapability
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
 from evenhand.evidence.derivation.from_vectors import cosines
@@ -188,7 +188,7 @@ def choose_way(choice: str, capabilities: Sequence[str], mode: str = "default") 
     """The way that was asked for, or the first that the model can go; in paper mode the paper's first.
 
     Raises:
-        UserError: It can go none.
+        MissingCapability: It can go none.
     """
     if choice != "auto":
         return choice
@@ -198,4 +198,6 @@ def choose_way(choice: str, capabilities: Sequence[str], mode: str = "default") 
             return way
     needed_names = " or ".join(" with ".join(needed) for needed in dict.fromkeys(WAYS.values()))
     have = ", ".join(name for name in CAPABILITIES if name in capabilities) or "no capability"
-    raise UserError(f"this model has {have}; VisoGender asks for {needed_names}; type: evenhand ls models")
+    raise MissingCapability(
+        f"this model has {have}; VisoGender asks for {needed_names}; type: evenhand ls models"
+    )

@@ -11,7 +11,8 @@ from evenhand.core.errors import ParameterError
 
 def ls(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="benchmarks, models, metrics, mitigations or artifacts.")
+        str,
+        typer.Argument(metavar="KIND", help="benchmarks, suites, models, metrics, mitigations or artifacts."),
     ],
     can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
 ) -> None:
@@ -22,10 +23,15 @@ def ls(
         models_that_can,
         names_of_kind,
     )
+    from evenhand.workflows.suite.suite_files import suites_with_aims
 
     if kind != "models" and can is not None:
         raise ParameterError(f"--can {can} asks about models; type: evenhand ls models --can {can}")
-    described = {"mitigations": mitigations_with_meaning, "artifacts": artifacts_with_titles}
+    described = {
+        "suites": suites_with_aims,
+        "mitigations": mitigations_with_meaning,
+        "artifacts": artifacts_with_titles,
+    }
     if kind in described:
         for name, meaning in described[kind]():
             typer.echo(f"{name:22} {meaning}")

@@ -1,4 +1,4 @@
-"""``evenhand run``: a benchmark and a model in, a run folder out."""
+"""``evenhand run``: benchmarks and models in, a run folder for each pair out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,44 @@ from evenhand.cli.arguments import options
 from evenhand.core.errors import Incomplete
 
 if TYPE_CHECKING:
+    from evenhand.cli.suites.typed import TypedSuite
+    from evenhand.execution.options import AskOptions
     from evenhand.workflows.run import AskedRun
 
 
+Benchmarks = Annotated[
+    list[str],
+    typer.Argument(metavar="BENCHMARK...", help="See: evenhand ls benchmarks; or a suite, or suite.yaml."),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model", metavar="URI", help="hf:..., timm:..., FILE.py:object; docs/models.md; may be repeated."
+    ),
+]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="The benchmark's data; BENCHMARK=PATH where several run."),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-p", metavar="KEY=VALUE", help="Parameter; BENCHMARK:KEY=VALUE for that of one of several."
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print samples and requests of each pair; ask nothing.")
+]
+
+
 def run(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="See: evenhand ls benchmarks.")],
-    model: options.Model,
-    data: options.Data = None,
+    benchmark: Benchmarks,
+    model: Models = None,
+    data: Data = None,
     image: options.Image = None,
     truth: options.Truth = None,
     by: options.By = None,
-    parameters: options.Parameters = None,
+    parameters: Parameters = None,
     mode: options.BenchmarkMode = None,
     tags: options.Tags = None,
     limit: options.Limit = None,
@@ -45,35 +72,54 @@ def run(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    dry_run: DryRun = False,
     out: options.Out = None,
 ) -> None:
-    """Ask a model a benchmark's questions and audit the answers; the same command again resumes."""
+    """Ask models the questions of benchmarks and audit the answers; the same command again resumes."""
     from evenhand.cli.arguments.pairs import parse_pairs
-    from evenhand.cli.summaries.progress import bars
+    from evenhand.cli.suites.typed import TypedSuite, print_plan, run_typed
     from evenhand.execution.options import AskOptions
-    from evenhand.runs.gates import check_gate_names, check_gates
-    from evenhand.workflows.listings import own_cards
-    from evenhand.workflows.mitigated_model import Applied
-    from evenhand.workflows.run import run as run_benchmark
 
-    check_gate_names(fail_if or [], own_cards(benchmark) if fail_if else ())
-    applied = None if mitigation is None else Applied.read(mitigation)
-    short = "" if applied is None else applied.short_name()
-    folder = out or default_folder(benchmark, model, short)
+    typed = TypedSuite(
+        benchmark, model or [], data or [], parameters or [], _by_option(image, truth, by, mode),
+        parse_pairs("--tag", tags or []), mitigation, limit, seed, fail_if or [],
+    )  # fmt: skip
     asking = AskOptions(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, engine=engine,
         address=ray_address, keep_answers=keep_answers, allow_missing=allow_missing,
         trust_remote_code=trust_remote_code, max_tokens=max_tokens, device_map=device_map, quantize=quantize,
     )  # fmt: skip
-    with bars(quiet) as show:
+    if dry_run:
+        print_plan(typed, out, asking)
+    elif typed.is_single:
+        _run_single(typed, out, asking, quiet=quiet, verbose=verbose, ascii=ascii)
+    else:
+        run_typed(typed, out, asking, quiet=quiet)
+
+
+def _run_single(typed: TypedSuite, out: Path | None, asking: AskOptions, **how: bool) -> None:
+    """One benchmark and one model."""
+    from evenhand.cli.arguments.pairs import parse_pairs
+    from evenhand.cli.summaries.progress import bars
+    from evenhand.runs.gates import check_gate_names, check_gates
+    from evenhand.workflows.listings import own_cards
+    from evenhand.workflows.mitigated_model import Applied
+    from evenhand.workflows.run import run as run_benchmark
+
+    benchmark, model, gates = typed.benchmarks[0], typed.models[0], typed.gates
+    check_gate_names(gates, own_cards(benchmark) if gates else ())
+    applied = None if typed.mitigation is None else Applied.read(typed.mitigation)
+    short = "" if applied is None else applied.short_name()
+    folder = out or default_folder(benchmark, model, short)
+    with bars(how["quiet"]) as show:
         result = run_benchmark(
-            benchmark, model=model, data=data, tags=parse_pairs("--tag", tags or []), limit=limit, seed=seed,
-            parameters=parse_pairs("-p", parameters or []) | _by_option(image, truth, by, mode), out=folder,
-            mitigation=None if applied is None else applied.mitigation, options=asking,
+            benchmark, model=model, data=typed.only_data(), tags=typed.tags, limit=typed.limit,
+            parameters=parse_pairs("-p", typed.parameters) | dict(typed.by_option or {}), out=folder,
+            mitigation=None if applied is None else applied.mitigation, options=asking, seed=typed.seed,
             progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
         )  # fmt: skip
-    _print_result(result, folder, short, quiet=quiet, verbose=verbose, ascii=ascii)
-    check_gates(result.findings.findings, fail_if or [], result.manifest)
+    _print_result(result, folder, short, **how)
+    check_gates(result.findings.findings, gates, result.manifest)
     _check_complete(result)
 
 

@@ -24,10 +24,10 @@ Answer = Floats | str | NotAnswered
 _SCHEMA = """
 create table if not exists answers
     (key blob primary key, kind text not null, value blob not null,
-    day text not null default '', run integer not null default 0);
+    day text not null default '', run integer not null default 0, grid text not null default '');
 create table if not exists facts (name text primary key, value text not null) without rowid;
 """
-_INSERT = "insert or ignore into answers (key, kind, value, day, run) values (?, ?, ?, ?, ?)"
+_INSERT = "insert or ignore into answers (key, kind, value, day, run, grid) values (?, ?, ?, ?, ?, ?)"
 _AT_ONCE = 500  # keys in one select
 _CHANGES = "changes"  # a fact of the store, not of the model
 _DECODING = "decoded/1"  # changes when the pixels of an image file would
@@ -97,10 +97,23 @@ class AnswerStore:
                 days[key] = None if run == self._run else day
         return days
 
-    def put(self, answers: Mapping[bytes, Answer]) -> None:
-        """Keep answers, all or none; a temporary failure is no answer and is not kept."""
+    def settled(self, keys: Sequence[bytes], grid: str) -> set[bytes]:
+        """Those of the keys that were answered for another question, in batches of its own."""
+        other: set[bytes] = set()
+        for start in range(0, len(keys), _AT_ONCE):
+            rows = self._select("key, grid", keys[start : start + _AT_ONCE])
+            other.update(key for key, grid_of_key in rows if grid_of_key != grid)
+        return other
+
+    def put(self, answers: Mapping[bytes, Answer], grid: str = "") -> None:
+        """Keep answers, all or none; a temporary failure is no answer and is not kept.
+
+        Args:
+            answers: By key.
+            grid: Which batches they were asked in: the same for a question that goes on after it was stopped.
+        """
         day = datetime.datetime.now(datetime.UTC).date().isoformat()
-        last = (day, self._run)
+        last = (day, self._run, grid)
         rows = [(key, *_encode(answer), *last) for key, answer in answers.items() if not is_temporary(answer)]
         with telling(self._path), transaction(self._connection):
             self._connection.executemany(_INSERT, rows)
@@ -138,6 +151,8 @@ class AnswerStore:
             if not {"day", "run"} <= here:
                 self._connection.execute("alter table answers add column day text not null default ''")
                 self._connection.execute("alter table answers add column run integer not null default 0")
+            if "grid" not in here:
+                self._connection.execute("alter table answers add column grid text not null default ''")
 
     def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
         marks = ",".join("?" * len(keys))

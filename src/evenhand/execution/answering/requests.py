@@ -2,17 +2,20 @@
 
 The grid of batches is fixed by the order of the samples, and shards are whole batches. A batch with a row
 that is not known is asked whole, so that a resumed run asks the very batches that an uninterrupted one would
-have asked.
+have asked; but rows that were answered for another question are left out of it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from evenhand.core.capabilities import NotAnswered
@@ -120,6 +123,13 @@ class RequestBatch:
                 shard.planned = True
                 self._close_done(shard)
 
+    @cached_property
+    def _grid(self) -> str:
+        """Equal for the same question about the same samples in batches of the same size, whoever asks."""
+        question = self.question
+        facts = [question.name, question.capability, question.method, self.batch, *question.samples]
+        return hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).hexdigest()[:16]
+
     def _pieces(self) -> Iterator[tuple[int, int, int]]:
         """Number of the shard, first row and end of what is hashed and planned together: whole batches."""
         size = self.batch * max(1, _SHARD // self.batch)
@@ -139,10 +149,15 @@ class RequestBatch:
         keys = keys_of(self.question, start, texts)
         days_by_key = self.store.known(keys)
         self.reused.update(day for key in keys if (day := days_by_key.get(key)) is not None)
+        settled = self.store.settled(keys, self._grid) if days_by_key else set()
         batches = []
         for first in range(start, stop, self.batch):
             last = min(first + self.batch, stop)
-            readable = [row for row in range(first, last) if row not in shard.unreadable]
+            readable = [
+                row
+                for row in range(first, last)
+                if row not in shard.unreadable and keys[row - start] not in settled
+            ]
             if any(keys[row - start] not in days_by_key for row in readable):
                 batches.append(PendingRequests(shard.index, first, last, readable))
         shard.keys += keys
@@ -167,7 +182,7 @@ class RequestBatch:
     def _flush(self) -> None:
         """Keep the answers that came since the last time, all or none."""
         if self._unkept:
-            self.store.put(self._unkept)
+            self.store.put(self._unkept, self._grid)
             self._unkept = {}
         self._kept_at = time.monotonic()
 

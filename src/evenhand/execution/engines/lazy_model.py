@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.capabilities import CAPABILITIES, capabilities_of
 from evenhand.core.errors import UserError
 from evenhand.execution.answering.answer_cache import AnswerStore
 from evenhand.models.adapters.own_code import ObjectSource, check_labels
 from evenhand.models.identity.source import ModelSource
+
+if TYPE_CHECKING:
+    from evenhand.execution.engines.shared_models import SharedModels
 
 _FACTS = ("labels", "wordnet_ids", "logit_scale", "logit_bias", "link")
 
@@ -20,10 +23,11 @@ class LazyModel:
     Args:
         source: What the model URI stands for.
         store: Where its answers and facts are kept.
+        shared: Models that further runs need, too; None: a run stands alone.
     """
 
-    def __init__(self, source: ModelSource, store: AnswerStore) -> None:
-        self.source, self._store = source, store
+    def __init__(self, source: ModelSource, store: AnswerStore, shared: SharedModels | None = None) -> None:
+        self.source, self._store, self._shared = source, store, shared
         self._loaded: Any = None
 
     def load(self) -> Any:
@@ -33,7 +37,7 @@ class LazyModel:
             UserError: It lacks a capability that its adapter promises, or its labels are no texts.
         """
         if self._loaded is None:
-            loaded = self.source.load()
+            loaded = self.source.load() if self._shared is None else self._shared.load(self.source)
             missing = set(self.source.capabilities()) - set(capabilities_of(loaded))
             if missing:
                 names = ", ".join(CAPABILITIES[name].__name__ for name in sorted(missing))
@@ -63,6 +67,8 @@ class LazyModel:
 
     def close(self) -> None:
         """Let go of connections, where the model holds any; an object of the user's is left as it is."""
+        if self._shared is not None and self._shared.holds(self._loaded):
+            return
         if hasattr(self._loaded, "close") and not isinstance(self.source, ObjectSource):
             self._loaded.close()
 

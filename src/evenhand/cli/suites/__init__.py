@@ -1,0 +1,1 @@
+"""Several benchmarks or models in one command, as they are typed and printed."""

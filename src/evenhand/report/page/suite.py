@@ -1,0 +1,190 @@
+"""One page over a suite: models x questions, each cell a finding with its interval and what chance gives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.display.overview.content import Overview
+from evenhand.core.display.overview.overview import overview_of
+from evenhand.core.display.overview.phrasing import amount, span_of
+from evenhand.core.display.overview.subject import Subject
+from evenhand.core.significance import alpha_of, significance_of
+from evenhand.core.text import formatting as formats
+from evenhand.core.text.reasons import explain
+from evenhand.report import inline
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from evenhand.core.findings import Finding, Findings
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteCell:
+    """What a model answered to a question.
+
+    Attributes:
+        model: Its name.
+        findings: Of its run; None where there is none.
+        manifest: Of its run.
+        report: The address of its report beside the page.
+        problem: Why there is no run, or what is missing of it.
+    """
+
+    model: str
+    findings: Findings | None = None
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    report: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteQuestion:
+    """A benchmark and what the models answered to it.
+
+    Attributes:
+        name: Of the benchmark.
+        cells: One for each model, in their order.
+        compared: The address of the paired comparison of the models; empty where there is none.
+        problem: Why there is none.
+    """
+
+    name: str
+    cells: tuple[SuiteCell, ...]
+    compared: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _ShownCell:
+    """A cell in words; ``sort`` orders a column, cells without a value last."""
+
+    model: str
+    finding: Finding | None
+    report: str
+    text: str
+    sort: str
+    check: str = ""
+    value: str = ""
+    interval: str = ""
+    chance: str = ""
+    verdict: str = ""
+    beyond: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _ShownQuestion:
+    question: SuiteQuestion
+    asks: str
+    metric: str
+    better: str
+    cells: Sequence[_ShownCell]
+
+    @property
+    def ranked(self) -> list[_ShownCell]:
+        """Its cells, those beyond chance first, and then by value."""
+        return sorted(self.cells, key=lambda cell: (cell.finding is None, not cell.beyond, cell.sort))
+
+
+def render_suite(
+    questions: Sequence[SuiteQuestion], models: Sequence[str], *, title: str, results: str
+) -> str:
+    """The page; it makes no network request, and adds no number to those of the findings.
+
+    Args:
+        questions: Each with one cell for each model.
+        models: Their names, in the order of the cells.
+        title: What the suite is called.
+        results: The address of the table of all findings.
+    """
+    columns = [_shown(question) for question in questions]
+    rows = [(model, [column.cells[index] for column in columns]) for index, model in enumerate(models)]
+    script = inline.own_script("index.js")
+    return _template().render(
+        title=title,
+        questions=columns,
+        rows=rows,
+        results=results,
+        missing=[(q.question.name, cell) for q in columns for cell in q.question.cells if cell.problem],
+        style=inline.template_text("index.css", "suite.css"),
+        script=script,
+        hash=inline.script_hash(script),
+    )
+
+
+def _shown(question: SuiteQuestion) -> _ShownQuestion:
+    """A question in words: the finding that leads most of its runs stands in every cell."""
+    overviews = {
+        cell.model: overview_of(cell.findings, cell.manifest)
+        for cell in question.cells
+        if cell.findings is not None
+    }
+    lead = _lead(question, overviews)
+    cells = [_shown_cell(cell, overviews.get(cell.model), lead) for cell in question.cells]
+    filled = next((cell for cell in question.cells if cell.findings is not None), None)
+    finding = next((cell.finding for cell in cells if cell.finding is not None), None)
+    if filled is None or finding is None:
+        return _ShownQuestion(question, "", "", "", cells)
+    subject = Subject.of(filled.manifest, filled.findings or ())
+    by = f"by {formats.shorten(formats.listing(map(formats.attribute, finding.by)))}" if finding.by else ""
+    scope = f"({scoped})" if (scoped := subject.scope(finding)) else ""
+    metric = " ".join(filter(None, (finding.card.title, by, scope)))
+    asks = "" if subject.question == filled.manifest.get("benchmark") else subject.question
+    return _ShownQuestion(question, asks, metric, finding.direction, cells)
+
+
+def _lead(question: SuiteQuestion, overviews: Mapping[str, Overview]) -> str:
+    """The finding that is the first headline of most runs, if possible among those that all have."""
+    sets = [
+        {finding.metric for finding in cell.findings} for cell in question.cells if cell.findings is not None
+    ]
+    shared = set.intersection(*sets) if sets else set()
+    first = [line.metric for overview in overviews.values() for line in overview.headlines[:1]]
+    common = [metric for metric in first if metric in shared]
+    primary = [
+        finding.metric
+        for cell in question.cells
+        for finding in cell.findings or ()
+        if finding.role == "primary" and finding.metric in shared
+    ]
+    ranked = Counter(common or primary or first or sorted(shared)).most_common(1)
+    return ranked[0][0] if ranked else ""
+
+
+def _shown_cell(cell: SuiteCell, overview: Overview | None, lead: str) -> _ShownCell:
+    if cell.findings is None or overview is None:
+        return _ShownCell(cell.model, None, "", cell.problem, "~")
+    finding = next((finding for finding in cell.findings if finding.metric == lead), None)
+    if finding is None or finding.value is None:
+        reason = explain(finding.reason or "undefined") if finding is not None else overview.title
+        return _ShownCell(cell.model, finding, cell.report, reason, "~")
+    card, standing = finding.card, significance_of(finding, alpha_of(cell.manifest))
+    return _ShownCell(
+        model=cell.model,
+        finding=finding,
+        report=cell.report,
+        text=overview.title,
+        check="".join(overview.checks[:1]),
+        sort=f"{finding.value:+.9f}" if finding.value < 0 else f"{finding.value:.9f}",
+        value=amount(finding.value, card),
+        interval=span_of(finding.interval.low, finding.interval.high, card) if finding.interval else "",
+        chance=span_of(finding.null.low, finding.null.high, card) if finding.null else "",
+        verdict="beyond chance" if standing.beyond else "within chance" if standing.side else "not tested",
+        beyond=standing.beyond,
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
+    return environment.get_template("suite.html.j2")

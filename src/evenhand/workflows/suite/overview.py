@@ -1,0 +1,89 @@
+"""What is written over all runs of a suite: paired comparisons, one table of findings, one page."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from evenhand.core.errors import UserError
+from evenhand.files.atomic import write_bytes
+from evenhand.files.tables.write import write_table
+from evenhand.report.page.suite import SuiteCell, SuiteQuestion, render_suite
+from evenhand.runs.run_folder import FINDINGS, RunFolder
+from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.outputs.export import frame
+from evenhand.workflows.suite.entries import Suite
+from evenhand.workflows.suite.pairs import Pair, reason_of
+
+PAGE, RESULTS, COMPARED = "index.html", "results.parquet", "compared"
+_REPORT = "report.html"
+
+
+def write_overview(
+    suite: Suite, pairs: Sequence[Pair], folder: Path, compared: dict[str, str]
+) -> Path | None:
+    """Write ``index.html``, ``results.parquet`` and a comparison of the models for each benchmark.
+
+    Args:
+        suite: With names.
+        pairs: What became of its pairs.
+        folder: Of the suite.
+        compared: For each benchmark, a hash of the findings that its comparison was made of; it is
+            brought up to date.
+
+    Returns:
+        The page; None where there is no run to show.
+    """
+    read = {
+        pair.name: RunFolder.read_findings(pair.folder)
+        for pair in pairs
+        if pair.state in ("done", "incomplete")
+    }
+    if not read:
+        return None
+    questions = []
+    for benchmark in suite.benchmarks:
+        mine = [pair for pair in pairs if pair.benchmark is benchmark]
+        address, problem = _compared(
+            [pair for pair in mine if pair.name in read], folder, benchmark.name, compared
+        )
+        cells = [_cell(pair, read.get(pair.name), folder) for pair in mine]
+        questions.append(SuiteQuestion(benchmark.name, tuple(cells), address, problem))
+    write_table(frame([run for _, run in sorted(read.items())]), folder / RESULTS)
+    title = suite.name or folder.resolve().name
+    page = render_suite(questions, [model.name for model in suite.models], title=title, results=RESULTS)
+    write_bytes(folder / PAGE, page.encode("utf-8", "replace"))
+    return folder / PAGE
+
+
+def _cell(pair: Pair, run: RunFolder | None, folder: Path) -> SuiteCell:
+    """What a model answered to a question, or why it did not."""
+    reason = "" if pair.state == "done" else f"{pair.state}: {pair.reason}"
+    if run is None:
+        return SuiteCell(pair.model.name, problem=reason)
+    return SuiteCell(
+        pair.model.name, run.findings, run.manifest, _address(pair.folder / _REPORT, folder), reason
+    )
+
+
+def _compared(pairs: Sequence[Pair], folder: Path, name: str, compared: dict[str, str]) -> tuple[str, str]:
+    """The address of the comparison of the models on one benchmark; or why there is none."""
+    target = folder / COMPARED / name
+    if len(pairs) < 2:
+        return "", ""
+    contents = [(pair.folder / FINDINGS).read_bytes() for pair in pairs]
+    digest = hashlib.sha256(b"\n".join(contents)).hexdigest()
+    if compared.get(name) != digest or not (target / _REPORT).is_file():
+        try:
+            compare([pair.folder for pair in pairs], over_time=False, out=target)
+        except UserError as problem:
+            return "", reason_of(problem)
+        compared[name] = digest
+    return _address(target / _REPORT, folder), ""
+
+
+def _address(path: Path, folder: Path) -> str:
+    return quote(Path(os.path.relpath(path, folder)).as_posix())
