@@ -13,6 +13,7 @@ BENCHMARKS = Registry(
         "indicators/retrieval": "evenhand.benchmarks.indicators.retrieval:RETRIEVAL",
         "mmbias/association": "evenhand.benchmarks.mmbias.association:ASSOCIATION",
         "mmbias/matching": "evenhand.benchmarks.mmbias.matching:MATCHING",
+        "pairs": "evenhand.benchmarks.further.pairs.pairs:PAIRS",
         "skewsize/backgrounds": "evenhand.benchmarks.skewsize.studies:BACKGROUNDS",
         "skewsize/celeba": "evenhand.benchmarks.skewsize.celeba:CELEBA",
         "skewsize/domainnet": "evenhand.benchmarks.skewsize.domainnet:DOMAINNET",

@@ -53,3 +53,6 @@ from .retrieval.ranking import max_skew_at_k as max_skew_at_k
 from .retrieval.ranking import min_skew_at_k as min_skew_at_k
 from .retrieval.ranking import ndkl as ndkl
 from .retrieval.ranking import skew_at_k as skew_at_k
+from .roles.sets import flip_rate as flip_rate
+from .roles.sets import set_difference as set_difference
+from .roles.sets import set_distance as set_distance

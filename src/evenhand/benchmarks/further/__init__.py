@@ -1,0 +1,1 @@
+"""Benchmarks of other papers, each one file beside its card."""
