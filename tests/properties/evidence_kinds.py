@@ -22,6 +22,7 @@ from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.rankings import Rankings
+from evenhand.evidence.role_choices import RoleChoices
 from evenhand.metrics.catalogue import declared_metrics
 from tests.metrics.resolution_evidence import STRATA, people, random_scores
 from tests.properties import association_table, metric_table
@@ -237,6 +238,35 @@ def household_hits(seed: int) -> Sample:
     )  # fmt: skip
 
 
+def role_choices(seed: int) -> Sample:
+    """Scenes that show four persons each, asked in three orders; the model leans to one gender."""
+    rng = np.random.default_rng(seed)
+    people = [
+        {"sample": f"{scene:02d}-{race}-{gender}", "scene": f"scene{scene:02d}", "race": race,
+         "gender": gender, "topic": f"t{scene % 2}", "right": "unknown"}
+        for scene in range(16)
+        for race in ("b", "w")
+        for gender in ("f", "m")
+    ]  # fmt: skip
+    roles = np.array(["target", "other", "unknown", None], dtype=object)
+    leaning = {"m": [0.5, 0.2, 0.2, 0.1], "f": [0.2, 0.5, 0.2, 0.1]}
+    answers = [
+        {"sample": person["sample"], "order": f"o{order}",
+         "role": roles[rng.choice(4, p=leaning[person["gender"]])]}
+        for person in people
+        for order in range(3)
+    ]  # fmt: skip
+    return Sample(
+        {"people": pl.DataFrame(people), "answers": pl.DataFrame(answers)},
+        lambda frames, _: RoleChoices.join(
+            frames["answers"], frames["people"], cluster="scene", truth="right", sets="scene",
+            treatments=("race", "gender"),
+        ),
+        {"by": "topic", "attribute": "gender", "first": "f", "second": "m"},
+        ("sample", "scene", "race", "gender", "topic"), alone=("gender", "f"),
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[int], Sample]] = {
     "Evidence": counted,
     "Predictions": ranked,
@@ -246,6 +276,7 @@ KINDS: dict[str, Callable[[int], Sample]] = {
     "Choices": choices,
     "LabelMatches": label_matches,
     "HouseholdHits": household_hits,
+    "RoleChoices": role_choices,
 }
 FORMS: dict[str, Callable[[int], Sample]] = {
     "match_association": lambda seed: similarities(seed, association_table.PROBABILITY),

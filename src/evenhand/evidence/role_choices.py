@@ -143,6 +143,21 @@ class RoleChoices:
         hits = (self.codes == OUTCOMES.index(outcome)).sum(axis=1)
         return np.asarray(hits / np.maximum(self.times, 1))
 
+    def moved(self) -> Floats:
+        """1 for each sample whose answers differ between orders of one wording, 0 for one whose do not.
+
+        NaN where no wording was answered in two orders; shape (N,).
+        """
+        again, unlike = np.zeros((2, len(self.codes)), dtype=bool)
+        for number in np.unique(self.wordings):
+            codes = self.codes[:, self.wordings == number]
+            answered = codes != _ABSENT
+            several = answered.sum(axis=1) > 1
+            least = np.where(answered, codes, len(OUTCOMES)).min(axis=1, initial=len(OUTCOMES))
+            again |= several
+            unlike |= several & (codes.max(axis=1, initial=_ABSENT) != least)
+        return np.where(again, unlike.astype(np.float64), np.nan)
+
     def incomplete(self) -> pl.DataFrame:
         """Sets that lack a combination of treatments which another set has: set, and how many there are."""
         names = list(self.treatments)

@@ -10,15 +10,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import Dropped, Interval
+from evenhand.core.findings import Dropped, Interval, Null
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.prepared import By, names_of
+from evenhand.metrics.estimates import agreeing, joint_p, number
+from evenhand.metrics.group_rates import ONE_CLUSTER
+from evenhand.metrics.prepared import LEVEL, By, Inference, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair
+from evenhand.stats.paired.differences import Deviations, paired_difference
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import group_rates
+
+_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +107,54 @@ class BoundRoles(named.NamedGroups):
         where = {**self.where, **dict(zip(self.by, self.groups[code], strict=True))}
         zeros = np.zeros(int(mask.sum()), dtype=np.int64)
         return replace(self, by=(), where=where, rows=mask, groups=[()], group=zeros)
+
+
+@dataclass(frozen=True, eq=False)
+class SignedRows:
+    """Numbers in [-1, 1] whose sign would turn if the two that are compared changed places."""
+
+    values: Floats  # shape (N,)
+    unit: Integers  # codes of what was drawn as a whole, shape (N,)
+    unit_name: str
+    scale: float = 1.0  # what their mean is multiplied by
+
+    @property
+    def units(self) -> int:
+        """How many were drawn as a whole."""
+        return int(np.unique(self.unit).size)
+
+    @property
+    def _all(self) -> tuple[Floats, Mask, Pair, Integers]:
+        return self.values, np.zeros(self.values.size, dtype=bool), (1.0, 0.0), self.unit
+
+    def compared(self, inference: Inference, seed: int, rng: np.random.Generator) -> dict[str, Any]:
+        """Mean, interval, null band and p by turning the sign of whole units, smallest detectable mean."""
+        if not self.values.size:
+            return {"value": None, "reason": "single_group"}
+        fields: dict[str, Any] = {"value": self.scale * float(self.values.mean())}
+        if inference == "none":
+            return fields
+        if self.units < FEWEST:
+            return fields | {"reason": ONE_CLUSTER}
+        test, deviations = paired_difference(*self._all, rng), Deviations(*self._all)
+        p_value = joint_p(test.p_value, 0.0, deviations.limits)
+        low, high, mean = (self.scale * end for end in (*test.band(LEVEL), test.mean))
+        sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
+        method = f"the two exchanged by {self.unit_name}"
+        band = Null(mean=mean, low=low, high=high, level=LEVEL, method=method, **sampling)
+        ends, z = deviations.limits(LEVEL), normal_quantile(LEVEL)
+        error = max(test.sd, (ends[1] - ends[0]) / (2 * z))
+        return fields | {
+            "interval": self.interval(LEVEL, p_value), "null": band, "p_value": p_value,
+            "mde": number(self.scale * (z + _POWER) * error),
+        }  # fmt: skip
+
+    def interval(self, level: float, p_value: float | None) -> Interval:
+        """Bonett and Price's, with rows shrunk to what units leave of them."""
+        low, high = agreeing(Deviations(*self._all).limits(level), p_value, 0.0, level)
+        method = f"Bonett-Price, paired, by {self.unit_name}"
+        low, high = self.scale * max(low, -1.0), self.scale * min(high, 1.0)
+        return Interval(low=low, high=high, level=level, method=method)
 
 
 def mean_interval(values: Floats, unit: Integers | None, level: float) -> Interval | None:

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.core.findings import Dropped, Interval, Null
+from evenhand.core.findings import Dropped
 from evenhand.evidence.role_choices import OUTCOMES
-from evenhand.metrics.estimates import agreeing, joint_p, number
-from evenhand.metrics.prepared import LEVEL, By, Inference, names_of
-from evenhand.metrics.roles.bound import BoundRoles
+from evenhand.metrics.prepared import By, names_of
+from evenhand.metrics.roles.bound import BoundRoles, SignedRows
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.paired.differences import Deviations, paired_difference
-from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.rates.differences import normal_quantile
 
-_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
+_HELD = 2_000_000  # numbers of one array of draws
 _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
 
 
 @dataclass(frozen=True, eq=False)
 class PairedRows:
-    """Matched pairs of rows; arrays of shape (pairs,) unless said otherwise."""
+    """Matched pairs of rows."""
 
     attribute: tuple[str, ...]
-    left: Integers  # rows of the first persons, among the chosen ones
-    moved: Floats  # outcome of the first minus that of the second, in [-1, 1]
-    unit: Integers  # codes of what was drawn as a whole
+    left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
+    signed: SignedRows  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
-    unit_name: str
 
     @classmethod
     def of(cls, bound: BoundRoles, attribute: By, first: str, second: str, outcome: str) -> PairedRows:
@@ -53,67 +46,29 @@ class PairedRows:
         keyed = table.with_columns(key=pl.concat_str(names, separator="*"))
         values = keyed["key"].unique().sort().to_list()
         for value in (first, second):
-            if value not in values and bound.n:
+            if value not in values and len(values) > 1:  # of one group alone there is nothing to compare
                 raise UnknownName(f"value of {'*'.join(names)}", value, values)
         same = ["set", *(name for name in treatments if name not in names)]
         ends = [keyed.filter(pl.col("key") == value).select("row", *same) for value in (first, second)]
-        pairs = ends[0].join(sides[1], on=same, suffix="_second", maintain_order="left")
-        in_sets = [set(side["set"].to_list()) for side in ends]
+        pairs = ends[0].join(ends[1], on=same, suffix="_second", maintain_order="left")
+        in_sets = [set(end["set"].to_list()) for end in ends]
         alone = len((in_sets[0] | in_sets[1]) - set(pairs["set"].to_list()))
         left, right = (pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second"))
-        share, unit = bound.share(outcome), _units(bound)
-        return cls(names, left, share[left] - share[right], unit[left], alone, bound.unit_name)
+        share = bound.share(outcome)
+        signed = SignedRows(share[left] - share[right], _units(bound)[left], bound.unit_name)
+        return cls(names, left, signed, alone)
 
-    def take(self, mask: Mask) -> PairedRows:
+    def take(self, mask: Mask) -> SignedRows:
         """Some of the pairs."""
-        return PairedRows(
-            self.attribute, self.left[mask], self.moved[mask], self.unit[mask], 0, self.unit_name
-        )
-
-    @property
-    def units(self) -> int:
-        """How many were drawn as a whole."""
-        return int(np.unique(self.unit).size)
-
-    @property
-    def _all(self) -> tuple[Floats, Mask, tuple[float, float], Integers]:
-        return self.moved, np.zeros(self.moved.size, dtype=bool), (1.0, 0.0), self.unit
+        return replace(self.signed, values=self.signed.values[mask], unit=self.signed.unit[mask])
 
     def notes(self) -> list[str]:
         """How many sets give no pair, and whether too few units differ for a test."""
-        sums = np.bincount(self.unit, self.moved)
-        differing = int((np.abs(sums) > 1e-12).sum())
-        few = f"{differing} of {self.units} units differ; below {_DIFFERING} none can be beyond chance"
+        units = self.signed.units
+        differing = int((np.abs(np.bincount(self.signed.unit, self.signed.values)) > 1e-12).sum())
+        few = f"{differing} of {units} units differ; below {_DIFFERING} none can be beyond chance"
         alone = f"{self.unpaired} sets have only one of the two and give no pair"
         return [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
-
-    def compared(self, inference: Inference, seed: int, rng: np.random.Generator) -> dict[str, Any]:
-        """Value, interval, null band, p and smallest detectable difference."""
-        if not self.moved.size:
-            return {"value": None, "reason": "single_group"}
-        fields: dict[str, Any] = {"value": float(self.moved.mean())}
-        if inference == "none":
-            return fields
-        if self.units < FEWEST:
-            return fields | {"reason": "one_cluster"}
-        test, deviations = paired_difference(*self._all, rng), Deviations(*self._all)
-        p_value = joint_p(test.p_value, 0.0, deviations.limits)
-        low, high = test.band(LEVEL)
-        sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
-        method = f"the two exchanged by {self.unit_name}"
-        band = Null(mean=test.mean, low=low, high=high, level=LEVEL, method=method, **sampling)
-        ends, z = deviations.limits(LEVEL), normal_quantile(LEVEL)
-        error = max(test.sd, (ends[1] - ends[0]) / (2 * z))
-        return fields | {
-            "interval": self.interval(LEVEL, p_value), "null": band, "p_value": p_value,
-            "mde": number((z + _POWER) * error),
-        }  # fmt: skip
-
-    def interval(self, level: float, p_value: float | None) -> Interval:
-        """Bonett and Price's, with pairs shrunk to what units leave of them."""
-        low, high = agreeing(Deviations(*self._all).limits(level), p_value, 0.0, level)
-        method = f"Bonett-Price, paired, by {self.unit_name}"
-        return Interval(low=max(low, -1.0), high=min(high, 1.0), level=level, method=method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,14 +125,15 @@ class SetMatrix:
 
     def random_flips(self, rng: np.random.Generator, draws: int) -> Floats:
         """The mean of ``flips`` when the answers of each order are exchanged among all members."""
-        result, codes = np.empty(draws), self.codes.copy()
-        for draw in range(draws):
-            for order in range(codes.shape[2]):
-                valid = self._valid[:, order]
-                answers = self.codes[valid, :, order]
-                codes[valid, :, order] = rng.permutation(answers.ravel()).reshape(answers.shape)
-            result[draw] = self.flips(codes).mean()
-        return result
+        total, valid = np.zeros((draws, len(self.codes))), self._valid
+        for order in range(valid.shape[1]):
+            rows = valid[:, order]
+            answers = self.codes[rows, :, order]
+            for some in _chunks(draws, answers.size):
+                repeated = np.broadcast_to(answers.ravel(), (some.stop - some.start, answers.size))
+                sets = rng.permuted(repeated, axis=1).reshape(-1, *answers.shape)
+                total[some, rows] += (sets != sets[..., :1]).any(axis=2)
+        return np.asarray((total / np.maximum(valid.sum(axis=1), 1)).mean(axis=1))
 
     def noise(self) -> dict[str, float | None]:
         """How often two members of a set answer unlike in one order, and one member in two orders."""
@@ -205,20 +161,22 @@ class SetMatrix:
     def distances(self, scores: Floats, attribute: By) -> tuple[Floats, Integers]:
         """|difference| of each matched pair and its unit, shape (pairs,)."""
         pairs = list(self._pairs(attribute))
-        if not pairs:
-            return np.empty(0), np.empty(0, dtype=np.int64)
-        apart = np.stack([np.abs(scores[:, i] - scores[:, j]) for i, j in pairs], axis=1)
+        apart = _apart(scores, pairs)
         there = ~np.isnan(apart)
         return apart[there], np.repeat(self.unit[:, None], len(pairs), axis=1)[there]
 
     def exchanged_distances(self, attribute: By, rng: np.random.Generator, draws: int) -> Floats:
         """The mean of ``distances`` with the members of each unit's sets exchanged, all sets alike."""
         units, row = np.unique(self.unit, return_inverse=True)
-        result = np.full(draws, np.nan)
-        for draw in range(draws):
-            order = rng.random((units.size, len(self.cells))).argsort(axis=1)[row]
-            apart, _ = self.distances(np.take_along_axis(self.scores, order, axis=1), attribute)
-            result[draw] = apart.mean() if apart.size else np.nan
+        pairs, result = list(self._pairs(attribute)), np.full(draws, np.nan)
+        for some in _chunks(draws, self.scores.size):
+            shape = (some.stop - some.start, units.size, len(self.cells))
+            order = rng.random(shape).argsort(axis=2)[:, row]
+            exchanged = np.broadcast_to(self.scores, (shape[0], *self.scores.shape))
+            apart = _apart(np.take_along_axis(exchanged, order, axis=2), pairs)
+            number = (~np.isnan(apart)).sum(axis=(1, 2))
+            sums = np.nansum(apart, axis=(1, 2))
+            result[some] = np.divide(sums, number, out=result[some], where=number > 0)
         return result
 
 
@@ -241,6 +199,18 @@ def members(bound: BoundRoles) -> pl.DataFrame:
 def _units(bound: BoundRoles) -> Integers:
     """Unit of each chosen row: its cluster, else its set."""
     return bound.codes_of([str(bound.choices.set_)]) if bound.unit is None else bound.unit
+
+
+def _apart(scores: Floats, pairs: list[tuple[int, int]]) -> Floats:
+    """|difference| of each pair of members, shape (..., sets, pairs)."""
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return np.abs(scores[..., first] - scores[..., second])
+
+
+def _chunks(draws: int, size: int) -> Iterator[slice]:
+    """Draws that are held at a time."""
+    step = max(_HELD // max(size, 1), 1)
+    return (slice(start, min(start + step, draws)) for start in range(0, draws, step))
 
 
 def _unlike(pairs: list[tuple[Integers, Integers]]) -> float | None:

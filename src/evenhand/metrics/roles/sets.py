@@ -15,8 +15,9 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.metrics.estimates import agreeing, described, joint_p, null_band, resampled_p
+from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.metrics.roles.bound import BoundRoles, mean_ends, mean_interval
+from evenhand.metrics.roles.bound import BoundRoles, SignedRows, mean_ends, mean_interval
 from evenhand.metrics.roles.pairs import PairedRows, SetMatrix
 
 PAIRS = (
@@ -83,16 +84,16 @@ def set_difference(
     pairs = PairedRows.of(bound, attribute, first, second, outcome)
     params = {"attribute": "+".join(pairs.attribute), "first": first, "second": second, "outcome": outcome}
 
-    def piece(some: PairedRows, *group: str) -> dict[str, Any]:
+    def piece(some: SignedRows, *group: str) -> dict[str, Any]:
         rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
         return some.compared(inference, seed, rng)
 
     def part(code: int) -> dict[str, Any]:
         return piece(pairs.take(bound.group[pairs.left] == code), *bound.groups[code])
 
-    fields = piece(pairs) | {"parts": bound.parts(part), "notes": pairs.notes()}
-    fields["details"] = {"pairs": float(pairs.moved.size), "units": float(pairs.units)}
-    fields["limits"] = lambda level: pairs.interval(level, fields["p_value"])
+    fields = piece(pairs.signed) | {"parts": bound.parts(part), "notes": pairs.notes()}
+    fields["details"] = {"pairs": float(pairs.left.size), "units": float(pairs.signed.units)}
+    fields["limits"] = lambda level: pairs.signed.interval(level, fields["p_value"])
     return described(bound, "set_difference", params | bound.params, **fields)
 
 
@@ -201,7 +202,7 @@ def set_distance(
             return fields
         interval = mean_interval(pairs, unit, LEVEL)
         if interval is None:
-            return fields | {"reason": "one_cluster"}
+            return fields | {"reason": ONE_CLUSTER}
         rng = stream(seed, "set_distance", *bound.purpose, str(attribute), *group)
         draws = sets.exchanged_distances(attribute, rng, _DRAWS)
         method = f"members of sets exchanged by {bound.unit_name}"
