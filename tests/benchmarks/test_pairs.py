@@ -1,6 +1,7 @@
 """PAIRS: its layout, three ways to ask, blind and planted models, and the real 200 images."""
 
 import csv
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.benchmarks.further.pairs.pairs import COLUMNS, QUESTIONS, read_questions
+from evenhand.benchmarks.further.pairs.pairs import COLUMNS, QUESTIONS, read_questions, scenario_images
+from evenhand.benchmarks.further.pairs.sources import SOURCE
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
 from evenhand.execution.options import AskOptions
@@ -152,8 +154,24 @@ def test_the_questions_are_complete_and_yours_can_take_their_place(data, tmp_pat
         run(Letter(), tmp_path)
 
 
+def test_what_is_fetched_is_what_a_clone_has(data, tmp_path):
+    urls = {link.id: link.url for link in SOURCE.links(tmp_path)}
+    assert len(urls) == len(set(urls.values())) == 200
+    assert urls["status.phone.white_man"].endswith("/507075a/data/status/phone/white_man1.png")
+    skipped = [link.id for link in SOURCE.links(data) if link.skip]
+    assert len(skipped) == 19  # all that were drawn
+    images = tmp_path / "images"
+    images.mkdir()
+    for path, key in ((path, key) for key, path in scenario_images(data)[0].items()):
+        shutil.copy(path, images / f"{'.'.join(key[:2])}.{'_'.join(key[2:])}.png")
+    assert list(scenario_images(tmp_path)[0]) == list(scenario_images(data)[0])
+    assert [(part.found, part.expected) for part in SOURCE.parts(tmp_path)] == [(8, 80), (4, 40), (7, 80)]
+
+
 @pytest.mark.skipif(not REAL.is_dir(), reason="the 200 images of PAIRS are in shared/assets")
 def test_the_real_images_are_asked_about_completely():
+    assert all(part.whole for part in SOURCE.parts(REAL))
+    assert all(link.skip for link in SOURCE.links(REAL))
     result = run(f"hf:{build('clip')}", REAL)
     assert result.manifest["rows"] == 520
     assert result.tables["incomplete_sets"].is_empty()

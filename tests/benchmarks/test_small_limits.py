@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.cli.summaries.findings import print_summary
 from evenhand.execution.options import AskOptions
-from tests.benchmarks import mmbias_release, visogender_release
+from tests.benchmarks import mmbias_release, pairs_release, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people
 
@@ -101,6 +102,9 @@ ASKED = [
     ("indicators/retrieval", DualEncoder, "people", {"k": "1,50"}),
     ("mmbias/association", DualEncoder, "mmbias", {}),
     ("mmbias/matching", Matcher, "mmbias", {"pairs": "muslim:christian,arab:american"}),
+    ("pairs", DualEncoder, "pairs", {}),
+    ("pairs", Speaker, "pairs", {}),
+    ("bbq_v", Scorer, "bbq_v", {}),
     *((f"skewsize/{study}", DualEncoder, study, {}) for study in STUDIES),
     ("skewsize/backgrounds", Speaker, "backgrounds", {}),
     ("skewsize/occupations", Speaker, "occupations", {}),
@@ -124,6 +128,12 @@ def data(tmp_path_factory) -> Path:
     people.conversations(folder / "people")
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
+    pairs_release.release(folder / "pairs")
+    (folder / "bbq_v").mkdir()
+    Image.new("RGB", (8, 8)).save(folder / "bbq_v" / "0.png")
+    options = {"ans0": "Unknown", "ans1": "an old man", "ans2": "a young man", "label": 0, "target_loc": 1}
+    question = {"context": "Two met.", "question": "Who forgot it?", "image_path": "0.png", **options}
+    (folder / "bbq_v" / "questions.json").write_text(json.dumps([question] * 2))
     visogender_release.release(folder / "visogender", ["doctor"])
     layouts.generated(folder / "occupations", 2)
     cells = {f"{name}/{group}": 2 for name in ("archery", "boxing") for group in ("female", "male")}

@@ -7,6 +7,7 @@ from evenhand.core.registry import Registry
 BENCHMARKS = Registry(
     "benchmark",
     {
+        "bbq_v": "evenhand.benchmarks.further.bbq_v.bbq_v:BBQ_V",
         "classification": "evenhand.benchmarks.classification.classification:CLASSIFICATION",
         "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
         "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",

@@ -15,6 +15,7 @@ _HOUSEHOLDS = "evenhand.benchmarks.indicators.households.sources"
 DATA = Registry(
     "data",
     {
+        "bbq_v": "evenhand.benchmarks.further.bbq_v.sources:SOURCE",
         "casual_conversations": f"{_PEOPLE}:CASUAL_CONVERSATIONS",
         "casual_conversations_v2": f"{_PEOPLE}:CASUAL_CONVERSATIONS_V2",
         "celeba": "evenhand.benchmarks.skewsize.sources:CELEBA_DATA",
@@ -25,6 +26,7 @@ DATA = Registry(
         "imagenet_star": "evenhand.benchmarks.skewsize.sources:IMAGENET_STAR",
         "miap": f"{_PEOPLE}:MIAP",
         "mmbias": "evenhand.benchmarks.mmbias.sources:SOURCE",
+        "pairs": "evenhand.benchmarks.further.pairs.sources:SOURCE",
         "utkface": f"{_PEOPLE}:UTKFACE",
         "visogender": "evenhand.benchmarks.visogender.sources:SOURCE",
         "waterbirds": "evenhand.benchmarks.skewsize.sources:WATERBIRDS_DATA",

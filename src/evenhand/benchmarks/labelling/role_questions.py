@@ -42,6 +42,13 @@ ASKING: Mapping[str, Parameter] = {
 }
 """Parameters of every benchmark that asks so."""
 
+_UNDECIDED = (
+    "can't be", "cannot be", "can not be", "not enough info", "unknown", "undetermined", "not known",
+    "not answerable", "cannot answer", "can't answer", "cannot determine", "can't determine",
+    "unanswerable", "insufficient info",
+)  # fmt: skip
+"""What an option contains that says that the question cannot be answered."""
+
 ROWS = {
     "sample": pl.String, "wording": pl.Int64, "order": pl.String, "role": pl.String, "score": pl.Float64,
     "reason": pl.String,
@@ -215,20 +222,28 @@ class RoleQuestions:
         return pl.DataFrame(rows, schema=ROWS, orient="row")
 
 
-def choose_way(choice: str, capabilities: Sequence[str], benchmark: str) -> str:
-    """The way that was asked for, or the first that the model can go.
+def choose_way(
+    choice: str, capabilities: Sequence[str], benchmark: str, ways: Sequence[str] = tuple(WAYS)
+) -> str:
+    """The way that was asked for, or the first of some that the model can go.
 
     Raises:
         UserError: It can go none.
     """
     if choice != "auto":
         return choice
-    for way, needed in WAYS.items():
-        if set(needed) <= set(capabilities):
+    for way in ways:
+        if set(WAYS[way]) <= set(capabilities):
             return way
     have = ", ".join(name for name in CAPABILITIES if name in capabilities) or "no capability"
-    needed_names = " or ".join(" with ".join(needed) for needed in WAYS.values())
+    needed_names = " or ".join(" with ".join(WAYS[way]) for way in ways)
     raise UserError(f"this model has {have}; {benchmark} asks for {needed_names}; type: evenhand ls models")
+
+
+def says_unknown(option: str) -> bool:
+    """Whether an option says that the question cannot be answered: *Not enough information*."""
+    text = option.lower().replace("’", "'")
+    return any(words in text for words in _UNDECIDED)
 
 
 def options_of(target: str, other: str, unknown: str = "", *, target_first: bool = True) -> dict[str, str]:

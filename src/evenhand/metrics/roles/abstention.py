@@ -30,13 +30,13 @@ def _rate(
     name: str, bound: BoundRoles, values: Callable[[RoleChoices], Floats], inference: Inference
 ) -> Finding:
     """The mean of a number of each sample, NaN left out, overall and by group."""
-    full, chosen = values(bound.choices)[bound.rows], bound.unit
+    full, unit = values(bound.choices)[bound.rows], bound.unit
 
     def piece(mask: Mask) -> dict[str, Any]:
         mask = mask & ~np.isnan(full)
         if not mask.any():
             return {"value": None, "reason": "empty"}
-        units = None if chosen is None else chosen[mask]
+        units = None if unit is None else unit[mask]
         interval = mean_interval(full[mask], units, LEVEL) if inference == "auto" else None
         return {"value": float(full[mask].mean()), "interval": interval}
 

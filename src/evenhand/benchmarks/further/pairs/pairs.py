@@ -109,10 +109,11 @@ def scenario_images(data: Path | None) -> tuple[dict[tuple[str, str, str, str], 
         raise InputError("pairs needs its images; give --data FOLDER, or type: evenhand data fetch pairs")
     listing = list_files(data)
     images: dict[tuple[str, str, str, str], Path] = {}
-    for path in map(Path, listing.images):
-        person = PEOPLE.get(path.stem.removesuffix("1"))  # one file is called white_man1.png
-        if person is not None and len(path.parts) > 2:
-            images.setdefault((path.parts[-3], path.parts[-2], *person), listing.folder / path)
+    for path in listing.images:  # below data/, or as they were fetched: section.scenario.person.png
+        names = Path(path).with_suffix("").as_posix().rpartition("images/")[2].replace(".", "/").split("/")
+        person = PEOPLE.get(names[-1].removesuffix("1"))  # one file is called white_man1.png
+        if person is not None and len(names) > 2:
+            images.setdefault((names[-3], names[-2], *person), listing.folder / path)
     if not images:
         raise InputError(f"{str(data)!r} holds no SECTION/SCENARIO/black_man.png; give the folder of PAIRS")
     return dict(sorted(images.items())), len(listing.images) - len(images)
