@@ -101,8 +101,8 @@ def roles_of(row: Mapping[str, object], *, ambiguous: bool) -> dict[str, str] | 
     Of an ambiguous question that is the key; else the one with such words. Without ``target_loc`` the first
     of the two people is called the target: no score is made of them.
     """
-    known = [answer for answer in ANSWERS if says_unknown(str(row[answer]))]
-    unknown = (_index(row["label"]) if ambiguous else None) or (known[0] if len(known) == 1 else None)
+    undecided = [answer for answer in ANSWERS if says_unknown(str(row[answer]))]
+    unknown = (_index(row["label"]) if ambiguous else None) or (undecided[0] if len(undecided) == 1 else None)
     target = _index(row["target_loc"])
     if unknown is None or target == unknown:
         return None
@@ -130,11 +130,11 @@ def with_targets(table: pl.DataFrame, data: Path, file: str) -> pl.DataFrame:
         if column not in targets.columns:
             raise UnknownName(f"column of {path.name}", column, targets.columns)
     keys = ["id", *(["category"] if "category" in targets.columns and table["category"].any() else [])]
-    named = targets.select(*keys, "target_loc").drop_nulls().unique(maintain_order=True)
-    if named.select(keys).is_duplicated().any():
+    pairs = targets.select(*keys, "target_loc").drop_nulls().unique(maintain_order=True)
+    if pairs.select(keys).is_duplicated().any():
         raise InputError(f"{path.name} has several target_loc for one {' and '.join(keys)}; keep one")
     rows = table.drop("target_loc").with_columns(pl.col(keys).cast(pl.String))
-    return rows.join(named, on=keys, how="left", maintain_order="left")
+    return rows.join(pairs, on=keys, how="left", maintain_order="left")
 
 
 def _index(value: object) -> str | None:

@@ -26,10 +26,10 @@ def parts(name: str, folder: Path) -> list[SourcePart]:
     del name
     table = with_targets(read_rows(folder).table, folder, "")
     sizes = table.group_by(pl.col("category").cast(pl.String).fill_null("all")).len().sort("category")
-    named = table["target_loc"].is_not_null().sum()
+    with_target = table["target_loc"].is_not_null().sum()
     return [
         shown("questions", table.height, THIRD_VERSION),
-        shown("questions with target_loc", int(named)),
+        shown("questions with target_loc", int(with_target)),
         *(shown(f"questions on {category}", count) for category, count in sizes.iter_rows()),
     ]
 
@@ -40,7 +40,7 @@ SOURCE = counted_source(
     "CC BY-NC 4.0; accept the terms on Hugging Face",
     "https://huggingface.co/datasets/ucf-crcv/BBQ-V",
     f"{THIRD_VERSION:,} questions with their pictures",
-    "get the Parquet files from https://huggingface.co/datasets/ucf-crcv/BBQ-V (after accepting its terms) and "
+    "get the Parquet files from there after accepting its terms and "
     f"put them into one folder; whom a stereotype names goes into {TARGETS} there, with id and target_loc",
     parts,
 )
