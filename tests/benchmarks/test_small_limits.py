@@ -105,6 +105,7 @@ ASKED = [
     ("pairs", DualEncoder, "pairs", {}),
     ("pairs", Speaker, "pairs", {}),
     ("bbq_v", Scorer, "bbq_v", {}),
+    ("gras", Scorer, "gras", {}),
     *((f"skewsize/{study}", DualEncoder, study, {}) for study in STUDIES),
     ("skewsize/backgrounds", Speaker, "backgrounds", {}),
     ("skewsize/occupations", Speaker, "occupations", {}),
@@ -132,6 +133,12 @@ def data(tmp_path_factory) -> Path:
     (folder / "bbq_v").mkdir()
     Image.new("RGB", (8, 8)).save(folder / "bbq_v" / "0.png")
     options = {"ans0": "Unknown", "ans1": "an old man", "ans2": "a young man", "label": 0, "target_loc": 1}
+    (folder / "gras").mkdir()
+    for number in range(4):
+        Image.new("RGB", (8, 8), (number, 9, 0)).save(folder / "gras" / f"{number}.png")
+    faces = [f"{number}.png,20-29,{('Male', 'Female')[number % 2]},White" for number in range(4)]
+    (folder / "gras" / "selected_images_fairface.csv").write_text("\n".join(["file,age,gender,race", *faces]))
+    (folder / "gras" / "selected_trait_words.csv").write_text("WORD_ENGLISH,pos/neg\nkind,pos\nrude,neg\n")
     question = {"context": "Two met.", "question": "Who forgot it?", "image_path": "0.png", **options}
     (folder / "bbq_v" / "questions.json").write_text(json.dumps([question] * 2))
     visogender_release.release(folder / "visogender", ["doctor"])

@@ -19,6 +19,7 @@ from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
 from evenhand.evidence.choices import PRONOUNS, Choices
 from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.evidence.item_scores import ItemScores
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.rankings import Rankings
@@ -267,6 +268,24 @@ def role_choices(seed: int) -> Sample:
     )  # fmt: skip
 
 
+def item_scores(seed: int) -> Sample:
+    """Faces of two genders, asked about four traits in two wordings."""
+    rng = np.random.default_rng(seed)
+    faces = [{"sample": f"s{n:02d}", "gender": "fm"[n % 2]} for n in range(24)]
+    signs = {"brave": 1, "kind": 1, "lazy": -1, "rude": -1}
+    scores = [
+        {"sample": face["sample"], "item": item, "wording": wording, "score": float(rng.random())}
+        for face in faces
+        for item in signs
+        for wording in (1, 2)
+    ]
+    return Sample(
+        {"faces": pl.DataFrame(faces), "scores": pl.DataFrame(scores)},
+        lambda frames, words: ItemScores.join(frames["scores"], frames["faces"], words),
+        {"by": "gender"}, ("sample", "gender"), words=signs, alone=("gender", "f"),
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[int], Sample]] = {
     "Evidence": counted,
     "Predictions": ranked,
@@ -277,6 +296,7 @@ KINDS: dict[str, Callable[[int], Sample]] = {
     "LabelMatches": label_matches,
     "HouseholdHits": household_hits,
     "RoleChoices": role_choices,
+    "ItemScores": item_scores,
 }
 FORMS: dict[str, Callable[[int], Sample]] = {
     "match_association": lambda seed: similarities(seed, association_table.PROBABILITY),

@@ -9,6 +9,7 @@ BENCHMARKS = Registry(
     {
         "bbq_v": "evenhand.benchmarks.further.bbq_v.bbq_v:BBQ_V",
         "classification": "evenhand.benchmarks.classification.classification:CLASSIFICATION",
+        "gras": "evenhand.benchmarks.further.gras.gras:GRAS",
         "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
         "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",
         "indicators/retrieval": "evenhand.benchmarks.indicators.retrieval:RETRIEVAL",

@@ -86,6 +86,7 @@ class RoleQuestions:
         prefix: What stands before a continuation, with ``{question}``.
         caption: What is embedded, with ``{option}``.
         orders: ``all`` or ``first``.
+        suffix: Of the names of its requests, where a benchmark has several of these.
     """
 
     way: str
@@ -98,6 +99,7 @@ class RoleQuestions:
     prefix: str = f"Question: {QUESTION} Answer:"
     caption: str = "a photo of {option}"
     orders: str = "all"
+    suffix: str = ""
 
     def requests(self) -> list[Question]:
         """What is asked of the model; an image is embedded once, whatever it is asked about."""
@@ -115,7 +117,14 @@ class RoleQuestions:
             return [lettered.question(images) for _, lettered in self._lettered()]
         prefixes = [self.prefix.replace(QUESTION, question) for question in self.questions]
         texts_of = [[f" {text}" for text in row.values()] for row in self.options]
-        asked_by = ("continuations", "scores_continuations", self.samples, images, prefixes, texts_of)
+        asked_by = (
+            f"continuations{self.suffix}",
+            "scores_continuations",
+            self.samples,
+            images,
+            prefixes,
+            texts_of,
+        )
         return [Question(*asked_by, method="score_continuations")]
 
     def answers(
@@ -130,7 +139,7 @@ class RoleQuestions:
         if self.way == "choice":
             return self._chosen(evidence)
         if self.way == "continuations":
-            return RoleAnswers(self._by_score(self._continued(evidence["continuations"]), 1.0))
+            return RoleAnswers(self._by_score(self._continued(evidence[f"continuations{self.suffix}"]), 1.0))
         scale = float(str((facts or {}).get("logit_scale", 1.0)))
         return RoleAnswers(self._by_score(self._cosines(evidence), scale))
 
@@ -144,7 +153,7 @@ class RoleQuestions:
                 texts = [[text for _, text in row] for row in turned]
                 roles = [[role for role, _ in row] for row in turned]
                 ending = f"_wording{number}" if len(self.wordings) > 1 else ""
-                name = f"choice_{turn}{ending}"
+                name = f"choice_{turn}{ending}{self.suffix}"
                 yield number, LetteredQuestion(name, self.samples, prompts, texts, roles)
 
     def _chosen(self, evidence: Mapping[str, pl.LazyFrame]) -> RoleAnswers:
