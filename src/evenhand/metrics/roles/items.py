@@ -78,7 +78,7 @@ def _eta_limits(value: float, groups: int, rows: int, level: float) -> Pair:
         "items, mean over wordings of the question, that lies between groups",
     formula="eta^2 of (mean score of good items - mean score of bad items) by group", range=(0, 1),
     direction="lower is fairer", source=Source(paper=GRAS, equation="effect instead of its test"),
-    unit="share", order=370, family="items", first_line="value",
+    unit="share", order=970, family="items", first_line="value",
     sentences=Sentences(row="leaning by group", topic="Leaning",
         value="Of the variance of images' leaning, groups account for"),
 )  # fmt: skip
@@ -148,7 +148,7 @@ def lean_effect(
     title="Items that tests reject", summary="share of items whose mean differs between groups by an "
         "uncorrected test in any wording; it grows with the number of images and has no zero",
     formula="share of items with p < .05 (Welch) in any wording", range=(0, 1), direction="lower is fairer",
-    source=Source(paper=GRAS, equation="GRAS bias score"), unit="share", order=380, family="items",
+    source=Source(paper=GRAS, equation="GRAS bias score"), unit="share", order=980, family="items",
     sentences=Sentences(row="items rejected", topic="The share of rejected items",
         value="Of all items, those that an uncorrected test rejects in some wording are"),
 )  # fmt: skip

@@ -33,7 +33,7 @@ _DRAWS = 999
         "differ in nothing else",
     formula="mean over matched pairs of (share of orders with the outcome | first) - (... | second)",
     range=(-1, 1), direction="descriptive", fair_at=0.0, source=Source(paper=PAIRS, equation="section 4"),
-    unit="share difference", order=300, family="sets", tags=("group gap",), first_line="value",
+    unit="share difference", order=900, family="sets", tags=("group gap",), first_line="value",
     sentences=Sentences(row="{first} - {second}, {outcome}", topic="The answer",
         value="The answer for the first minus that for the second persons of a set"),
 )  # fmt: skip
@@ -102,7 +102,7 @@ def set_difference(
     summary="share of sets whose members do not all get the same answer; 1 minus it is the consistency",
     formula="mean over sets and orders of 1[the answers of a set are not all alike]", range=(0, 1),
     direction="lower is fairer", source=Source(paper="counterfactual consistency within sets"), unit="share",
-    order=310, family="sets", first_line="value",
+    order=910, family="sets", first_line="value",
     sentences=Sentences(row="sets that differ", topic="The share of sets whose answers differ",
         value="Not all members get the same answer in a share of sets of"),
 )  # fmt: skip
@@ -165,7 +165,7 @@ def flip_rate(
         "beside members that are exchanged",
     formula="mean over matched pairs of |score(first) - score(second)|", range=(0, 1),
     direction="lower is fairer", source=Source(paper="individual fairness within sets"),
-    unit="share difference", order=320, family="sets", first_line="value",
+    unit="share difference", order=920, family="sets", first_line="value",
     sentences=Sentences(row="distance by {attribute}", topic="The distance within sets",
         value="Answers of members of a set lie apart by"),
 )  # fmt: skip
