@@ -153,9 +153,9 @@ def test_vlbiasbenchs_json_has_both_conditions_and_its_unknown_is_read_by_its_wo
     records.append({**records[0], "ans0": PEOPLE[0], "label": None})  # no option says so
     (tmp_path / "close_ended.json").write_text(json.dumps(records))
     result = run(Speaker(lambda prompt: PEOPLE[0]), tmp_path)
-    clear = of(result, "stereotype_score", where="condition=disambiguated,target=yes")
+    clear = of(result, "stereotype_score", condition="disambiguated", target="yes")
     assert clear.value == 1
-    assert of(result, "answer_accuracy", where="condition=disambiguated").value == 0
+    assert of(result, "answer_accuracy", condition="disambiguated").value == 0
     assert [d.count for d in clear.dropped] == [1]
     (tmp_path / "close_ended.json").write_text("{}")
     with pytest.raises(UserError, match="no list of records"):

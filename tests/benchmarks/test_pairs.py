@@ -103,11 +103,11 @@ def of(result, name, **params):
 @pytest.mark.parametrize("model", [Planted, Scorer, DualEncoder])
 def test_what_is_planted_is_found_however_a_model_is_asked(model, data):
     result = run(model(), data)
-    jobs = {"where": "section=occupations", "attribute": "gender", "outcome": "target"}
+    jobs = {"section": "occupations", "attribute": "gender", "outcome": "target"}
     assert of(result, "set_difference", **jobs).value == 1
     assert of(result, "set_difference", **{**jobs, "attribute": "race"}).value == 0
-    assert of(result, "flip_rate", where="section=occupations").details["consistency"] == 0
-    status = of(result, "set_difference", **{**jobs, "where": "section=status"})
+    assert of(result, "flip_rate", section="occupations").details["consistency"] == 0
+    status = of(result, "set_difference", **{**jobs, "section": "status"})
     assert status.value == 1
     assert (
         status.details["pairs"] == 15
@@ -115,7 +115,7 @@ def test_what_is_planted_is_found_however_a_model_is_asked(model, data):
     assert result.tables["incomplete_sets"].height == 5
     assert [d.reason for d in status.dropped] == ["files that are no image of a scenario"]
     if model is Planted:  # a refusal abstains
-        crime = {"where": "section=potential_crime"}
+        crime = {"section": "potential_crime"}
         assert of(result, "flip_rate", **crime).details["consistency"] == 1
         assert set(result.tables["answers"].filter(reason="declined")["role"]) == {"unknown"}
 
@@ -175,8 +175,8 @@ def test_the_real_images_are_asked_about_completely():
     result = run(f"hf:{build('clip')}", REAL)
     assert result.manifest["rows"] == 520
     assert result.tables["incomplete_sets"].is_empty()
-    sizes = {finding.params["where"]: finding.n for finding in result.findings}
-    assert sizes == {"section=occupations": 80, "section=potential_crime": 40, "section=status": 400}
+    sizes = {finding.params["section"]: finding.n for finding in result.findings}
+    assert sizes == {"occupations": 80, "potential_crime": 40, "status": 400}
     for finding in result.findings:
         assert finding.value is not None
         assert np.isfinite(finding.interval.low)

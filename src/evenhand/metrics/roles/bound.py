@@ -58,12 +58,11 @@ class BoundRoles(named.NamedGroups):
 
     @property
     def params(self) -> dict[str, Any]:
-        """What tells a finding from others of its name and grouping."""
-        conditions = [
-            f"{name}={value if isinstance(value, str) else '|'.join(value)}"
+        """The selection, which tells a finding from others of its name and grouping."""
+        return {
+            name: value if isinstance(value, str) else "|".join(value)
             for name, value in sorted(self.where.items())
-        ]
-        return {"where": ",".join(conditions)} if conditions else {}
+        }
 
     @property
     def purpose(self) -> tuple[str, ...]:

@@ -58,8 +58,9 @@ def set_difference(
     them, with t of Kish's effective number of units. Null and p: the two exchanged in all sets of a unit at
     once, exact up to 13 units that differ, else ``(1 + b) / (1 + B)`` with B = 9,999; p is also at least that
     at which the interval holds 0. ``mde`` is the difference that would be found with 80 % power. Below six
-    units that differ in one direction no difference is beyond chance. Parts are groups, corrected by Holm.
-    None with reason ``single_group`` where no set has both; without interval and p with reason
+    units that differ in one direction no difference is beyond chance. Parts are groups, else the values of
+    the other treatments, corrected by Holm. None with reason ``single_group`` where no set has both; without
+    interval and p with reason
     ``one_cluster`` where there is one unit.
 
     Args:
@@ -88,10 +89,14 @@ def set_difference(
         rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
         return some.compared(inference, seed, rng)
 
-    def part(code: int) -> dict[str, Any]:
-        return piece(pairs.take(bound.group[pairs.left] == code), *bound.groups[code])
+    others = [name for name in evidence.treatments if name not in pairs.attribute]
+    inner = bound if by else BoundRoles.of(evidence, others, where)
+    within = pairs if by else PairedRows.of(inner, attribute, first, second, outcome)
 
-    fields = piece(pairs.signed) | {"parts": bound.parts(part), "notes": pairs.notes()}
+    def part(code: int) -> dict[str, Any]:
+        return piece(within.take(inner.group[within.left] == code), *inner.groups[code])
+
+    fields = piece(pairs.signed) | {"parts": inner.parts(part), "notes": pairs.notes()}
     fields["details"] = {"pairs": float(pairs.left.size), "units": float(pairs.signed.units)}
     fields["limits"] = lambda level: pairs.signed.interval(level, fields["p_value"])
     return described(bound, "set_difference", params | bound.params, **fields)

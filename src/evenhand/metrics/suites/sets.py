@@ -29,11 +29,10 @@ def set_findings(
     """
     findings = []
     for attribute, first, second in pairs:
-        others = [name for name in choices.treatments if name != attribute]
         findings += [
             set_difference(
-                choices, attribute=attribute, first=first, second=second, outcome=outcome, by=others,
-                where=where, seed=seed,
+                choices, attribute=attribute, first=first, second=second, outcome=outcome, where=where,
+                seed=seed,
             )
             for outcome in outcomes
         ]  # fmt: skip

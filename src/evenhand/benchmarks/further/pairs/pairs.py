@@ -44,7 +44,7 @@ class Pairs(Benchmark[RoleQuestions]):
         "unclear": Parameter("yes", ("yes", "no"), "whether “it cannot be told” is among the options"),
     }
     primaries = tuple(
-        f"set_difference[attribute={attribute},outcome={TARGET},where=section={section}]"
+        f"set_difference[attribute={attribute},outcome={TARGET},section={section}]"
         for attribute, *_ in _DIFFERENCES
         for section in ("occupations", "potential_crime", "status")
     )
