@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +30,7 @@ class PairedRows:
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
     signed: SignedRows  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
+    others: tuple[str, ...]  # the other treatments
 
     @classmethod
     def of(cls, bound: BoundRoles, attribute: By, first: str, second: str, outcome: str) -> PairedRows:
@@ -56,19 +58,20 @@ class PairedRows:
         left, right = (pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second"))
         share = bound.share(outcome)
         signed = SignedRows(share[left] - share[right], _units(bound)[left], bound.unit_name)
-        return cls(names, left, signed, alone)
+        return cls(names, left, signed, alone, tuple(name for name in treatments if name not in names))
 
     def take(self, mask: Mask) -> SignedRows:
         """Some of the pairs."""
         return replace(self.signed, values=self.signed.values[mask], unit=self.signed.unit[mask])
 
-    def notes(self) -> list[str]:
-        """How many sets give no pair, and whether too few units differ for a test."""
+    def facts(self) -> dict[str, Any]:
+        """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""
         units = self.signed.units
         differing = int((np.abs(np.bincount(self.signed.unit, self.signed.values)) > 1e-12).sum())
         few = f"{differing} of {units} units differ; below {_DIFFERING} none can be beyond chance"
         alone = f"{self.unpaired} sets have only one of the two and give no pair"
-        return [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
+        notes = [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
+        return {"notes": notes, "details": {"pairs": float(self.left.size), "units": float(units)}}
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,8 +75,7 @@ def set_difference(
         seed: Of the exchanges.
 
     Raises:
-        UnknownName: An attribute or value that does not exist.
-        InputError: The evidence has no sets.
+        UserError: An attribute or value that does not exist, or evidence without sets.
 
     Source: Fraser and Kiritchenko 2024, section 4; Bonett and Price 2012.
     """
@@ -89,15 +88,13 @@ def set_difference(
         rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
         return some.compared(inference, seed, rng)
 
-    others = [name for name in evidence.treatments if name not in pairs.attribute]
-    inner = bound if by else BoundRoles.of(evidence, others, where)
+    inner = bound if by else BoundRoles.of(evidence, pairs.others, where)
     within = pairs if by else PairedRows.of(inner, attribute, first, second, outcome)
 
     def part(code: int) -> dict[str, Any]:
         return piece(within.take(inner.group[within.left] == code), *inner.groups[code])
 
-    fields = piece(pairs.signed) | {"parts": inner.parts(part), "notes": pairs.notes()}
-    fields["details"] = {"pairs": float(pairs.left.size), "units": float(pairs.signed.units)}
+    fields = piece(pairs.signed) | {"parts": inner.parts(part), **pairs.facts()}
     fields["limits"] = lambda level: pairs.signed.interval(level, fields["p_value"])
     return described(bound, "set_difference", params | bound.params, **fields)
 
