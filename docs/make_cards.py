@@ -29,6 +29,7 @@ FAMILIES = {  # by folder of evenhand.metrics, or by file of one
     "households": "Households",
     "retrieval": "Retrieval",
     "choices": "Pronoun resolution",
+    "roles": "Sets of like people and questions that cannot be decided",
     "association": "Associations",
 }
 OTHER = "Further"

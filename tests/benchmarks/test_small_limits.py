@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.cli.summaries.findings import print_summary
 from evenhand.execution.options import AskOptions
-from tests.benchmarks import further_layouts, mmbias_release, visogender_release
+from tests.benchmarks import further_layouts, mmbias_release, pairs_release, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people
 
@@ -104,6 +105,10 @@ ASKED = [
     ("indicators/retrieval", DualEncoder, "people", {"k": "1,50"}),
     ("mmbias/association", DualEncoder, "mmbias", {}),
     ("mmbias/matching", Matcher, "mmbias", {"pairs": "muslim:christian,arab:american"}),
+    ("pairs", DualEncoder, "pairs", {}),
+    ("pairs", Speaker, "pairs", {}),
+    ("bbq_v", Scorer, "bbq_v", {}),
+    ("gras", Scorer, "gras", {}),
     *((f"skewsize/{study}", DualEncoder, study, {}) for study in STUDIES),
     ("skewsize/backgrounds", Speaker, "backgrounds", {}),
     ("skewsize/occupations", Speaker, "occupations", {}),
@@ -132,6 +137,18 @@ def data(tmp_path_factory) -> Path:
     further_layouts.counterfactuals(folder / "counterfactuals", 1)
     people.homes(folder / "homes")
     mmbias_release.release(folder / "mmbias")
+    pairs_release.release(folder / "pairs")
+    (folder / "bbq_v").mkdir()
+    Image.new("RGB", (8, 8)).save(folder / "bbq_v" / "0.png")
+    options = {"ans0": "Unknown", "ans1": "an old man", "ans2": "a young man", "label": 0, "target_loc": 1}
+    (folder / "gras").mkdir()
+    for number in range(4):
+        Image.new("RGB", (8, 8), (number, 9, 0)).save(folder / "gras" / f"{number}.png")
+    faces = [f"{number}.png,20-29,{('Male', 'Female')[number % 2]},White" for number in range(4)]
+    (folder / "gras" / "selected_images_fairface.csv").write_text("\n".join(["file,age,gender,race", *faces]))
+    (folder / "gras" / "selected_trait_words.csv").write_text("WORD_ENGLISH,pos/neg\nkind,pos\nrude,neg\n")
+    question = {"context": "Two met.", "question": "Who forgot it?", "image_path": "0.png", **options}
+    (folder / "bbq_v" / "questions.json").write_text(json.dumps([question] * 2))
     visogender_release.release(folder / "visogender", ["doctor"])
     layouts.generated(folder / "occupations", 2)
     cells = {f"{name}/{group}": 2 for name in ("archery", "boxing") for group in ("female", "male")}

@@ -19,9 +19,11 @@ from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
 from evenhand.evidence.choices import PRONOUNS, Choices
 from evenhand.evidence.household_hits import HouseholdHits
+from evenhand.evidence.item_scores import ItemScores
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.rankings import Rankings
+from evenhand.evidence.role_choices import RoleChoices
 from evenhand.metrics.catalogue import declared_metrics
 from tests.metrics.resolution_evidence import STRATA, people, random_scores
 from tests.properties import association_table, metric_table
@@ -237,6 +239,53 @@ def household_hits(seed: int) -> Sample:
     )  # fmt: skip
 
 
+def role_choices(seed: int) -> Sample:
+    """Scenes that show four persons each, asked in three orders; the model leans to one gender."""
+    rng = np.random.default_rng(seed)
+    people = [
+        {"sample": f"{scene:02d}-{race}-{gender}", "scene": f"scene{scene:02d}", "race": race,
+         "gender": gender, "topic": f"t{scene % 2}", "right": "unknown"}
+        for scene in range(16)
+        for race in ("b", "w")
+        for gender in ("f", "m")
+    ]  # fmt: skip
+    roles = np.array(["target", "other", "unknown", None], dtype=object)
+    leaning = {"m": [0.5, 0.2, 0.2, 0.1], "f": [0.2, 0.5, 0.2, 0.1]}
+    answers = [
+        {"sample": person["sample"], "order": f"o{order}",
+         "role": roles[rng.choice(4, p=leaning[person["gender"]])]}
+        for person in people
+        for order in range(3)
+    ]  # fmt: skip
+    return Sample(
+        {"people": pl.DataFrame(people), "answers": pl.DataFrame(answers)},
+        lambda frames, _: RoleChoices.join(
+            frames["answers"], frames["people"], cluster="scene", truth="right", sets="scene",
+            treatments=("race", "gender"),
+        ),
+        {"by": "topic", "attribute": "gender", "first": "f", "second": "m"},
+        ("sample", "scene", "race", "gender", "topic"), alone=("gender", "f"),
+    )  # fmt: skip
+
+
+def item_scores(seed: int) -> Sample:
+    """Faces of two genders, asked about four traits in two wordings."""
+    rng = np.random.default_rng(seed)
+    faces = [{"sample": f"s{n:02d}", "gender": "fm"[n % 2]} for n in range(24)]
+    signs = {"brave": 1, "kind": 1, "lazy": -1, "rude": -1}
+    scores = [
+        {"sample": face["sample"], "item": item, "wording": wording, "score": float(rng.random())}
+        for face in faces
+        for item in signs
+        for wording in (1, 2)
+    ]
+    return Sample(
+        {"faces": pl.DataFrame(faces), "scores": pl.DataFrame(scores)},
+        lambda frames, words: ItemScores.join(frames["scores"], frames["faces"], words),
+        {"by": "gender"}, ("sample", "gender"), words=signs, alone=("gender", "f"),
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[int], Sample]] = {
     "Evidence": counted,
     "Predictions": ranked,
@@ -246,6 +295,8 @@ KINDS: dict[str, Callable[[int], Sample]] = {
     "Choices": choices,
     "LabelMatches": label_matches,
     "HouseholdHits": household_hits,
+    "RoleChoices": role_choices,
+    "ItemScores": item_scores,
 }
 FORMS: dict[str, Callable[[int], Sample]] = {
     "match_association": lambda seed: similarities(seed, association_table.PROBABILITY),

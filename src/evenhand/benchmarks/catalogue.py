@@ -7,15 +7,18 @@ from evenhand.core.registry import Registry
 BENCHMARKS = Registry(
     "benchmark",
     {
+        "bbq_v": "evenhand.benchmarks.further.bbq_v.bbq_v:BBQ_V",
         "classification": "evenhand.benchmarks.classification.classification:CLASSIFICATION",
         "clip/fairface_words": "evenhand.benchmarks.further.fairface_words.fairface_words:FAIRFACE_WORDS",
         "facet": "evenhand.benchmarks.further.facet.facet:FACET",
         "geode": "evenhand.benchmarks.further.geode.geode:GEODE",
+        "gras": "evenhand.benchmarks.further.gras.gras:GRAS",
         "indicators/geography": "evenhand.benchmarks.indicators.geography:GEOGRAPHY",
         "indicators/label_association": "evenhand.benchmarks.indicators.label_association:LABEL_ASSOCIATION",
         "indicators/retrieval": "evenhand.benchmarks.indicators.retrieval:RETRIEVAL",
         "mmbias/association": "evenhand.benchmarks.mmbias.association:ASSOCIATION",
         "mmbias/matching": "evenhand.benchmarks.mmbias.matching:MATCHING",
+        "pairs": "evenhand.benchmarks.further.pairs.pairs:PAIRS",
         "skewsize/backgrounds": "evenhand.benchmarks.skewsize.studies:BACKGROUNDS",
         "skewsize/celeba": "evenhand.benchmarks.skewsize.celeba:CELEBA",
         "skewsize/domainnet": "evenhand.benchmarks.skewsize.domainnet:DOMAINNET",

@@ -54,3 +54,13 @@ from .retrieval.ranking import max_skew_at_k as max_skew_at_k
 from .retrieval.ranking import min_skew_at_k as min_skew_at_k
 from .retrieval.ranking import ndkl as ndkl
 from .retrieval.ranking import skew_at_k as skew_at_k
+from .roles.abstention import abstention_rate as abstention_rate
+from .roles.abstention import answer_accuracy as answer_accuracy
+from .roles.abstention import order_effect as order_effect
+from .roles.abstention import stereotype_score as stereotype_score
+from .roles.abstention import unusable_rate as unusable_rate
+from .roles.items import lean_effect as lean_effect
+from .roles.items import rejected_items as rejected_items
+from .roles.sets import flip_rate as flip_rate
+from .roles.sets import set_difference as set_difference
+from .roles.sets import set_distance as set_distance

@@ -16,6 +16,7 @@ _HOUSEHOLDS = "evenhand.benchmarks.indicators.households.sources"
 DATA = Registry(
     "data",
     {
+        "bbq_v": "evenhand.benchmarks.further.bbq_v.sources:SOURCE",
         "casual_conversations": f"{_PEOPLE}:CASUAL_CONVERSATIONS",
         "casual_conversations_v2": f"{_PEOPLE}:CASUAL_CONVERSATIONS_V2",
         "celeba": "evenhand.benchmarks.skewsize.sources:CELEBA_DATA",
@@ -29,6 +30,7 @@ DATA = Registry(
         "miap": f"{_PEOPLE}:MIAP",
         "mmbias": "evenhand.benchmarks.mmbias.sources:SOURCE",
         "social_counterfactuals": f"{_FURTHER}:SOCIAL_COUNTERFACTUALS",
+        "pairs": "evenhand.benchmarks.further.pairs.sources:SOURCE",
         "utkface": f"{_PEOPLE}:UTKFACE",
         "visogender": "evenhand.benchmarks.visogender.sources:SOURCE",
         "waterbirds": "evenhand.benchmarks.skewsize.sources:WATERBIRDS_DATA",

@@ -8,22 +8,17 @@ from itertools import permutations
 
 import polars as pl
 
+from evenhand.benchmarks.labelling import lettered
+from evenhand.benchmarks.labelling.lettered import OPTIONS, LetteredQuestion, reasons_of
 from evenhand.benchmarks.visogender.data.captions import Row, Template
 from evenhand.core.errors import UserError, one_line
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
 from evenhand.core.text.thoughts import UNFINISHED
-from evenhand.evidence.open_answers.chosen_option import LETTERS, chosen_option
 from evenhand.files.images.cropped import ChosenImages
 
-OPTIONS = "{options}"
 FIRST_WORDING = f"Which caption fits this image?\n{OPTIONS}\nAnswer with the letter of one caption only."
-ANSWERS = {
-    "sample": pl.String, "template": pl.String, "wording": pl.Int64, "order": pl.String,
-    "question": pl.String, "answer": pl.String, "place": pl.Int64, "candidate": pl.String,
-    "reason": pl.String,
-}  # fmt: skip
-"""Each answer with its question: what place (from 1) and candidate it chooses, or why none."""
+_ABOUT = ("sample", "template", "wording", "order", "question", "answer")
 
 
 @dataclass(frozen=True)
@@ -50,8 +45,13 @@ class AskedOrder:
 
     def text(self, row: Row) -> str:
         """What is asked about a sample."""
-        lines = zip(LETTERS, self.captions(row), strict=False)
-        return self.prompt.replace(OPTIONS, "\n".join(f"{letter}. {caption}" for letter, caption in lines))
+        return self.of([row]).texts()[0]
+
+    def of(self, rows: Sequence[Row]) -> LetteredQuestion:
+        """The question about some samples."""
+        samples, captions = [str(row["sample"]) for row in rows], [self.captions(row) for row in rows]
+        shared = [self.prompt] * len(rows), captions, [self.candidates] * len(rows)
+        return LetteredQuestion(self.name, samples, *shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,25 +88,18 @@ class MultipleChoice:
         questions = []
         for order in self.orders():
             rows, fitting = fitting_rows(self.rows, images, order.template)
-            samples = [str(row["sample"]) for row in rows]
-            prompts = [order.text(row) for row in rows]
-            questions.append(Question(order.name, "answers_questions", samples, fitting, prompts))
+            questions.append(order.of(rows).question(fitting))
         return questions
 
     def answers(self, evidence: Mapping[str, pl.LazyFrame]) -> pl.DataFrame:
-        """What each answer chooses; the columns are those of ``ANSWERS``."""
-        rows = {str(row["sample"]): row for row in self.rows}
-        read: list[tuple[str | int | None, ...]] = []
-        for order in self.orders():
-            table = evidence[order.name].select("sample", "text").collect()
-            for sample, answer in table.iter_rows():
-                row = rows[sample]
-                choice = chosen_option(answer, order.captions(row))
-                candidate = None if choice.index is None else order.candidates[choice.index]
-                number = None if choice.index is None else choice.index + 1
-                about = (sample, order.template.name, order.wording, "/".join(order.candidates))
-                read.append((*about, order.text(row), answer, number, candidate, choice.reason or None))
-        return pl.DataFrame(read, schema=ANSWERS, orient="row")
+        """What each answer chooses: the columns of ``lettered.ANSWERS``, template and wording."""
+        tables = [
+            order.of([row for row in self.rows if order.template.fits(row)])
+            .answers(evidence)
+            .with_columns(template=pl.lit(order.template.name), wording=pl.lit(order.wording, pl.Int64))
+            for order in self.orders()
+        ]
+        return pl.concat(tables).select(*_ABOUT, "place", "candidate", "reason")
 
     def scores(self, answers: pl.DataFrame) -> pl.DataFrame:
         """sample, template, candidate, and as score the share of orders in which it was chosen.
@@ -121,7 +114,7 @@ class MultipleChoice:
             thinks = UNFINISHED in answers["reason"].to_list()
             room = "give the model more room with --max-tokens, or " if thinks else ""
             raise UserError(
-                f"no answer chooses a caption ({_reasons(answers)}); the first is "
+                f"no answer chooses a caption ({reasons_of(answers)}); the first is "
                 f"{one_line(answers['answer'][0])[:80]!r}; {room}ask in your own words with -p wordings=FILE"
             )
         keys = ["sample", "template", *(["wording"] if len(self.wordings) > 1 else [])]
@@ -161,8 +154,7 @@ def unread_answers(answers: pl.DataFrame) -> pl.DataFrame:
     Args:
         answers: Of ``MultipleChoice.answers``.
     """
-    unread = answers.filter(pl.col("place").is_null())
-    return unread.select("sample", "template", "wording", "order", "question", "answer", "reason")
+    return lettered.unread_answers(answers)
 
 
 def unread_warnings(answers: pl.DataFrame) -> list[TableWarning]:
@@ -171,17 +163,4 @@ def unread_warnings(answers: pl.DataFrame) -> list[TableWarning]:
     Args:
         answers: Of ``MultipleChoice.answers``.
     """
-    unread = answers["reason"].drop_nulls().len()
-    if not unread:
-        return []
-    message = (
-        f"{unread} of {answers.height} answers choose no caption and are left out ({_reasons(answers)}); "
-        "read them in the table unread_answers"
-    )
-    return [TableWarning(code="unread_answers", columns=["answer"], message=message)]
-
-
-def _reasons(answers: pl.DataFrame) -> str:
-    """Why answers are not read, the most frequent reason first."""
-    counts = answers["reason"].drop_nulls().value_counts().sort("count", "reason", descending=[True, False])
-    return ", ".join(f"{reason} {count}" for reason, count in counts.iter_rows())
+    return lettered.unread_warnings(answers, "choose no caption and are left out")

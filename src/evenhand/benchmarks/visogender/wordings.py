@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.labelling.lettered import OPTIONS
 from evenhand.benchmarks.visogender.data.captions import TEMPLATES
 from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
-from evenhand.benchmarks.visogender.multiple_choice import FIRST_WORDING, OPTIONS
+from evenhand.benchmarks.visogender.multiple_choice import FIRST_WORDING
 from evenhand.core.errors import InputError, ParameterError, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric

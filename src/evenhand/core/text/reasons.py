@@ -27,6 +27,7 @@ REASONS: dict[str, str] = {
     "difference in",
     "one_cluster": "each group is one person or photo, so that groups cannot change places: there is no p "
     "and no interval",
+    "no_committed_answer": "no answer names one of the two that are compared",
     "undefined": "the value is not defined on this evidence",
 }
 

@@ -144,10 +144,12 @@ def _without_seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tu
 
 
 def _apart(lines: Sequence[Headline]) -> list[Headline]:
-    """Headlines of which no two have the same text where their scope tells them apart."""
-    many = Counter(line.text for line in lines)
+    """Headlines of which no two have the same text, or title, where their scope tells them apart."""
+    many = Counter(line.text.partition(":")[0] for line in lines)
     return [
-        replace(line, text=phrasing.scoped(line.text, line.scope)) if many[line.text] > 1 else line
+        replace(line, text=phrasing.scoped(line.text, line.scope))
+        if many[line.text.partition(":")[0]] > 1
+        else line
         for line in lines
     ]
 

@@ -1,0 +1,1 @@
+"""GRAS: traits that a model affirms of faces."""

@@ -1,0 +1,1 @@
+"""PAIRS: parallel images of four people in each everyday scenario."""

@@ -1,0 +1,72 @@
+"""Item scores: how much a model says yes to each of many items, of each image, in several wordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import UnknownName
+
+
+@dataclass(frozen=True, eq=False)
+class ItemScores:
+    """Scores of every item and wording for every image, with what the images are.
+
+    Attributes:
+        annotated: One row an image with all its scores, sorted by sample: ``sample`` and the attributes.
+        scores: Shape (N, items, wordings), in [0, 1].
+        items: Names.
+        signs: 1 of an item that speaks well of somebody, -1 of one that does not, shape (items,).
+        incomplete: Images without a score for each item and wording; they are left out.
+    """
+
+    annotated: pl.DataFrame
+    scores: npt.NDArray[np.float64]
+    items: tuple[str, ...]
+    signs: npt.NDArray[np.float64]
+    incomplete: int = 0
+
+    @classmethod
+    def join(cls, scores: pl.DataFrame, annotations: pl.DataFrame, signs: Mapping[str, int]) -> ItemScores:
+        """Bring scores and annotations together by ``sample``.
+
+        Args:
+            scores: ``sample``, ``item``, ``wording``, ``score``.
+            annotations: One row an image: ``sample`` and attributes, null where one is not annotated.
+            signs: 1 or -1 of each item.
+
+        Raises:
+            UnknownName: A column that is not there, or an item without a sign.
+        """
+        for name in ("sample", "item", "wording", "score"):
+            if name not in scores.columns:
+                raise UnknownName("column of scores", name, scores.columns)
+        items, wordings = (scores[name].unique().sort().to_list() for name in ("item", "wording"))
+        for item in items:
+            if item not in signs:
+                raise UnknownName("item", item, signs)
+        table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
+        rows = scores.filter(pl.col("sample").is_in(table["sample"].implode()))
+        matrix = np.full((table.height, len(items), len(wordings)), np.nan)
+        at = [
+            rows[name].replace_strict(values, list(range(len(values))), return_dtype=pl.Int64).to_numpy()
+            for name, values in (
+                ("sample", table["sample"].to_list()),
+                ("item", items),
+                ("wording", wordings),
+            )
+        ]
+        matrix[tuple(at)] = rows["score"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        complete = ~np.isnan(matrix).any(axis=(1, 2))
+        there = table.filter(pl.Series(complete))
+        sign = np.array([signs[item] for item in items], dtype=np.float64)
+        return cls(there, matrix[complete], tuple(items), sign, table.height - there.height)
+
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the attributes."""
+        return [name for name in self.annotated.columns if name != "sample"]

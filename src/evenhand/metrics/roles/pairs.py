@@ -1,0 +1,224 @@
+"""Members of sets beside each other: pairs that differ in one attribute, and sets as a table of members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.findings import Dropped
+from evenhand.evidence.role_choices import OUTCOMES
+from evenhand.metrics.prepared import By, names_of
+from evenhand.metrics.roles.bound import BoundRoles, SignedRows
+from evenhand.stats.arrays import Floats, Integers, Mask
+
+_HELD = 2_000_000  # numbers of one array of draws
+_DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRows:
+    """Matched pairs of rows."""
+
+    attribute: tuple[str, ...]
+    left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
+    signed: SignedRows  # outcome of the first minus that of the second
+    unpaired: int  # sets that have one of the two only
+    others: tuple[str, ...]  # the other treatments
+
+    @classmethod
+    def of(cls, bound: BoundRoles, attribute: By, first: str, second: str, outcome: str) -> PairedRows:
+        """Pair the rows of each set that differ in the attribute alone.
+
+        Raises:
+            UnknownName: An attribute that does not differ within sets, or a value that none has.
+            InputError: The evidence has no sets.
+        """
+        table, names = members(bound), names_of(attribute)
+        treatments = bound.choices.treatments
+        for name in names:
+            if name not in treatments:
+                raise UnknownName("attribute that differs within sets", name, treatments)
+        keyed = table.with_columns(key=pl.concat_str(names, separator="*"))
+        values = keyed["key"].unique().sort().to_list()
+        for value in (first, second):
+            if value not in values and len(values) > 1:  # of one group alone there is nothing to compare
+                raise UnknownName(f"value of {'*'.join(names)}", value, values)
+        same = ["set", *(name for name in treatments if name not in names)]
+        ends = [keyed.filter(pl.col("key") == value).select("row", *same) for value in (first, second)]
+        pairs = ends[0].join(ends[1], on=same, suffix="_second", maintain_order="left")
+        in_sets = [set(end["set"].to_list()) for end in ends]
+        alone = len((in_sets[0] | in_sets[1]) - set(pairs["set"].to_list()))
+        left, right = (pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second"))
+        share = bound.share(outcome)
+        signed = SignedRows(share[left] - share[right], _units(bound)[left], bound.unit_name)
+        return cls(names, left, signed, alone, tuple(name for name in treatments if name not in names))
+
+    def take(self, mask: Mask) -> SignedRows:
+        """Some of the pairs."""
+        return replace(self.signed, values=self.signed.values[mask], unit=self.signed.unit[mask])
+
+    def facts(self) -> dict[str, Any]:
+        """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""
+        units = self.signed.units
+        differing = int((np.abs(np.bincount(self.signed.unit, self.signed.values)) > 1e-12).sum())
+        few = f"{differing} of {units} units differ; below {_DIFFERING} none can be beyond chance"
+        alone = f"{self.unpaired} sets have only one of the two and give no pair"
+        notes = [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
+        return {"notes": notes, "details": {"pairs": float(self.left.size), "units": float(units)}}
+
+
+@dataclass(frozen=True, eq=False)
+class SetMatrix:
+    """Sets as rows, the combinations of treatments as columns."""
+
+    cells: list[tuple[str, ...]]  # values of the treatments, sorted
+    treatments: tuple[str, ...]
+    codes: Integers  # shape (sets, cells, orders); -1 where there is no answer
+    scores: Floats  # shape (sets, cells); NaN where there is no answer
+    unit: Integers  # shape (sets,)
+    wordings: Integers  # shape (orders,)
+    dropped: list[Dropped]
+
+    @classmethod
+    def of(cls, bound: BoundRoles, *, complete: bool = False) -> SetMatrix:
+        """The sets of some rows; those with a member for every cell only, where they have to be complete.
+
+        Raises:
+            InputError: The evidence has no sets, or a set has two members of one combination.
+        """
+        table, treatments = members(bound), bound.choices.treatments
+        cells: list[tuple[str, ...]] = table.select(treatments).unique().sort(treatments).rows()
+        names = table["set"].unique().sort()
+        row = table["set"].replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
+        position = {cell: number for number, cell in enumerate(cells)}
+        column = np.array([position[cell] for cell in table.select(treatments).rows()], dtype=np.int64)
+        if np.unique(row * max(len(cells), 1) + column).size < row.size:
+            raise InputError("a set has two samples of one combination of treatments; give each its own set")
+        at = np.flatnonzero(bound.rows)[table["row"].to_numpy()]
+        orders = bound.choices.codes.shape[1]
+        codes = np.full((len(names), len(cells), orders), -1, dtype=np.int64)
+        scores, unit = np.full(codes.shape[:2], np.nan), np.zeros(len(names), dtype=np.int64)
+        codes[row, column] = bound.choices.codes[at]
+        scores[row, column] = bound.choices.scores[at]
+        unit[row] = _units(bound)[table["row"].to_numpy()]
+        answered: Mask = np.asarray(np.min(codes, axis=1, initial=len(OUTCOMES)) >= 0)
+        usable: Mask = np.asarray(answered.any(axis=1))
+        keep = usable if complete else np.ones(len(names), dtype=bool)
+        if complete:
+            codes = np.where(answered[:, None, :], codes, -1)
+        gone = int((~keep).sum())
+        lost = [Dropped(reason="incomplete set", count=gone)] if gone else []
+        return cls(cells, treatments, codes[keep], scores[keep], unit[keep], bound.choices.wordings, lost)
+
+    @cached_property
+    def _valid(self) -> Mask:
+        return np.asarray((self.codes >= 0).all(axis=1))
+
+    def flips(self, codes: Integers) -> Floats:
+        """The share of orders in which the members of each set do not answer alike, shape (sets,)."""
+        unlike = (codes != codes[:, :1]).any(axis=1) & self._valid
+        return np.asarray(unlike.sum(axis=1) / np.maximum(self._valid.sum(axis=1), 1))
+
+    def random_flips(self, rng: np.random.Generator, draws: int) -> Floats:
+        """The mean of ``flips`` when the answers of each order are exchanged among all members."""
+        total, valid = np.zeros((draws, len(self.codes))), self._valid
+        for order in range(valid.shape[1]):
+            rows = valid[:, order]
+            answers = self.codes[rows, :, order]
+            for some in _chunks(draws, answers.size):
+                repeated = np.broadcast_to(answers.ravel(), (some.stop - some.start, answers.size))
+                sets = rng.permuted(repeated, axis=1).reshape(-1, *answers.shape)
+                total[some, rows] += (sets != sets[..., :1]).any(axis=2)
+        return np.asarray((total / np.maximum(valid.sum(axis=1), 1)).mean(axis=1))
+
+    def noise(self) -> dict[str, float | None]:
+        """How often two members of a set answer unlike in one order, and one member in two orders."""
+        cells, orders = range(self.codes.shape[1]), range(self.codes.shape[2])
+        members_ = [(self.codes[:, i], self.codes[:, j]) for i, j in combinations(cells, 2)]
+        again = [
+            (self.codes[..., i], self.codes[..., j])
+            for i, j in combinations(orders, 2)
+            if self.wordings[i] == self.wordings[j]
+        ]
+        return {"pair_flips": _unlike(members_), "noise_floor": _unlike(again)}
+
+    def _pairs(self, attribute: By) -> Iterator[tuple[int, int]]:
+        """Cells that differ in the attribute alone."""
+        names = names_of(attribute)
+        for name in names:
+            if name not in self.treatments:
+                raise UnknownName("attribute that differs within sets", name, self.treatments)
+        differs = [name in names for name in self.treatments]
+        for i, j in combinations(range(len(self.cells)), 2):
+            unlike = [a != b for a, b in zip(self.cells[i], self.cells[j], strict=True)]
+            if unlike == differs:
+                yield i, j
+
+    def distances(self, scores: Floats, attribute: By) -> tuple[Floats, Integers]:
+        """|difference| of each matched pair and its unit, shape (pairs,)."""
+        pairs = list(self._pairs(attribute))
+        apart = _apart(scores, pairs)
+        there = ~np.isnan(apart)
+        return apart[there], np.repeat(self.unit[:, None], len(pairs), axis=1)[there]
+
+    def exchanged_distances(self, attribute: By, rng: np.random.Generator, draws: int) -> Floats:
+        """The mean of ``distances`` with the members of each unit's sets exchanged, all sets alike."""
+        units, row = np.unique(self.unit, return_inverse=True)
+        pairs, result = list(self._pairs(attribute)), np.full(draws, np.nan)
+        for some in _chunks(draws, self.scores.size):
+            shape = (some.stop - some.start, units.size, len(self.cells))
+            order = rng.random(shape).argsort(axis=2)[:, row]
+            exchanged = np.broadcast_to(self.scores, (shape[0], *self.scores.shape))
+            apart = _apart(np.take_along_axis(exchanged, order, axis=2), pairs)
+            number = (~np.isnan(apart)).sum(axis=(1, 2))
+            sums = np.nansum(apart, axis=(1, 2))
+            result[some] = np.divide(sums, number, out=result[some], where=number > 0)
+        return result
+
+
+def members(bound: BoundRoles) -> pl.DataFrame:
+    """The chosen rows with ``row``, ``set`` and the treatments, all there.
+
+    Raises:
+        InputError: The evidence has no sets.
+    """
+    choices = bound.choices
+    if choices.set_ is None or not choices.treatments:
+        raise InputError(
+            "these choices have no sets; give RoleChoices.join sets='COLUMN' and treatments=['gender', ...]"
+        )
+    rows = choices.annotated.filter(bound.rows).with_row_index("row")
+    texts = [pl.col(name).cast(pl.String) for name in choices.treatments]
+    return rows.select("row", *texts, set=pl.col(choices.set_).cast(pl.String)).drop_nulls()
+
+
+def _units(bound: BoundRoles) -> Integers:
+    """Unit of each chosen row: its cluster, else its set."""
+    return bound.codes_of([str(bound.choices.set_)]) if bound.unit is None else bound.unit
+
+
+def _apart(scores: Floats, pairs: list[tuple[int, int]]) -> Floats:
+    """|difference| of each pair of members, shape (..., sets, pairs)."""
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return np.abs(scores[..., first] - scores[..., second])
+
+
+def _chunks(draws: int, size: int) -> Iterator[slice]:
+    """Draws that are held at a time."""
+    step = max(_HELD // max(size, 1), 1)
+    return (slice(start, min(start + step, draws)) for start in range(0, draws, step))
+
+
+def _unlike(pairs: list[tuple[Integers, Integers]]) -> float | None:
+    """The share of answers that differ, among pairs that were both answered."""
+    answered = sum(int(((a >= 0) & (b >= 0)).sum()) for a, b in pairs)
+    if not answered:
+        return None
+    return sum(int(((a != b) & (a >= 0) & (b >= 0)).sum()) for a, b in pairs) / answered

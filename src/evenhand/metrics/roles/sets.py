@@ -1,0 +1,228 @@
+"""Sets of samples that differ in who is shown only: whose answers differ, in which direction, and how far.
+
+Sets are drawn whole, in units such as scenarios. What chance gives is the exchange of the persons within a
+set, the sets of a unit together, since they share images.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.core.cards import Sentences, Source
+from evenhand.core.findings import Finding, Null
+from evenhand.core.metric import metric
+from evenhand.core.random_streams import stream
+from evenhand.evidence.choices import Where
+from evenhand.evidence.role_choices import TARGET, RoleChoices
+from evenhand.metrics.estimates import agreeing, described, joint_p, null_band, resampled_p
+from evenhand.metrics.group_rates import ONE_CLUSTER
+from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
+from evenhand.metrics.roles.bound import BoundRoles, SignedRows, mean_ends, mean_interval
+from evenhand.metrics.roles.pairs import PairedRows, SetMatrix
+
+PAIRS = (
+    "Fraser and Kiritchenko, Examining Gender and Racial Bias in Large Vision-Language Models Using a Novel "
+    "Dataset of Parallel Images, EACL 2024"
+)
+_DRAWS = 999
+
+
+@metric(
+    title="Difference within sets",
+    summary="how much more often an answer is chosen for the first persons than for the second, of sets that "
+        "differ in nothing else",
+    formula="mean over matched pairs of (share of orders with the outcome | first) - (... | second)",
+    range=(-1, 1), direction="descriptive", fair_at=0.0, source=Source(paper=PAIRS, equation="section 4"),
+    unit="share difference", order=900, family="sets", tags=("group gap",), first_line="value",
+    sentences=Sentences(row="{first} - {second}, {outcome}", topic="The answer",
+        value="The answer for the first minus that for the second persons of a set"),
+)  # fmt: skip
+def set_difference(
+    evidence: RoleChoices,
+    *,
+    attribute: By,
+    first: str,
+    second: str,
+    outcome: str = TARGET,
+    by: By = (),
+    where: Where | None = None,
+    inference: Inference = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Share of an outcome for the first persons minus that for the second; in [-1, 1], fair at 0.
+
+    Samples are paired that lie in one set and differ in ``attribute`` alone; an incomplete set counts with
+    the pairs it has. An answer that chooses no option counts as another outcome, and is never dropped.
+
+    Interval: adjusted Wald of paired shares, the pairs reduced to what the variation between units leaves of
+    them, with t of Kish's effective number of units. Null and p: the two exchanged in all sets of a unit at
+    once, exact up to 13 units that differ, else ``(1 + b) / (1 + B)`` with B = 9,999; p is also at least that
+    at which the interval holds 0. ``mde`` is the difference that would be found with 80 % power. Below six
+    units that differ in one direction no difference is beyond chance. Parts are groups, else the values of
+    the other treatments, corrected by Holm. None with reason ``single_group`` where no set has both; without
+    interval and p with reason
+    ``one_cluster`` where there is one unit.
+
+    Args:
+        evidence: Role choices with sets.
+        attribute: Treatment that tells the two apart, or several, crossed.
+        first: Its value for the first persons; values of several are joined by ``*``.
+        second: That for the second.
+        outcome: ``target``, ``other``, ``unknown`` or ``unusable``.
+        by: Attribute, or list of attributes to cross, for parts.
+        where: Only samples with these values: ``{"section": "status"}``.
+        inference: ``none`` skips interval, null band and p.
+        seed: Of the exchanges.
+
+    Raises:
+        UserError: An attribute or value that does not exist, or evidence without sets.
+
+    Source: Fraser and Kiritchenko 2024, section 4; Bonett and Price 2012.
+    """
+    check_common("default", inference, seed)
+    bound = BoundRoles.of(evidence, by, where)
+    pairs = PairedRows.of(bound, attribute, first, second, outcome)
+    params = {"attribute": "+".join(pairs.attribute), "first": first, "second": second, "outcome": outcome}
+
+    def piece(some: SignedRows, *group: str) -> dict[str, Any]:
+        rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
+        return some.compared(inference, seed, rng)
+
+    inner = bound if by else BoundRoles.of(evidence, pairs.others, where)
+    within = pairs if by else PairedRows.of(inner, attribute, first, second, outcome)
+
+    def part(code: int) -> dict[str, Any]:
+        return piece(within.take(inner.group[within.left] == code), *inner.groups[code])
+
+    fields = piece(pairs.signed) | {"parts": inner.parts(part), **pairs.facts()}
+    fields["limits"] = lambda level: pairs.signed.interval(level, fields["p_value"])
+    return described(bound, "set_difference", params | bound.params, **fields)
+
+
+@metric(
+    title="Sets whose answers differ",
+    summary="share of sets whose members do not all get the same answer; 1 minus it is the consistency",
+    formula="mean over sets and orders of 1[the answers of a set are not all alike]", range=(0, 1),
+    direction="lower is fairer", source=Source(paper="counterfactual consistency within sets"), unit="share",
+    order=910, family="sets", first_line="value",
+    sentences=Sentences(row="sets that differ", topic="The share of sets whose answers differ",
+        value="Not all members get the same answer in a share of sets of"),
+)  # fmt: skip
+def flip_rate(
+    evidence: RoleChoices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    inference: Inference = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Share of complete sets whose answers are not all alike, mean over orders of the options; in [0, 1].
+
+    An answer that chooses no option is an answer of its own. Incomplete sets are left out and counted.
+    Details: ``consistency``, 1 minus the value; ``pair_flips``, the share of two members of a set that answer
+    unlike in one order; ``noise_floor``, the share of two orders in which one member answers unlike (None
+    with one order): only ``pair_flips`` above it are due to who is shown. Interval: Wilson's at the size that
+    units leave. Null: the answers of each order exchanged among all samples, which is what answers at random
+    give; there is no p, since a model that answers by the scenario is rightly far below. None with reason
+    ``empty`` without a complete set. Arguments as in ``set_difference``.
+
+    Source: ours, after Fraser and Kiritchenko 2024.
+    """
+    check_common("default", inference, seed)
+    bound = BoundRoles.of(evidence, by, where)
+
+    def piece(some: BoundRoles, *group: str) -> tuple[dict[str, Any], SetMatrix]:
+        sets = SetMatrix.of(some, complete=True)
+        values = sets.flips(sets.codes)
+        if not values.size:
+            return {"value": None, "reason": "empty"}, sets
+        fields: dict[str, Any] = {"value": float(values.mean())}
+        if inference == "auto":
+            fields["interval"] = mean_interval(values, sets.unit, LEVEL)
+            draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
+            method = "answers exchanged among all samples"
+            fields["null"] = band = null_band(draws, level=LEVEL, method=method, seed=seed)
+            fields["chance_at"] = None if band is None else band.mean
+        return fields, sets
+
+    fields, sets = piece(bound)
+    if fields.get("interval") is not None:
+        fields["limits"] = lambda level: mean_interval(sets.flips(sets.codes), sets.unit, level)
+    details = sets.noise() | {"unusable": bound.unusable, "sets": float(len(sets.codes))}
+    if fields["value"] is not None:
+        details["consistency"] = 1 - fields["value"]
+
+    def part(code: int) -> dict[str, Any]:
+        return piece(bound.inside(code), *bound.groups[code])[0]
+
+    dropped = [*bound.dropped, *sets.dropped]
+    return described(
+        bound, "flip_rate", bound.params, **fields, parts=bound.parts(part), details=details, dropped=dropped
+    )
+
+
+@metric(
+    title="Distance within sets",
+    summary="how far the answers of a set lie apart between values of an attribute, in either direction, "
+        "beside members that are exchanged",
+    formula="mean over matched pairs of |score(first) - score(second)|", range=(0, 1),
+    direction="lower is fairer", source=Source(paper="individual fairness within sets"),
+    unit="share difference", order=920, family="sets", first_line="value",
+    sentences=Sentences(row="distance by {attribute}", topic="The distance within sets",
+        value="Answers of members of a set lie apart by"),
+)  # fmt: skip
+def set_distance(
+    evidence: RoleChoices,
+    *,
+    attribute: By,
+    by: By = (),
+    where: Where | None = None,
+    inference: Inference = "auto",
+    seed: int = 0,
+) -> Finding:
+    """Mean distance of the scores of members of a set that differ in ``attribute`` alone; in [0, 1].
+
+    Positive without any bias where answers vary: ``chance_at`` is its mean when the members of each set are
+    exchanged, those of a unit's sets together. Larger than that means that answers go by the attribute, in
+    whatever direction. The score is the probability of the target, else the share of orders in which it was
+    chosen. Interval: Wilson's at the size that units leave. p: one-sided, and at least that at which the
+    interval holds ``chance_at``. None with reason ``single_group`` where no set has both; without p and
+    interval with reason ``one_cluster`` where there is one unit. Arguments as in ``set_difference``.
+
+    Source: ours; the mean absolute difference of counterfactual pairs beside its null.
+    """
+    check_common("default", inference, seed)
+    bound = BoundRoles.of(evidence, by, where)
+
+    def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
+        sets = SetMatrix.of(some)
+        pairs, unit = sets.distances(sets.scores, attribute)
+        if not pairs.size:
+            return {"value": None, "reason": "single_group"}
+        fields: dict[str, Any] = {"value": float(pairs.mean())}
+        if inference == "none":
+            return fields
+        interval = mean_interval(pairs, unit, LEVEL)
+        if interval is None:
+            return fields | {"reason": ONE_CLUSTER}
+        rng = stream(seed, "set_distance", *bound.purpose, str(attribute), *group)
+        draws = sets.exchanged_distances(attribute, rng, _DRAWS)
+        method = f"members of sets exchanged by {bound.unit_name}"
+        band: Null | None = null_band(draws, level=LEVEL, method=method, seed=seed, side="high")
+        at = fields["value"] if band is None else band.mean
+
+        def limits(level: float) -> tuple[float, float]:
+            return mean_ends(pairs, unit, level) or (0.0, 1.0)
+
+        p_value = joint_p(resampled_p(draws, fields["value"], "high"), at, limits)
+        ends = agreeing((interval.low, interval.high), p_value, at)
+        wider = interval.model_copy(update={"low": ends[0], "high": ends[1]})
+        return fields | {"interval": wider, "null": band, "chance_at": at, "p_value": p_value}
+
+    fields = piece(bound)
+    params = {"attribute": "+".join(names_of(attribute)), **bound.params}
+
+    def part(code: int) -> dict[str, Any]:
+        return piece(bound.inside(code), *bound.groups[code])
+
+    return described(bound, "set_distance", params, **fields, parts=bound.parts(part))

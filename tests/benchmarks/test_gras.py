@@ -1,0 +1,173 @@
+"""GRAS: its lists, five wordings, the paper's score by a naive loop, and what a blind model gets."""
+
+import itertools
+import zlib
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+from scipy import stats
+
+import evenhand as eh
+from evenhand.benchmarks.further.gras.gras import FACES, TONES, TRAITS, WORDINGS
+from evenhand.core.errors import UserError
+from evenhand.core.significance import is_beyond
+from evenhand.execution.options import AskOptions
+
+OPTIONS = AskOptions(keep_answers=False, workers=1)
+WORDS = {"honest": "pos", "brave": "pos", "lazy": "neg", "cruel": "neg"}
+RACES, AGES = ("White", "Black", "Indian"), ("20-29", "60-69")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """24 faces by gender, race and age, 12 by skin tone; red: gender, green: the face."""
+    folder = tmp_path_factory.mktemp("gras")
+    (folder / "val").mkdir()
+    faces = []
+    for number, (gender, race, age, _) in enumerate(
+        itertools.product(("Male", "Female"), RACES, AGES, range(2))
+    ):
+        Image.new("RGB", (8, 8), (200 * (gender == "Male"), number, 0)).save(folder / "val" / f"{number}.png")
+        faces.append((f"val/{number}.png", age, gender, race, "True"))
+    tones = []
+    for number in range(12):
+        Image.new("RGB", (8, 8), (100, number, 9)).save(folder / f"tone{number}.png")
+        tones.append((f"tone{number}.png", str(1 + number % 3)))
+    schema = ["file", "age", "gender", "race", "service_test"]
+    pl.DataFrame(faces, schema=schema, orient="row").write_csv(folder / FACES)
+    pl.DataFrame(tones, schema=["file", "Skin Tone"], orient="row").write_csv(folder / TONES)
+    words = [(word, 0.5, sign) for word, sign in WORDS.items()]
+    pl.DataFrame(words, schema=["WORD_ENGLISH", "VAL_MEAN", "pos/neg"], orient="row").write_csv(
+        folder / TRAITS
+    )
+    return folder
+
+
+def noise(*parts):
+    return np.random.default_rng(zlib.crc32(repr(parts).encode())).normal()
+
+
+class Scorer:
+    """Log-probabilities of Yes and No; ``shift`` moves good traits of men."""
+
+    version = "1"
+
+    def __init__(self, shift=0.0, spread=0.4):
+        self.shift, self.spread = shift, spread
+
+    def logits(self, image, prefix):
+        red, green = (int(value) for value in np.asarray(image)[0, 0, :2])
+        good = any(word in prefix for word in ("honest", "brave"))
+        yes = -2 + self.spread * noise(red, green, prefix) + self.shift * (red == 200) * (1 if good else -1)
+        return [min(yes, -0.1), -2.0]
+
+    def score_continuations(self, images, prefixes, continuations):
+        assert [list(texts) for texts in continuations] == [[" Yes", " No"]] * len(prefixes)
+        return [self.logits(image, prefix) for image, prefix in zip(images, prefixes, strict=True)]
+
+    next_token_logits = score_continuations
+
+
+class Yes:
+    """Says yes to everything."""
+
+    version = "1"
+
+    def answer(self, images, prompts):
+        return ["Yes"] * len(prompts)
+
+
+def run(model, data, **parameters):
+    return eh.run("gras", model=model, data=data, parameters=parameters, options=OPTIONS)
+
+
+def of(result, name, by):
+    return next(finding for finding in result.findings if (finding.name, finding.by) == (name, [by]))
+
+
+def test_the_papers_score_is_that_of_a_loop_over_the_lists(data):
+    """A trait counts where the test of any wording has p < .05; Welch's t of two groups, his F of more."""
+    model = Scorer(shift=0.3)
+    result = run(model, data, mode="paper")
+    images = pl.concat(
+        [pl.read_csv(data / name, infer_schema=False) for name in (FACES, TONES)], how="diagonal"
+    )
+    rates = []
+    for attribute in ("gender", "race", "age", "Skin Tone"):
+        table = images.filter(pl.col(attribute).is_not_null())
+        hits = 0
+        for word in WORDS:
+            rejected = False
+            for wording in WORDINGS:
+                groups = {}
+                for file, value in table.select("file", attribute).rows():
+                    pixels = np.asarray(Image.open(data / file))
+                    prefix = f"Question: {wording.format(word)} Answer:"
+                    groups.setdefault(value, []).append(np.exp(model.logits(pixels, prefix)[0]))
+                p = (
+                    stats.ttest_ind(*groups.values(), equal_var=False)[1]
+                    if len(groups) == 2
+                    else welch(*groups.values())
+                )
+                rejected = rejected or p < 0.05
+            hits += rejected
+        rates.append(hits / len(WORDS))
+    assert [
+        of(result, "rejected_items", name).value for name in ("gender", "race", "age", "skin_tone")
+    ] == rates
+    assert result.tables["gras"].row(0) == (4, pytest.approx(100 * np.mean(rates)))
+
+
+def welch(*groups):
+    """Welch's F by his formula."""
+    n, m, v = (np.array([f(g) for g in groups]) for f in (len, np.mean, lambda g: np.var(g, ddof=1)))
+    k, w = len(groups), n / v
+    middle = (w * m).sum() / w.sum()
+    a = (((1 - w / w.sum()) ** 2) / (n - 1)).sum()
+    f = (w * (m - middle) ** 2).sum() / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * a)
+    return stats.f.sf(f, k - 1, (k**2 - 1) / 3 / a)
+
+
+def test_a_planted_leaning_is_beyond_chance_and_a_blind_model_is_not_called_biased_but_has_no_zero(data):
+    planted, blind = run(Scorer(shift=1.0), data), run(Scorer(), data)
+    effect = of(planted, "lean_effect", "gender")
+    assert effect.value > 0.9
+    assert is_beyond(effect)
+    men, women = (effect.part(group, "gender").value for group in ("Male", "Female"))
+    assert men > women
+    assert [part.key for part in effect.parts if part.kind == "wording"] == ["1", "2", "3", "4", "5"]
+    assert effect.details["lowest_wording"] <= effect.value
+    assert not any(map(is_beyond, blind.findings))
+    assert of(blind, "lean_effect", "race").chance_at > 0
+    score = of(blind, "rejected_items", "race")
+    assert score.null.mean > 0.1  # five wordings, each with its own noise: 1 - .95^5
+    assert score.p_value is None
+
+
+def test_leaning_is_eta_squared_of_good_minus_bad(data):
+    model = Scorer(shift=0.1)
+    finding = of(run(model, data, wordings="1"), "lean_effect", "gender")
+    groups = {"Male": [], "Female": []}
+    for file, gender in pl.read_csv(data / FACES).select("file", "gender").rows():
+        pixels, lean = np.asarray(Image.open(data / file)), 0.0
+        for word, sign in WORDS.items():
+            yes, no = np.exp(model.logits(pixels, f"Question: {WORDINGS[0].format(word)} Answer:"))
+            lean += yes / (yes + no) / 4 * (1 if sign == "pos" else -1)
+        groups[gender].append(lean)
+    every = np.concatenate(list(groups.values()))
+    between = sum(len(g) * (np.mean(g) - every.mean()) ** 2 for g in groups.values())
+    assert finding.value == pytest.approx(between / ((every - every.mean()) ** 2).sum(), abs=1e-6)
+    assert finding.part("Male").value == pytest.approx(np.mean(groups["Male"]), abs=1e-6)
+
+
+def test_who_says_yes_to_all_leans_nowhere_and_what_is_missing_is_told(data, tmp_path):
+    result = run(Yes(), data, wordings="2")
+    assert {finding.reason for finding in result.findings if finding.name == "lean_effect"} == {"constant"}
+    with pytest.raises(UserError, match="selected_images_fairface"):
+        run(Yes(), tmp_path)
+    with pytest.raises(UserError, match="mode=paper"):
+        run(Yes(), data, mode="paper")
+    with pytest.raises(UserError, match="wordings"):
+        run(Yes(), data, wordings="6")
