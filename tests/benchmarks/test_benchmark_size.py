@@ -9,7 +9,9 @@ import evenhand
 from evenhand.benchmarks.catalogue import BENCHMARKS
 
 MOST = 150
-SMALL = ("bbq_v", "gras", "pairs")
+SMALL = (
+    "bbq_v", "clip/fairface_words", "facet", "geode", "gras", "pairs", "social_counterfactuals",
+)  # fmt: skip
 """Benchmarks that are one file; add yours."""
 MAY_NAME = {"benchmarks/catalogue.py", "benchmarks/datasets/download_source.py"}
 """Where a name is looked up."""

@@ -32,7 +32,8 @@ _DRAWS = 999
     summary="how much more often an answer is chosen for the first persons than for the second, of sets that "
         "differ in nothing else",
     formula="mean over matched pairs of (share of orders with the outcome | first) - (... | second)",
-    range=(-1, 1), direction="descriptive", fair_at=0.0, source=Source(paper=PAIRS, equation="section 4"),
+    range=(-1, 1), direction="descriptive", fair_at=0.0,
+    source=Source(paper=PAIRS, equation="answers that differ within a scenario"),
     unit="share difference", order=900, family="sets", tags=("group gap",), first_line="value",
     sentences=Sentences(row="{first} - {second}, {outcome}", topic="The answer",
         value="The answer for the first minus that for the second persons of a set"),
@@ -77,7 +78,7 @@ def set_difference(
     Raises:
         UserError: An attribute or value that does not exist, or evidence without sets.
 
-    Source: Fraser and Kiritchenko 2024, section 4; Bonett and Price 2012.
+    Source: Fraser and Kiritchenko 2024 (sets of images); Bonett and Price 2012.
     """
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
