@@ -22,7 +22,8 @@ CARDS = known_cards()
 AROUND = Interval(low=0.4, high=0.9, method="MOVER")
 BAND = Null(mean=0.5, low=0.4, high=0.6, method="permutation")
 OF_MODELS = {"model": "new", "reference": "old"}
-COMPARED = [name for name in CARDS if name.endswith("_difference") and name != "association_difference"]
+OF_ONE_MODEL = ("association_difference", "set_difference")
+COMPARED = [name for name in CARDS if name.endswith("_difference") and name not in OF_ONE_MODEL]
 
 
 def finding(name, value, p_value=None, null=BAND, chance_at=0.5, **more):

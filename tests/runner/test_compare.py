@@ -356,7 +356,7 @@ def _answers(out, rng, shapes, accuracy):
 
     benchmark = BENCHMARKS.get("sprites")
     given = {name: one.default for name, one in benchmark.parameters.items()}
-    plan = benchmark.plan(Setting(given, None, (), 0, 300, ""))
+    plan = benchmark.plan(Setting(given, None, ("classifies_images",), 0, 300, ""))
     truth = plan.annotations["truth"].to_list()
     said = [t if rng.random() < accuracy else shapes[rng.integers(3)] for t in truth]
     file = out.with_suffix(".csv")
