@@ -19,7 +19,7 @@ import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.execution.engines.shared_models import SharedModels
 from evenhand.execution.options import AskOptions
-from evenhand.workflows.suite.engine import suite_of
+from evenhand.workflows.suite.engine import _check_gates, suite_of
 from evenhand.workflows.suite.entries import SuiteBenchmark, with_values
 from evenhand.workflows.suite.suite_files import parse_suite, read_suite, shipped_suites
 from tests.cli.test_audit import type_in
@@ -369,3 +369,14 @@ def test_a_dry_run_counts_and_asks_nothing(suite, tmp_path, monkeypatch, capsys)
     )
     assert not (tmp_path / "loads").exists()
     assert json.loads((folder / "out" / "suite.json").read_text())["schema_version"] == "1.0"
+
+
+def test_gates_of_a_benchmark_that_cannot_be_read_stop_no_other(tmp_path) -> None:
+    (tmp_path / "broken.py").write_text("raise OSError('a broken file')\n", encoding="utf-8")
+    broken = {"benchmark": f"{tmp_path / 'broken.py'}:BENCH", "gates": ["accuracy < 0.5"]}
+    content = {"benchmarks": ["sprites", broken], "models": ["hf:a/b"], "gates": ["my_rate > 1"]}
+    suite = parse_suite(content, "suite.yaml", tmp_path)
+    _check_gates(suite)
+    content = {"benchmarks": ["sprites"], "models": ["hf:a/b"], "gates": ["my_rate > 1"]}
+    with pytest.raises(UserError, match="my_rate"):
+        _check_gates(parse_suite(content, "suite.yaml", tmp_path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import lcm
@@ -246,17 +246,26 @@ class Choices:
         Raises:
             UnknownName: An attribute, or a value of it, that does not exist.
         """
-        mask = np.ones(self.annotated.height, dtype=bool)
-        for name, required in where.items():
-            self.check_attribute(name)
-            column = self.annotated[name].cast(pl.String)
-            values = [required] if isinstance(required, str) else list(required)
-            levels = sorted(column.drop_nulls().unique().to_list())
-            for value in values:
-                if value not in levels:
-                    raise UnknownName(f"value of {name!r}", value, levels)
-            mask &= column.is_in(values).fill_null(False).to_numpy()
-        return mask
+        return rows_where(self.annotated, where, self.check_attribute)
+
+
+def rows_where(annotated: pl.DataFrame, where: Where, check_attribute: Callable[[str], None]) -> Mask:
+    """Rows with one of the given values on each of the given attributes.
+
+    Raises:
+        UnknownName: A value that does not occur; whatever ``check_attribute`` raises for an attribute.
+    """
+    mask = np.ones(annotated.height, dtype=bool)
+    for name, required in where.items():
+        check_attribute(name)
+        column = annotated[name].cast(pl.String)
+        values = [required] if isinstance(required, str) else list(required)
+        levels = sorted(column.drop_nulls().unique().to_list())
+        for value in values:
+            if value not in levels:
+                raise UnknownName(f"value of {name!r}", value, levels)
+        mask &= column.is_in(values).fill_null(False).to_numpy()
+    return mask
 
 
 def _usable(wordings: Sequence[Choices]) -> Mask:

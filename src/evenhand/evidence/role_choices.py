@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice
-from evenhand.evidence.choices import Where
+from evenhand.evidence.choices import Where, rows_where
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -118,15 +118,7 @@ class RoleChoices:
         Raises:
             UnknownName: An attribute, or a value of it, that does not exist.
         """
-        mask = np.ones(self.annotated.height, dtype=bool)
-        for name, required in where.items():
-            self.check_attribute(name)
-            column = self.annotated[name].cast(pl.String)
-            values = [required] if isinstance(required, str) else list(required)
-            for value in values:
-                check_choice(name, value, sorted(column.drop_nulls().unique().to_list()))
-            mask &= column.is_in(values).fill_null(False).to_numpy()
-        return mask
+        return rows_where(self.annotated, where, self.check_attribute)
 
     @cached_property
     def times(self) -> Integers:

@@ -9,9 +9,14 @@ from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
+from evenhand.core.text import formatting as formats
 from evenhand.files.atomic import write_bytes
 from evenhand.files.home import home
+
+if TYPE_CHECKING:
+    import jinja2
 
 _SCRIPTS = (
     "values.js",
@@ -70,6 +75,19 @@ def own_script(*names: str) -> str:
 def style() -> str:
     """The page's stylesheet."""
     return template_text(*_STYLES)
+
+
+def page_environment() -> jinja2.Environment:
+    """The templates of pages: all text is escaped, and a name that nothing gives is an error."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    filters = {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
+    environment.filters |= filters | {"number": formats.number}
+    return environment
 
 
 def template_text(*names: str) -> str:

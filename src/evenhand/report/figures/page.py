@@ -167,12 +167,4 @@ def on_page(spec: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    import jinja2
-
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return inline.page_environment()

@@ -161,22 +161,8 @@ def _closing(
 
 @cache
 def _environment() -> jinja2.Environment:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": formats.number,
-        "count": formats.count,
-        "visible": formats.visible,
-        "shorten": formats.shorten,
-        "reason": glossary.reason,
-    }
+    environment = inline.page_environment()
+    environment.filters["reason"] = glossary.reason
     environment.globals |= {
         "strip_width": rows.STRIP_WIDTH,
         "label_limit": formats.LABEL_LIMIT,

@@ -174,11 +174,4 @@ def _sparkline(values: list[tuple[str, float]] | None, index: int) -> Sparkline 
 
 @cache
 def _template() -> jinja2.Template:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
-    return environment.get_template("index.html.j2")
+    return inline.page_environment().get_template("index.html.j2")

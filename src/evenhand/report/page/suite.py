@@ -180,11 +180,4 @@ def _shown_cell(cell: SuiteCell, overview: Overview | None, lead: str) -> _Shown
 
 @cache
 def _template() -> jinja2.Template:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
-    return environment.get_template("suite.html.j2")
+    return inline.page_environment().get_template("suite.html.j2")

@@ -310,14 +310,17 @@ def _refuse_nothing(pairs: Sequence[Pair]) -> None:
 def _check_gates(suite: Suite) -> None:
     """Refuse gates that cannot be read or name no metric, before hours of asking."""
     every = []
+    are_read = True
     for entry in suite.benchmarks:
         try:
             cards = own_cards(entry.benchmark)
-        except Exception:
-            cards = []  # a benchmark that cannot be read is said with its pairs
+        except Exception:  # its pairs say why; of its gates nothing is known, and the others go on
+            are_read = False
+            continue
         check_gate_names(entry.gates, cards)
         every += cards
-    check_gate_names(suite.gates, every)
+    if are_read:
+        check_gate_names(suite.gates, every)
 
 
 def _broken(suite: Suite, pairs: Iterable[Pair]) -> Iterator[str]:
