@@ -23,7 +23,7 @@ from evenhand.cli.main import app
 from evenhand.core.errors import InputError
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.report.figures.draw import png, svg
+from evenhand.report.figures.draw import svg
 from evenhand.report.figures.table import sheet
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.benchmarks.mmbias_release import release
@@ -90,7 +90,6 @@ def given(name: str, made: dict[str, Path], data: Path) -> dict[str, object]:
 def test_each_is_made_and_drawn_and_is_the_same_again(name, made, data, tmp_path):
     found = artifact(name, **given(name, made, data))
     assert found.table.height > 0
-    assert png(found.spec()).startswith(b"\x89PNG")
     assert "</svg>" in svg(found.spec())
     again = artifact(name, **given(name, made, data))
     assert again.table.equals(found.table)

@@ -35,10 +35,7 @@ def visit(browser, pages):
         yield go
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "scheme"),
-    [("two", 1400, "light"), ("two", 400, "dark"), ("hostile", 400, "light"), ("hostile", 1400, "dark")],
-)
+@pytest.mark.parametrize(("name", "width", "scheme"), [("two", 400, "dark"), ("hostile", 1400, "light")])
 def test_it_fits_is_drawn_and_has_no_serious_fault(visit, name, width, scheme):
     page = visit(name, width, color_scheme=scheme, bypass_csp=True)
     scroll_through(page)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,8 @@ from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions, ModelSource
-from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
 from evenhand.models.weights.device import (
-    choose_device,
-    choose_dtype,
     import_torch,
-    resolved_dtype,
     to_numpy,
 )
 from evenhand.models.weights.hub import (
@@ -29,7 +24,7 @@ from evenhand.models.weights.hub import (
     read_config,
     remembered,
 )
-from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
+from evenhand.models.weights.weight_file import WeightFile
 
 _CONFIG = "open_clip_config.json"
 # what open_clip takes from a folder before anything else, so that no other file is loaded than the hashed one
@@ -92,11 +87,8 @@ class OpenClipSource:
     """
 
     def __init__(self, rest: str, options: LoadOptions, checkpoint: _OpenClipSource) -> None:
-        self.uri, self._options, self._checkpoint = f"openclip:{rest}", options, checkpoint
-
-    @cached_property
-    def _dtype(self) -> str:
-        return resolved_dtype(self._options, lambda: stored_dtype([self._checkpoint.weights]))
+        self.uri, self._checkpoint = f"openclip:{rest}", checkpoint
+        self._file = WeightFile(self.uri, checkpoint.weights, options)
 
     def identity(self) -> dict[str, str]:
         """Architecture, hashes of weights, configuration and tokenizer, version of open_clip, dtype."""
@@ -107,7 +99,7 @@ class OpenClipSource:
             "sha256 of weights": hashes[checkpoint.weights],
             "sha256 of configuration": sha256_text(json.dumps(checkpoint.record, sort_keys=True)),
             "open_clip": checkpoint.release,
-            "dtype": self._dtype,
+            "dtype": self._file.dtype,
         }
         return parts | {f"sha256 of {file.name}": hashes[file] for file in checkpoint.files}
 
@@ -123,10 +115,8 @@ class OpenClipSource:
         """
         open_clip, checkpoint = _import_open_clip(), self._checkpoint
         trained = checkpoint.training
-        options, stored = replace(self._options, dtype=self._dtype), stored_dtype([checkpoint.weights])
-        check_memory(self.uri, n_numbers([checkpoint.weights], stored), self._dtype, options)
-        device, dtype = choose_device(options), choose_dtype(options)
-        try:
+        device, dtype = self._file.device_and_dtype()
+        with self._file.fitting():
             network = open_clip.create_model(
                 checkpoint.name,
                 pretrained=None if checkpoint.name.startswith("local-dir:") else str(checkpoint.weights),
@@ -134,16 +124,6 @@ class OpenClipSource:
                 force_quick_gelu=bool(trained.get("quick_gelu")),  # the tag knows, the architecture may not
                 force_preprocess_cfg={key: trained[key] for key in _PREPROCESSING if key in trained},
             )
-        except Exception as problem:
-            if is_refused_pickle(problem):
-                raise InputError(f"{self.uri!r}: {refusal(checkpoint.weights, problem)}") from None
-            if not isinstance(problem, RuntimeError | KeyError | TypeError | ValueError):
-                raise
-            cause = one_line(problem)[:300]
-            raise InputError(
-                f"{self.uri!r}: {str(checkpoint.weights)!r} does not fit: {cause}; "
-                "give the weights' own architecture"
-            ) from None
         preprocessing = open_clip.transform.PreprocessCfg(**network.visual.preprocess_cfg)
         transform = open_clip.transform.image_transform_v2(preprocessing, is_train=False)
         try:

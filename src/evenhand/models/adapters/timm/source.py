@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.capabilities import Floats, Images, Pixels
-from evenhand.core.errors import InputError, UnknownName, UserError, one_line
+from evenhand.core.errors import UnknownName, UserError
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
 from evenhand.models.weights.device import (
-    choose_device,
-    choose_dtype,
     import_torch,
-    resolved_dtype,
     to_numpy,
 )
 from evenhand.models.weights.hub import (
@@ -30,7 +25,7 @@ from evenhand.models.weights.hub import (
     remembered,
     tensor_shapes,
 )
-from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
+from evenhand.models.weights.weight_file import WeightFile
 
 _PICKLE = "pytorch_model.bin"
 _SAFE_NAMES = {
@@ -86,11 +81,8 @@ class TimmSource:
     """
 
     def __init__(self, rest: str, options: LoadOptions, checkpoint: _TimmSource) -> None:
-        self.uri, self._options, self._checkpoint = f"timm:{rest}", options, checkpoint
-
-    @cached_property
-    def _dtype(self) -> str:
-        return resolved_dtype(self._options, lambda: stored_dtype([self._checkpoint.weights]))
+        self.uri, self._checkpoint = f"timm:{rest}", checkpoint
+        self._file = WeightFile(self.uri, checkpoint.weights, options)
 
     def identity(self) -> dict[str, str]:
         """Architecture, hash of the weights and of the configuration, version of timm, dtype."""
@@ -100,7 +92,7 @@ class TimmSource:
             "sha256 of weights": sha256_files([checkpoint.weights])[checkpoint.weights],
             "sha256 of configuration": sha256_text(checkpoint.config),
             "timm": checkpoint.release,
-            "dtype": self._dtype,
+            "dtype": self._file.dtype,
         }
 
     def capabilities(self) -> Sequence[str]:
@@ -114,9 +106,7 @@ class TimmSource:
             InputError: The weights do not fit the architecture.
         """
         torch, checkpoint = import_torch(), self._checkpoint
-        options, stored = replace(self._options, dtype=self._dtype), stored_dtype([checkpoint.weights])
-        check_memory(self.uri, n_numbers([checkpoint.weights], stored), self._dtype, options)
-        device, dtype = choose_device(options), choose_dtype(options)
+        device, dtype = self._file.device_and_dtype()
         network, transform = self.network()
         network = network.to(device=device, dtype=dtype).eval()
         if not checkpoint.classes:
@@ -134,18 +124,8 @@ class TimmSource:
         arguments: dict[str, Any] = {}
         if checkpoint.overlay is not None:
             arguments = {"pretrained_cfg_overlay": checkpoint.overlay, "num_classes": checkpoint.classes}
-        try:
+        with self._file.fitting():
             network = timm.create_model(checkpoint.name, pretrained=True, **arguments)
-        except Exception as problem:
-            if is_refused_pickle(problem):
-                raise InputError(f"{self.uri!r}: {refusal(checkpoint.weights, problem)}") from None
-            if not isinstance(problem, RuntimeError | KeyError | TypeError | ValueError):
-                raise
-            cause = one_line(problem)[:300]
-            raise InputError(
-                f"{self.uri!r}: {str(checkpoint.weights)!r} does not fit: {cause}; "
-                "give the weights' own architecture"
-            ) from None
         settings = timm.data.resolve_model_data_config(network)
         return network, timm.data.create_transform(**settings, is_training=False)
 
