@@ -21,7 +21,7 @@ import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.choices import resolution
+from evenhand.metrics.choices import estimation
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.households.tables import HouseholdUnits
 from evenhand.stats.exchange.rates import Tally
@@ -157,7 +157,7 @@ OLD_FORMS = (
     OldForm("did not heed clusters in tables", ("accuracy", "effects"),
             [(Grouped, "__init__", _without_units)]),
     OldForm("exchanged rows, not clusters, in gaps of pronouns", ("choices",),
-            [(UnitRows, "units", _cached(_each_row, "units")), (resolution, "joint_p", _p_alone)]),
+            [(UnitRows, "units", _cached(_each_row, "units")), (estimation, "joint_p", _p_alone)]),
     OldForm("exchanged groups within the truth for demographic parity", ("accuracy",),
             [(Margins, "_predicted", _within_the_truth)]),
     OldForm("took what concepts make of households for what income does", ("households",),
