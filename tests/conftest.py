@@ -18,7 +18,6 @@ from hypothesis import settings
 
 import tests.shim.sitecustomize  # noqa: F401 - mends torchvision for this process
 from tests import distribution
-from tests.homes import share_charts
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -28,8 +27,6 @@ def _seclude() -> None:
     """Nothing from the hub, nothing into the user's caches, here and in every subprocess."""
     folder = tempfile.mkdtemp(prefix="evenhand-home-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        share_charts(Path(folder))
     paths = [str(ROOT / "tests" / "shim"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ |= {
         "EVENHAND_HOME": folder,

@@ -324,3 +324,10 @@ def test_a_report_that_hides_small_cells_hides_the_counts_of_warnings(tmp_path):
     assert "'NA' (3 rows)" not in hidden
     assert "with them as labels" not in hidden
     assert "missing words in 'group'; the counts are hidden" in hidden
+
+
+def test_a_table_that_pandas_wrote_with_its_index_is_audited(monkeypatch, capsys, tmp_path):
+    """Such a column has the empty text as its name."""
+    rows = pl.read_csv(csv(tmp_path / "a.csv", FAIR)).with_row_index("")
+    rows.write_csv(tmp_path / "indexed.csv")
+    assert "120 of 120 rows" in audit(monkeypatch, capsys, tmp_path / "indexed.csv", "-o", tmp_path / "out")

@@ -4,15 +4,13 @@ import html
 import json
 import re
 import shutil
-import site
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
 
 import evenhand as eh
+from tests.third_party.fresh import environment
 
 HERE = Path(__file__).parent
 WRONG = ("gender", "masculine", "feminine", "occupation", "pronoun", "professional", "women")
@@ -22,16 +20,8 @@ WRONG = ("gender", "masculine", "feminine", "occupation", "pronoun", "profession
 def python(tmp_path_factory):
     """The Python of a fresh environment in which pip installed the package beside evenhand."""
     root = tmp_path_factory.mktemp("third-party")
-    venv.EnvBuilder(with_pip=False).create(root / "env")
-    packages = next((root / "env" / "lib").glob("python*/site-packages"))
-    beside = "\n".join(f"import site; site.addsitedir({folder!r})" for folder in site.getsitepackages())
-    (packages / "evenhand.pth").write_text(beside + "\n")
     source = shutil.copytree(HERE / "social", root / "social")  # a build writes beside its source
-    executable = root / "env" / "bin" / "python"
-    quiet = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
-    install = [sys.executable, "-m", "pip", "--python", str(executable), "install", *quiet, str(source)]
-    subprocess.run(install, check=True, capture_output=True)
-    return executable
+    return environment(root / "env", source)
 
 
 @pytest.fixture(scope="module")

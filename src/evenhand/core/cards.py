@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
@@ -35,7 +35,7 @@ DIFFERENCE, SEED_SPREAD = "_difference", "_seed_spread"
 class Model(BaseModel):
     """Shared settings: immutable, forward-readable, no NaN or infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class Source(Model):

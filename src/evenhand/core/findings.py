@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, FiniteFloat, PrivateAttr
 
@@ -73,7 +73,7 @@ class _Levels:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Levels)
 
-    __hash__ = None  # type: ignore[assignment]  # findings are compared, never keys by it
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # findings are compared, never keys by it
 
     def __reduce__(self) -> tuple[type[_Levels], tuple[()]]:
         """Findings travel between processes without it."""
@@ -89,7 +89,7 @@ class _Declared:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Declared)
 
-    __hash__ = None  # type: ignore[assignment]  # as of ``_Levels``
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as of ``_Levels``
 
 
 class Part(Model):

@@ -54,7 +54,7 @@ def load_object(reference: str) -> Any:
         UserError: The module calls ``sys.exit``.
     """
     where, _, attribute = reference.rpartition(":")
-    if not where or not attribute or where.startswith("."):
+    if not where or not attribute.isidentifier() or where.startswith("."):
         raise InputError(f"{reference!r} names no object; give module:object or file.py:object")
     with exits_are_errors(f"{reference!r}"):
         module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)

@@ -37,7 +37,7 @@ def _named(model: str, load_options: LoadOptions) -> ModelSource:
     scheme, colon, rest = model.partition(":")
     if model.rpartition(":")[0].endswith(".py"):
         return open_own_code(model, load_options)
-    if not colon or not rest or "/" in scheme or "\\" in scheme:
+    if not colon or not rest or len(scheme) == 1 or "/" in scheme or "\\" in scheme:  # one letter: a drive
         hint = f"; a folder is given as hf:{model}" if Path(model).is_dir() else ""
         raise UserError(f"--model {model!r} is no model URI{hint}; possible: {GRAMMAR}")
     if scheme not in SCHEMES.names():

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
-from contextlib import suppress
 from functools import cache
-from importlib import metadata
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evenhand.core.text import formatting as formats
-from evenhand.files.atomic import write_bytes
-from evenhand.files.home import home
 
 if TYPE_CHECKING:
     import jinja2
+
+CHARTS = files("evenhand.report") / "templates" / "vega" / "vega.js.gz"
+"""What draws charts; shipped, since a JavaScript engine needs a second and 200 MB to bundle it."""
 
 _SCRIPTS = (
     "values.js",
@@ -47,23 +47,8 @@ def script_hash(script: str) -> str:
 @cache
 def chart_library() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that leaves one name behind: ``vegaEmbed``."""
-    version = metadata.version("vl-convert-python")
-    path = home() / "charts" / f"vega-{version}.js"
-    try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        source = _bundled()
-        with suppress(OSError):  # nowhere to keep it: it is made again next time
-            write_bytes(path, source.encode())
+    source = gzip.decompress(CHARTS.read_bytes()).decode()
     return "(function(){" + source.replace("</script", "<\\/script").replace("<!--", "<\\!--") + "})();"
-
-
-def _bundled() -> str:
-    """Made by a JavaScript engine, which takes a second and 200 MB."""
-    import vl_convert
-
-    source: str = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
-    return source
 
 
 def own_script(*names: str) -> str:

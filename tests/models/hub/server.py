@@ -21,8 +21,6 @@ from pathlib import Path
 from threading import Thread
 from urllib.parse import unquote, urlsplit
 
-from tests.homes import share_charts
-
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CONVERTER, CONVERSION = "SFconvertbot", "Adding `safetensors` variant of this model"
 LARGE = (".safetensors", ".bin", ".h5", ".msgpack")  # what .gitattributes hands to LFS
@@ -214,5 +212,5 @@ def online(hub: Hub, cache: Path) -> dict[str, str]:
         "HF_HOME": str(cache),
         "HF_HUB_OFFLINE": "0",
         "HF_HUB_DISABLE_XET": "1",
-        "EVENHAND_HOME": str(share_charts(cache / "evenhand")),
+        "EVENHAND_HOME": str(cache / "evenhand"),
     }

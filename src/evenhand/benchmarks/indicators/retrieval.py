@@ -15,6 +15,7 @@ from evenhand.benchmarks.indicators.questions import answered_rows
 from evenhand.benchmarks.indicators.settings import AUTO, PEOPLE, groupings_of, numbers
 from evenhand.core.findings import Finding
 from evenhand.core.requests import Question
+from evenhand.evidence.derivation.vector_search import search_engine
 from evenhand.evidence.neighbours import CONTENT, Neighbours
 from evenhand.metrics.retrieval.precision import precision_at_k, precision_gap
 
@@ -46,6 +47,7 @@ class Retrieval(Benchmark[QueryDatabaseSplit]):
     def plan(self, setting: Setting) -> Plan[QueryDatabaseSplit]:
         """Each picture once, on one side only."""
         _ks(setting)
+        search_engine()  # missed now, before hours of work
         split = read_two_sides(setting)
         requests = [
             Question(name, "embeds_images", people.annotations["sample"].to_list(), people.images)

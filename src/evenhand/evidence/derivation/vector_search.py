@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, MissingExtra, UnknownName
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -98,6 +98,19 @@ def unit_rows(block: npt.NDArray[Any]) -> tuple[Floats, Mask, dict[str, int]]:
     return (block / length).astype(np.float32, copy=False), usable, lost
 
 
+def search_engine() -> Any:
+    """faiss, which finds the nearest vectors.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtra("faiss", "search") from None
+    return faiss
+
+
 class NearestSearch:
     """The K nearest of all vectors that were added, for each query.
 
@@ -106,9 +119,13 @@ class NearestSearch:
     Args:
         queries: Vectors of length 1, float32, shape (N, D).
         k: How many to keep for each query.
+
+    Raises:
+        MissingExtra: faiss is not installed.
     """
 
     def __init__(self, queries: Floats, k: int) -> None:
+        self._faiss = search_engine()
         self.queries = np.ascontiguousarray(queries)
         self.k = k
         self.added = 0
@@ -117,12 +134,11 @@ class NearestSearch:
 
     def add(self, unit: Floats) -> None:
         """Look at further vectors of length 1, shape (rows, D)."""
-        import faiss
-
         if not len(unit):
             return
         k = min(self.k, len(unit))
-        cosines, ids = faiss.knn(self.queries, np.ascontiguousarray(unit), k, faiss.METRIC_INNER_PRODUCT)
+        product = self._faiss.METRIC_INNER_PRODUCT
+        cosines, ids = self._faiss.knn(self.queries, np.ascontiguousarray(unit), k, product)
         ids += self.added
         self.added += len(unit)
         merged = np.concatenate([self._cosines, cosines], axis=1)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -265,7 +265,7 @@ class Counts:
             and _same_numbers(self, other)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
 
     def _repr_html_(self) -> str:
         from evenhand.core.display.html import number, table

@@ -119,7 +119,8 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
 def _equal_rows(predictions: Predictions, rows: int) -> Iterable[TableWarning]:
     """Rows that repeat another in every column, where most rows are unlike any other."""
     columns = predictions.columns
-    groups = predictions.frame.group_by(*columns).agg(nw.len().alias(_free_name(columns)))
+    keys = map(nw.col, columns)  # a column may have the empty text as its name
+    groups = predictions.frame.group_by(*keys).agg(nw.len().alias(_free_name(columns)))
     repeated = rows - int(to_polars(groups.select(nw.len().alias("rows")))["rows"][0])
     if 0 < repeated < rows - repeated:
         yield TableWarning(

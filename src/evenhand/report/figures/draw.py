@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.errors import MissingExtra
 from evenhand.core.text.formatting import visible
 from evenhand.report.figures import style
 from evenhand.report.figures.bars import draw_bars, draw_dots, draw_stacked
@@ -174,11 +175,22 @@ def spec_json(spec: dict[str, Any]) -> str:
     return json.dumps(spec, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def drawing_engine() -> Any:
+    """vl-convert, which turns specifications into images.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtra("vl_convert", "figures") from None
+    return vl_convert
+
+
 def svg(spec: dict[str, Any]) -> str:
     """A specification drawn as SVG, alike for equal specifications."""
-    import vl_convert
-
-    text: str = vl_convert.vegalite_to_svg(spec)
+    text: str = drawing_engine().vegalite_to_svg(spec)
     # The drawing engine counts clips and gradients over its whole life; here each drawing begins at 1.
     names: dict[str, str] = {}
 
@@ -190,7 +202,5 @@ def svg(spec: dict[str, Any]) -> str:
 
 def png(spec: dict[str, Any]) -> bytes:
     """A specification drawn as PNG, two pixels for each of the drawing's."""
-    import vl_convert
-
-    content: bytes = vl_convert.vegalite_to_png(spec, scale=SCALE)
+    content: bytes = drawing_engine().vegalite_to_png(spec, scale=SCALE)
     return content

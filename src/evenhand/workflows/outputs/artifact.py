@@ -175,13 +175,18 @@ def _command(declared: Artifact) -> str:
 
 
 def check_format(path: Path) -> None:
-    """Refuse a file name whose end says no format; asked before anything is computed.
+    """Refuse what cannot be written, before anything is computed.
 
     Raises:
-        InputError: Another format.
+        InputError: The end of the file's name says no format.
+        MissingExtra: What draws images is not installed.
     """
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"-o {str(path)!r} has an unknown format; possible: {', '.join(FORMATS)}")
+    if path.suffix.lower() in (".svg", ".png"):
+        from evenhand.report.figures.draw import drawing_engine
+
+        drawing_engine()
 
 
 def write_artifact(drawn_artifact: MadeArtifact, path: Path) -> None:

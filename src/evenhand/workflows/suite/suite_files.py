@@ -21,7 +21,7 @@ _OPTIONS = {
 }  # fmt: skip
 _MODEL_KEYS = ("model", "name", "tags", "mitigation", *_OPTIONS)
 _SUITE_KEYS = ("benchmarks", "models", "gates", "seed", "limit", "about")
-_HERE = ("./", "../")
+_HERE = ("./", "../", ".\\", "..\\")
 _ELSEWHERE = ("api", "py", "timm", "openclip")
 _EXAMPLE = "benchmarks: [sprites] and models: ['hf:openai/clip-vit-base-patch32']"
 
