@@ -1,12 +1,14 @@
-"""The example tables, what an audit says of them, and ``evenhand demo``."""
+"""The example tables, what an audit says of them, ``evenhand demo``, and the README that shows it."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import io
+import re
 import subprocess
 import sys
+import tomllib
 from itertools import chain
 from pathlib import Path
 
@@ -16,8 +18,10 @@ import pytest
 import evenhand as eh
 from evenhand.files.datasets import EXAMPLES
 from tests.cli.test_audit import type_in
-from tests.documents.reading import shell_commands
+from tests.conftest import ROOT
+from tests.documents.reading import blocks_of, links_of, prose_of, shell_commands, slugs_of
 
+README = ROOT / "README.md"
 SHA256 = {
     "tickets": "7e943faa658db79493c4256316721a49bbaafc483362ceefed68746a74ef1afd",
     "faces": "6fb726815b0f813a525ac788fd5ed07a2918e301291e0054452258d447389cb2",
@@ -89,6 +93,35 @@ def test_the_command_that_a_demo_shows_is_the_audit_that_it_ran(demo):
     }
     assert words == ["evenhand", "audit", "evenhand-demo/tickets.csv", *chain(*options.items())]
     assert manifest["source"]["path"] == words[2]
+
+
+def test_the_readme_prints_what_its_two_commands_print(demo):
+    """The second one is typed in the fixture; the first one has to install what that calls."""
+    commands, output = blocks_of(README)[:2]
+    assert commands.text.splitlines() == ["pip install .", "evenhand demo"]
+    assert output.text == demo[1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"evenhand": "evenhand.cli.main:main"}
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    [block] = [block for block in blocks_of(README) if block.language == "python"]
+    exec(compile(block.text, "README.md", "exec"), {})  # noqa: S102 - what a reader would copy
+    assert capsys.readouterr().out.startswith("accuracy_gap(by=office): 0.051; 95 % interval ")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_the_readme_is_short_and_every_path_in_it_is_a_link_that_leads_somewhere():
+    assert len(README.read_text(encoding="utf-8").split()) < 700
+    links = [link for link in links_of(README) if "://" not in link]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        assert (ROOT / path).is_file(), link
+        assert not anchor or anchor in slugs_of(ROOT / path), link
+    bare = re.sub(r"\]\([^)]*\)", "", prose_of(README))
+    assert re.findall(r"[\w./-]+\.(?:md|py|png)\b", bare) == []
+    assert len(links) > 15
 
 
 def test_a_demo_leaves_the_files_of_others(tmp_path, monkeypatch, capsys):

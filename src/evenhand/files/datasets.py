@@ -63,11 +63,12 @@ _HABITATS = {
 
 
 def load_tickets() -> pl.DataFrame:
-    """2,000 support tickets of three offices, and the intent that a model gave each; one mistake is planted.
+    """2,000 invented support tickets of three offices; one mistake is planted.
 
-    Planted: in Lagos 33 of 99 ``account_locked`` tickets are called ``fraud_report``, elsewhere 9 of 320 (7
-    of 182 in Munich, 2 of 138 in Osaka). All other tickets are wrong at one rate, 10 %, in every office.
-    ``channel`` is drawn without regard to anything.
+    Each ticket has a true intent and the intent that a model gave it. Planted: in Lagos 33 of 99
+    ``account_locked`` tickets are called ``fraud_report``, elsewhere 9 of 320 (7 of 182 in Munich, 2 of 138
+    in Osaka). All other tickets are wrong at one rate, 10 %, in every office. ``channel`` is drawn without
+    regard to anything.
 
     An audit by ``office`` says: Lagos, ``account_locked`` called ``fraud_report``, beyond chance; and
     nothing by ``channel``.
@@ -89,10 +90,11 @@ def load_tickets() -> pl.DataFrame:
 
 
 def load_faces() -> pl.DataFrame:
-    """1,800 portraits by gender and age, and the expression that a classifier gave each; no pictures.
+    """1,800 invented faces by gender and age; one mistake of a crossed group is planted.
 
-    Planted: 36 of 100 ``neutral`` faces of women of 60 and over are called ``frowning``; in the five other
-    groups 28 of 500. Other mistakes have one rate in all groups: 2 % of neutral faces, 8 % of the rest.
+    Labels of expressions, no pictures. Planted: 36 of 100 ``neutral`` faces of women of 60 and over are
+    called ``frowning``; in the five other groups 28 of 500. Other mistakes have one rate in all groups: 2 %
+    of neutral faces, 8 % of the rest.
 
     An audit by ``gender`` says: women; by ``age``: 60 and over. Only the crossing,
     ``by=[("gender", "age")]``, says which women: audit the crossing where you expect one.
@@ -115,7 +117,7 @@ def load_faces() -> pl.DataFrame:
 
 
 def load_sightings() -> pl.DataFrame:
-    """1,450 animals before wildlife cameras, and the species that a model named; nothing is planted.
+    """1,450 invented sightings of wildlife cameras in three habitats; nothing is planted.
 
     Every animal is called another species at one rate, 15 %, whatever its habitat. Habitats hold the species
     in different shares, so the model's answers differ by habitat although its mistakes do not.

@@ -45,7 +45,7 @@ def demo(
 
 def _command(table: Path, call: Mapping[str, str], by: list[str], run: Path) -> str:
     """What to type for the same audit, in lines that can be copied."""
-    columns = ["--truth", call["truth"], "--prediction", call["prediction"]]
     groupings = [word for name in by for word in ("--by", name)]
-    first = shlex.join(["evenhand", "audit", str(table), *columns])
-    return f"{first} \\\n    {shlex.join([*groupings, '--noun', call['noun'], '-o', str(run)])}"
+    first = shlex.join(["evenhand", "audit", str(table), "--truth", call["truth"]])
+    rest = ["--prediction", call["prediction"], *groupings, "--noun", call["noun"], "-o", str(run)]
+    return f"{first} \\\n    {shlex.join(rest)}"
