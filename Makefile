@@ -22,7 +22,9 @@ $(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group test --group check
 	touch $@
 
+# An example table first, in seconds; then models that it trains, in minutes.
 demo: $(VENV)/demo.done
+	$(BIN)/evenhand demo -o $(RUNS)/example
 	$(BIN)/python examples/sprites_model.py --removed heart --strength strong -o $(RUNS)/models/planted.safetensors
 	$(BIN)/python examples/sprites_model.py --removed none -o $(RUNS)/models/fair.safetensors
 	$(BIN)/evenhand run sprites --model examples/sprites_model.py:planted -p removed=heart -o $(RUNS)/sprites-planted

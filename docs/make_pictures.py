@@ -1,5 +1,6 @@
-"""Takes the pictures of README and docs anew: of invented tickets, the demo, the gallery and run folders.
+"""Takes the pictures of README and docs anew: of the example tickets, the demo, the gallery and run folders.
 
+    python docs/make_pictures.py                (the example tickets alone)
     make demo gallery
     python docs/make_pictures.py runs gallery/index.html [NAME=RUN ...]
 
@@ -19,8 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
@@ -28,7 +27,6 @@ import evenhand as eh
 from evenhand.files.atomic import write_bytes
 
 WIDTH, HEIGHT = 1400, 900
-INTENTS = ("account_locked", "fraud_report", "refund", "general_question", "delivery_delay")
 PLANTED, FAIR = "sprites-planted", "sprites-fair"
 FIGURES = (
     "visogender-figure4",
@@ -83,47 +81,32 @@ def small(taken: bytes) -> bytes:
     return held.getvalue()
 
 
-def tickets() -> pl.DataFrame:
-    """Invented tickets of three offices; in one of them, a third of one intent is called another."""
-    random, rows = np.random.default_rng(1), []
-    for office, times in (("Lagos", 1.0), ("Munich", 2.0), ("Osaka", 1.5)):
-        for intent in INTENTS:
-            for _ in range(int(100 * times)):
-                answer = str(random.choice(INTENTS)) if random.random() < 0.1 else intent
-                if (office, intent) == ("Lagos", "account_locked") and random.random() < 0.3:
-                    answer = "fraud_report"
-                rows.append((office, str(random.choice(["web", "app"])), intent, answer))
-    columns = ["office", "channel", "true_intent", "model_intent"]
-    return pl.DataFrame(rows, schema=columns, orient="row").with_row_index("ticket")
-
-
 def of_tickets(by: str) -> str:
-    """The report on the tickets, by one of their columns."""
+    """The report on the example tickets, by one of their columns."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "tickets.csv"
-        tickets().write_csv(table)
-        return eh.audit(
-            str(table), truth="true_intent", prediction="model_intent", by=by, noun="tickets"
-        ).html()
+        eh.datasets.load_tickets().write_csv(table)
+        return eh.audit(str(table), **{**eh.datasets.TICKETS, "by": by}).html()
 
 
-def main(runs: Path, gallery: Path, others: dict[str, Path]) -> None:
+def main(built: tuple[Path, Path] | None, others: dict[str, Path]) -> None:
     """Write every picture.
 
     Args:
-        runs: Holds the run folders of ``make demo``.
-        gallery: The page of ``make gallery``.
+        built: The folder of the runs of ``make demo``, and the page of ``make gallery``; None leaves their
+            pictures as they are.
         others: Run folders whose first screens are taken, by name.
     """
     folder = Path(__file__).resolve().parent / "images"
-    planted, fair = runs / PLANTED, runs / FAIR
     with light_page() as page:
         taken = {
             "report_tickets.png": first_screen(page, of_tickets("office")),
             "report_quiet.png": first_screen(page, of_tickets("channel")),
-            "compare.png": first_screen(page, eh.compare([planted, fair]).html()),
-            "gallery.png": figures(page, gallery),
         }
+        if built:
+            runs, gallery = built
+            taken["compare.png"] = first_screen(page, eh.compare([runs / PLANTED, runs / FAIR]).html())
+            taken["gallery.png"] = figures(page, gallery)
         for name, run in others.items():
             taken[f"report_{name}.png"] = first_screen(page, eh.Run.read(run).html())
     for name, picture in taken.items():
@@ -134,4 +117,7 @@ def main(runs: Path, gallery: Path, others: dict[str, Path]) -> None:
 
 if __name__ == "__main__":
     pairs = [argument.partition("=") for argument in sys.argv[3:]]
-    main(Path(sys.argv[1]), Path(sys.argv[2]), {name: Path(run) for name, _, run in pairs})
+    main(
+        (Path(sys.argv[1]), Path(sys.argv[2])) if sys.argv[1:] else None,
+        {name: Path(run) for name, _, run in pairs},
+    )

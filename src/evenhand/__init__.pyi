@@ -20,6 +20,7 @@ from .evidence.predictions.counts import Counts as Counts
 from .evidence.predictions.predictions import Predictions as Predictions
 from .evidence.rankings import Rankings as Rankings
 from .evidence.similarities import Similarities as Similarities
+from .files import datasets as datasets
 from .workflows.adapt.engine import adapt as adapt
 from .workflows.audit import audit as audit
 from .workflows.compare.engine import compare as compare

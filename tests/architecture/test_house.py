@@ -13,10 +13,10 @@ from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, publ
 PUBLIC = {
     "Attribute", "Benchmark", "Choices", "Counts", "EvenhandError", "Finding", "Findings", "HouseholdHits",
     "LabelMatches", "Measured", "Neighbours", "Nouns", "Parameter", "Plan", "Predictions", "Question",
-    "Rankings", "Run", "Similarities", "UserError", "adapt", "audit", "compare", "debias", "generate",
-    "metric", "metrics", "mitigate", "run", "run_suite", "score",
+    "Rankings", "Run", "Similarities", "UserError", "adapt", "audit", "compare", "datasets", "debias",
+    "generate", "metric", "metrics", "mitigate", "run", "run_suite", "score",
 }  # fmt: skip
-ROOMS_SHOWN = {"metrics", "mitigate"}
+ROOMS_SHOWN = {"datasets", "metrics", "mitigate"}
 METRICS = {
     "accuracy", "accuracy_gap", "accuracy_range", "cramers_v", "cramers_v_corrected", "cramers_v_max",
     "cramers_v_mean", "cramers_v_median", "cramers_v_pooled", "demographic_parity", "equalized_odds",

@@ -10,7 +10,7 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.benchmarks.benchmark import Artifact, Made, Setting
-from evenhand.cli.commands.artifact import artifact as make_artifact
+from evenhand.cli.commands.outputs.artifact import artifact as make_artifact
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Findings

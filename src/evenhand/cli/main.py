@@ -8,20 +8,21 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.commands.adapt import adapt
-from evenhand.cli.commands.artifact import artifact
 from evenhand.cli.commands.audit import audit
 from evenhand.cli.commands.compare import compare
 from evenhand.cli.commands.convert import convert
 from evenhand.cli.commands.data import data_app
 from evenhand.cli.commands.debias import debias
-from evenhand.cli.commands.export import export
+from evenhand.cli.commands.demo import demo
 from evenhand.cli.commands.generate import generate
 from evenhand.cli.commands.ls import ls
-from evenhand.cli.commands.report import report
+from evenhand.cli.commands.outputs.artifact import artifact
+from evenhand.cli.commands.outputs.export import export
+from evenhand.cli.commands.outputs.report import report
+from evenhand.cli.commands.outputs.view import view
 from evenhand.cli.commands.reproduce import reproduce
 from evenhand.cli.commands.run import run
 from evenhand.cli.commands.score import score
-from evenhand.cli.commands.view import view
 from evenhand.cli.stopping import fail, readers_may_leave, sigterm_as_ctrl_c, usage
 
 app = typer.Typer(
@@ -34,8 +35,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    compare, export, audit, run, score, debias, adapt, generate, artifact, reproduce, convert, report, view,
-    ls,
+    demo, compare, export, audit, run, score, debias, adapt, generate, artifact, reproduce, convert, report,
+    view, ls,
 )  # fmt: skip
 """In the order of ``evenhand --help``."""
 

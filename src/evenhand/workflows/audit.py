@@ -8,13 +8,15 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
+from evenhand.files.atomic import write_bytes
+from evenhand.files.datasets import EXAMPLES
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.disparities.subgroups import subgroups
@@ -247,6 +249,32 @@ def audit_table(
         return audit(predictions, by=groupings, **options)
     with reading_spark(path):
         return audit(predictions, by=groupings, **options)
+
+
+def write_example(name: str, folder: Path) -> tuple[Path, str, Mapping[str, Any]]:
+    """Write an example table as ``folder/NAME.csv``, for an audit into ``folder/NAME``.
+
+    Args:
+        name: One of ``evenhand.files.datasets.EXAMPLES``.
+        folder: Made where it is missing.
+
+    Returns:
+        The table's path, a sentence about it, and the options of ``audit`` for it.
+
+    Raises:
+        UserError: There is no such example; another table stands at that path, or other files in the
+            folder of the audit.
+    """
+    if name not in EXAMPLES:
+        raise UnknownName("example", name, EXAMPLES)
+    load, options = EXAMPLES[name]
+    check_out(folder / name)
+    path, content = folder / f"{name}.csv", load().write_csv().encode()
+    if path.exists() and path.read_bytes() != content:
+        raise InputError(f"{str(path)!r} is another table; give an empty or new folder with -o")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, content)
+    return path, (load.__doc__ or "").partition("\n")[0], options
 
 
 def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def data(tmp_path_factory) -> Path:
 
 def shown(benchmark: str) -> list[str]:
     """The command of the README, or of the system's own page, that asks CLIP a benchmark's questions."""
-    pages = [OTHERS[0], DOCS / "visogender.md"]
+    pages = [OTHERS[0], DOCS / "visogender.md", DOCS / "mmbias.md"]
     typed = [words for page in pages for block in blocks_of(page) for words in shell_commands(block.text)]
     return next(words for words in typed if words[1:3] == ["run", benchmark] and f"hf:{CLIP}" in words)
 

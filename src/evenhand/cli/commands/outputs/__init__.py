@@ -1,0 +1,1 @@
+"""Commands that read runs and write pages, files for other tools, tables and figures."""
