@@ -30,12 +30,16 @@ class Origin:
         size: Bytes of all files, None in the cloud.
         sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
         files: The local files.
+        format: Of another tool's file, as ``--from`` has it; None of a table.
+        beside: Files that were read with it: annotations, groups.
     """
 
     path: str
     size: int | None
     sha256: str | None
     files: tuple[Path, ...] = ()
+    format: str | None = None
+    beside: tuple[Origin, ...] = ()
 
     @property
     def is_text(self) -> bool:
