@@ -244,6 +244,11 @@ CLIP = {
         ("inspect", {"version": 2, "eval": {}}, "holds no samples"),
         ("inspect", [], "is no log of inspect_ai"),
         ("coco", [], "--from coco:ANNOTATIONS.json"),
+        (
+            "coco:a.json",
+            [{"image_id": 1, "category_id": 1, "score": 1, "segmentation": {}}],
+            "add their boxes",
+        ),
         ("clip-benchmark", CLIP, "--model openclip:ViT-B-32/laion2b_s34b_b79k"),
         ("clip-benchmark", {}, "is no result of CLIP_benchmark"),
         ("fairlearn", {}, "a MetricFrame keeps metrics of groups, not rows"),
@@ -253,6 +258,11 @@ CLIP = {
 def test_what_cannot_be_read_says_what_to_give(tmp_path, source, content, message):
     with pytest.raises(UserError, match=message):
         eh.Predictions.read_from(source, write(tmp_path / "file.json", content))
+
+
+def test_a_log_that_is_read_as_a_table_names_the_option():
+    with pytest.raises(InputError, match="--from inspect"):
+        eh.Predictions.read(LETTERS, truth="target", prediction="answer")
 
 
 def test_several_filters_and_scorers_are_chosen_from():

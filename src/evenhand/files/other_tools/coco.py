@@ -1,4 +1,4 @@
-"""Predictions in the result format of COCO, beside annotations.
+"""Predictions in the result format of COCO, beside annotations: detections, and labels of whole images.
 
 Layout: the result format of cocodataset.org (format-results), as pycocotools 2.0.11 reads it
 (``COCO.loadRes``, ``COCO.createIndex``): a JSON list of ``{image_id, category_id, score}``, with ``bbox``
@@ -89,6 +89,8 @@ def _results(path: Path) -> list[Record]:
             f"{str(path)!r} is no result file of COCO: a JSON list of "
             '{"image_id": 1, "category_id": 3, "score": 0.9}; annotations come after --from coco:'
         )
+    if any({"segmentation", "keypoints"} & set(row) and "bbox" not in row for row in results):
+        raise InputError(f"results of {str(path)!r} have masks or keypoints but no bbox; add their boxes")
     return results
 
 

@@ -268,5 +268,6 @@ def _reader(name: str) -> Callable[..., pl.LazyFrame]:
     suffix = format_of(name.split("?", maxsplit=1)[0])
     if suffix not in _READERS:
         possible = ", ".join(_KNOWN)
-        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {possible}")
+        log = "; of another tool's log say whose: --from inspect" if suffix in (".eval", ".json") else ""
+        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {possible}{log}")
     return _READERS[suffix]
