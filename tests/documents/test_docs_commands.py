@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from PIL import Image
 import evenhand as eh
 from tests.cli.test_audit import type_in
 from tests.documents.reading import DOCS, WRITTEN, Block, blocks_of, shell_commands
+from tests.files.test_other_tools import annotations, results
+from tests.files.test_other_tools import write as write_json
 
 COMMANDS = {"bash", "python"}
 FIRST = "tutorial.md"  # typed into a shell, all of it, and what it shows must be printed
@@ -117,6 +120,21 @@ def coloured_pictures(folder: Path) -> None:
     pl.DataFrame(rows).write_csv(folder / "images.csv")
 
 
+def logs_of_others(folder: Path) -> None:
+    """The logs of tests/files/other_tools, results of COCO, and the ages of the people on the photos."""
+    names = {
+        "samples_jobs.jsonl": "samples_jobs_choice.jsonl",
+        "samples_text.jsonl": "samples_jobs_text.jsonl",
+    }
+    names |= {"jobs.eval": "jobs_choice.eval", "jobs_text.json": "jobs_text.json"}
+    for name, source in names.items():
+        shutil.copy(Path(__file__).parents[1] / "files" / "other_tools" / source, folder / name)
+    write_json(folder / "instances.json", annotations(boxes=True))
+    write_json(folder / "results.json", results(boxes=True))
+    ages = {"photo": [f"photo-{i:02d}" for i in range(36)], "age": ["young", "old"] * 18}
+    pl.DataFrame(ages).write_csv(folder / "people.csv")
+
+
 GIVEN: dict[str, Callable[[Path], None]] = {
     "compare.md": two_models,
     "scale.md": two_parts,
@@ -124,6 +142,7 @@ GIVEN: dict[str, Callable[[Path], None]] = {
     "extending.md": small_table,
     "models.md": coloured_pictures,
     "notebook.md": small_table,
+    "other-tools.md": logs_of_others,
 }
 RUNNABLE = {
     page.name: [

@@ -37,7 +37,7 @@ from tests.documents.reading import (
     slugs_of,
 )
 
-OTHER_TOOLS = {"python", "pip", "pytest", "make", "spark-submit"}
+OTHER_TOOLS = {"python", "pip", "pytest", "make", "spark-submit", "lm_eval"}
 ROOT_COMMAND: Any = typer.main.get_command(app)
 GENERATED_PLACES = {f"docs/{name}" for name in GENERATED}
 each_page = pytest.mark.parametrize("page", [*WRITTEN, *OTHERS], ids=lambda page: page.name)

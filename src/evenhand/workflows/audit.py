@@ -213,6 +213,9 @@ def audit_table(
     by: Sequence[str],
     engine: str = "local",
     search: str | None = None,
+    source: str | None = None,
+    groups: str | None = None,
+    on: str | None = None,
     **options: Any,
 ) -> Run:
     """Audit a table on disk or in the cloud, its columns and groupings named as on the command line.
@@ -225,24 +228,25 @@ def audit_table(
         by: Groupings; ``A+B`` crosses, unless a column is called just that.
         engine: ``local``, or ``spark`` to count where a cluster keeps the table.
         search: Attributes to search for subgroups, ``A,B,C``, unless a column is called just that.
+        source: Of another tool's file: as ``Predictions.read_from`` takes it.
+        groups: A table with attributes of the rows, and ``on``, as ``Predictions.with_groups`` takes them.
+        on: The column of both.
         options: As for ``audit``.
 
     Raises:
-        UserError: As ``audit``; another engine; a table whose columns are not named.
+        UserError: As ``audit``; another engine; a table whose columns are not named; groups of saved counts.
     """
     check_choice("engine", engine, ENGINES)
-    if is_saved(path):
+    _check_joined(source, groups, on, engine)
+    if source is None and groups is None and is_saved(path):
         saved = SavedCounts.read(path)
         saved.check_columns(columns)
         attributes = saved.counts.attributes
         options["search"] = _listed(attributes, search)
         return audit(saved, by=[_grouping(attributes, entry) for entry in by], **options)
-    truth, prediction = columns["truth"], columns["prediction"]
-    if truth is None or prediction is None:
-        raise ParameterError(f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL")
-    read = Predictions.read if engine == "local" else read_spark
-    optional = {name: columns.get(name) for name in ("id", "rank", "cluster", "weight")}
-    predictions = read(path, truth=truth, prediction=prediction, **optional)
+    predictions = _predictions_of(path, columns, engine, source)
+    if groups is not None and on is not None:
+        predictions = predictions.with_groups(groups, on=on)
     groupings = [_grouping(predictions.columns, entry) for entry in by]
     options["search"] = _listed(predictions.columns, search)
     if engine == "local":
@@ -275,6 +279,35 @@ def write_example(name: str, folder: Path) -> tuple[Path, str, Mapping[str, Any]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, content)
     return path, (load.__doc__ or "").partition("\n")[0], options
+
+
+def _predictions_of(
+    path: str, columns: Mapping[str, str | None], engine: str, source: str | None
+) -> Predictions:
+    """The rows of a table, or of another tool's file."""
+    optional: dict[str, Any] = {name: columns.get(name) for name in ("id", "cluster", "weight")}
+    truth, prediction, rank = columns["truth"], columns["prediction"], columns.get("rank")
+    if source is not None:
+        if rank is not None:
+            raise ParameterError("--rank is for tables with several predictions of a sample, not for --from")
+        return Predictions.read_from(source, path, truth=truth, prediction=prediction, **optional)
+    if truth is None or prediction is None:
+        raise ParameterError(
+            f"{path!r} is a table of rows; name its columns: --truth COL --prediction COL (of the log "
+            "of another tool its format: --from lm-eval)"
+        )
+    read = Predictions.read if engine == "local" else read_spark
+    return read(path, truth=truth, prediction=prediction, rank=rank, **optional)
+
+
+def _check_joined(source: str | None, groups: str | None, on: str | None, engine: str) -> None:
+    """Refuse options that do not go together."""
+    if (groups is None) != (on is None):
+        raise ParameterError("--groups TABLE and --on COL go together: the column that joins the two tables")
+    if engine != "local" and (source or groups):
+        raise ParameterError(
+            f"--from and --groups are read here, not by engine={engine!r}; leave --engine out"
+        )
 
 
 def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:
@@ -331,5 +364,8 @@ def _source(evidence: Evidence) -> dict[str, Any] | None:
     origin = None if not isinstance(evidence, Predictions | SavedCounts) else evidence.origin
     if origin is None:
         return None
-    parts = {"parts": list(evidence.parts)} if isinstance(evidence, SavedCounts) else {}
+    parts: dict[str, Any] = {"parts": list(evidence.parts)} if isinstance(evidence, SavedCounts) else {}
+    parts |= {"format": origin.format} if origin.format else {}
+    beside = [{"path": other.path, "sha256": other.sha256} for other in origin.beside]
+    parts |= {"beside": beside} if beside else {}
     return {"path": origin.path, "size": origin.size, "sha256": origin.sha256, **parts}

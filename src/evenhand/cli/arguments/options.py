@@ -10,6 +10,20 @@ import typer
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs.")
 ]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="TABLE is a log: lm-eval[:FILTER], inspect[:SCORER], coco:ANNOTATIONS.",
+    ),
+]
+Groups = Annotated[
+    str | None, typer.Option(metavar="TABLE", help="Table with attributes of the rows; needs --on.")
+]
+On = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of both tables, or COL=COL of the groups.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of every random stream.")]
 Gates = Annotated[
     list[str] | None,

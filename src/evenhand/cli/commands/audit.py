@@ -14,6 +14,9 @@ def audit(
     by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
     truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
+    source: options.From = None,
+    groups: options.Groups = None,
+    on: options.On = None,
     id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
     rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
     search: Annotated[
@@ -50,9 +53,10 @@ def audit(
     columns |= {"cluster": cluster, "weight": weight}
     with status(quiet) as say:
         run = audit_table(
-            table, columns=columns, by=by, search=search, out=out, progress=say, mode=mode, mev=mev,
-            mev_rule=mev_rule, rare=rare, alpha=alpha, adjustment=adjustment, engine=engine, map=map,
-            normalize=normalize, missing=missing or (), noun=noun, seed=seed,
+            table, columns=columns, by=by, source=source, groups=groups, on=on, search=search, out=out,
+            progress=say, mode=mode, mev=mev, mev_rule=mev_rule, rare=rare, alpha=alpha,
+            adjustment=adjustment, engine=engine, map=map, normalize=normalize, missing=missing or (),
+            noun=noun, seed=seed,
         )  # fmt: skip
     print_run(run, out, quiet=quiet, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

@@ -28,6 +28,7 @@ from evenhand.evidence.predictions.levels import (
     kind_of,
     plain_numbers,
 )
+from evenhand.evidence.predictions.metric_frame import cells_of_frame
 from evenhand.files.atomic import atomic_path
 
 Integers = npt.NDArray[np.int64]
@@ -85,6 +86,21 @@ class Counts:
             return _canonical(axes, codes, table["n"].cast(pl.Int64).to_numpy())
         moments = table.select(pl.col(MOMENTS).cast(pl.Float64)).to_numpy().T
         return _canonical(axes, codes, table["n"].cast(pl.Float64).to_numpy(), moments)
+
+    @classmethod
+    def from_metric_frame(cls, frame: Any, *, labels: Sequence[Any]) -> Counts:
+        """Counts of a MetricFrame of fairlearn that has confusion matrices, over its features.
+
+        Args:
+            frame: The MetricFrame; ``metrics`` holds ``confusion_matrix`` of scikit-learn with these labels.
+            labels: The labels of the matrices, in their order.
+
+        Raises:
+            InputError: No MetricFrame, or no matrices of counts in it: says what to give.
+            ParameterError: Another number of labels.
+        """
+        table, axes = cells_of_frame(frame, labels)
+        return cls.from_table(table, {axis: axis for axis in axes})
 
     @classmethod
     def from_dense(cls, axes: tuple[Axis, ...], dense: Integers) -> Counts:

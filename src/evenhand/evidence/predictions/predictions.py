@@ -13,6 +13,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, one_li
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
 from evenhand.evidence.predictions.to_polars import to_polars
@@ -40,6 +41,7 @@ class Predictions:
         cluster: Column of what was sampled as a whole (persons, households, videos), None where rows were
             sampled one by one: intervals and tests then draw and exchange these.
         weight: Column of weights of the rows, None where all count alike.
+        notes: What is to be known of the rows: samples of a log that failed, rows without a group.
     """
 
     frame: Frame
@@ -52,6 +54,7 @@ class Predictions:
     rules: LabelRules = NO_RULES
     cluster: str | None = None
     weight: str | None = None
+    notes: tuple[str, ...] = ()
     _counted: dict[Any, NormalizedCounts] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -88,6 +91,72 @@ class Predictions:
         return cls(
             nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules, cluster, weight
         )
+
+    @classmethod
+    def read_from(
+        cls, source: str, path: str | Path, *, truth: str | None = None, prediction: str | None = None,
+        id: str | None = None, cluster: str | None = None, weight: str | None = None,
+        map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
+    ) -> Predictions:  # fmt: skip
+        """Read the samples that another tool logged; all of the file is read at once.
+
+        Fields of samples are columns with dotted names, such as ``doc.gender`` and ``metadata.gender``.
+        Without columns those of the format are taken: ``target`` and ``answer``.
+
+        Args:
+            source: ``lm-eval``, ``lm-eval:FILTER`` (``--log_samples`` of lm-evaluation-harness), ``inspect``,
+                ``inspect:SCORER`` (logs of inspect_ai) or ``coco:ANNOTATIONS`` (results beside annotations).
+            path: Of the file.
+            truth: Column of true labels.
+            prediction: Column of predicted labels.
+            id: Column of sample ids.
+            cluster: Column of what was sampled as a whole.
+            weight: Column of weights.
+            map: As for ``read``.
+            normalize: As for ``read``.
+            missing: As for ``read``.
+
+        Raises:
+            InputError: A file of another layout, or of a tool that keeps no samples: says what to give.
+            UnknownName: Another tool; a filter, scorer or column that does not exist.
+        """
+        from evenhand.files.other_tools.formats import read_samples_of
+
+        rules = LabelRules.make(map, normalize, missing)
+        with sources.reading(f"{str(path)!r}"):
+            table = read_samples_of(source, path)
+            file = Path(path).expanduser()
+            beside = tuple(sources.origin(other, [other]) for other in table.beside)
+            origin = replace(sources.origin(path, [file]), format=source, beside=beside)
+        columns = {"truth": truth, "prediction": prediction, "id": id, "cluster": cluster}
+        roles = {**table.roles, **{role: column for role, column in columns.items() if column is not None}}
+        lazy = nw.from_native(table.frame.lazy())
+        return cls(lazy, **roles, origin=origin, rules=rules, weight=weight, notes=tuple(table.notes))
+
+    def with_groups(self, groups: Any, *, on: str) -> Predictions:
+        """The same rows with attributes from another table.
+
+        Args:
+            groups: A file or a frame of Polars with a row for each value of ``on``. A column that the
+                predictions have, too, is called ``groups.NAME``.
+            on: A column of both, or ``COLUMN=COLUMN`` where the groups call it otherwise; compared as text.
+
+        Raises:
+            InputError: A value that stands twice among the groups, no value that is in both, or rows of
+                another library than Polars.
+            UnknownName: A column that one of the two does not have.
+        """
+        origin, what = self.origin, "the groups"
+        with sources.reading(what):
+            if isinstance(groups, str | Path):
+                what, (lazy, files) = repr(str(groups)), sources.scan(groups)
+                if origin is not None:
+                    origin = replace(origin, beside=(*origin.beside, sources.origin(groups, files)))
+            else:
+                lazy = nw.from_native(groups).lazy().to_native()
+            rows, note = join_groups(self.frame, lazy, on, what)
+        notes = self.notes if note is None else (*self.notes, note)
+        return replace(self, frame=nw.from_native(rows), origin=origin, notes=notes)
 
     @classmethod
     def from_frame(
@@ -244,7 +313,9 @@ class Predictions:
         with sources.reading(self.described()):
             if self.rank is not None:
                 frame = self._first_ranks()
-            sources.check_one_kind(self.origin.files if self.origin else (), [*columns.values()])
+            is_table = self.origin is not None and self.origin.format is None
+            files = self.origin.files if self.origin and is_table else ()
+            sources.check_one_kind(files, [*columns.values()])
             counts = counting.count(frame, columns, self.weight)
         normalized = self.rules.apply(counts, columns)
         raw, counts = counts.axes, normalized.counts

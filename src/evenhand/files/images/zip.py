@@ -30,6 +30,7 @@ _HEADER = struct.Struct("<4s22xHH")  # of a member: signature, lengths of its na
 _SIGNATURE = b"PK\x03\x04"
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+ZSTANDARD = 93  # its number as a method of compression (PKWARE's APPNOTE 6.3.8, 4.4.5)
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
@@ -44,6 +45,7 @@ class ZipMember:
         size: How many bytes it has.
         crc: Their CRC-32.
         deflated: Whether they are compressed.
+        zstandard: Whether they are compressed by Zstandard instead.
     """
 
     name: str
@@ -52,13 +54,15 @@ class ZipMember:
     size: int
     crc: int
     deflated: bool
+    zstandard: bool = False
 
 
-def zip_members(path: str | Path) -> list[ZipMember]:
+def zip_members(path: str | Path, *, zstandard: bool = False) -> list[ZipMember]:
     """The regular files in a zip file, in their order; the whole file is refused if one of them is unsafe.
 
     Args:
         path: Of the zip file.
+        zstandard: Whether members may be compressed by Zstandard; ``packed_bytes`` reads these.
 
     Raises:
         InputError: No such file, not a whole zip file, a name that leads outside (``../``, absolute), a
@@ -82,7 +86,7 @@ def zip_members(path: str | Path) -> list[ZipMember]:
     if len(entries) > MAX_MEMBERS:
         raise _unsafe(file, f"it has {len(entries):,} members, more than {MAX_MEMBERS:,}")
     for entry in entries:
-        fault = _fault(entry)
+        fault = _fault(entry, (*_METHODS, ZSTANDARD) if zstandard else _METHODS)
         if fault:
             raise _unsafe(file, f"its member {one_line(entry.orig_filename)[:100]!r} {fault}")
     if sum(entry.compress_size for entry in entries) > size:
@@ -101,6 +105,25 @@ def read_zip_member(path: str | Path, member: ZipMember) -> bytes:
         OSError: The file cannot be read.
         UnreadableImage: It is too large, damaged, or not what the list says.
     """
+    content = packed_bytes(path, member)
+    if member.deflated:
+        content = _inflate(content, member.size)
+    if len(content) != member.size or zlib.crc32(content) != member.crc:
+        raise UnreadableImage("damaged zip file", f"{member.name} is not as the list of members says")
+    return content
+
+
+def packed_bytes(path: str | Path, member: ZipMember) -> bytes:
+    """The bytes of a member as they lie in the zip file, compressed or not.
+
+    Args:
+        path: Of the zip file.
+        member: As ``zip_members`` lists it.
+
+    Raises:
+        OSError: The file cannot be read.
+        UnreadableImage: It is too large, or does not start where the list says.
+    """
     if member.size > MAX_BYTES:
         raise UnreadableImage("too many bytes", f"{member.size:,}, more than {MAX_BYTES:,}")
     with open(path, "rb") as stream:
@@ -110,12 +133,7 @@ def read_zip_member(path: str | Path, member: ZipMember) -> bytes:
             raise UnreadableImage("damaged zip file", f"no member starts at byte {member.offset:,}")
         _, name, extra = _HEADER.unpack(header)
         stream.seek(name + extra, os.SEEK_CUR)
-        content = stream.read(member.packed)
-    if member.deflated:
-        content = _inflate(content, member.size)
-    if len(content) != member.size or zlib.crc32(content) != member.crc:
-        raise UnreadableImage("damaged zip file", f"{member.name} is not as the list of members says")
-    return content
+        return stream.read(member.packed)
 
 
 class ZipImages(EncodedImages):
@@ -142,7 +160,7 @@ class ZipImages(EncodedImages):
             raise UnreadableImage(reason, one_line(problem)) from problem
 
 
-def _fault(entry: zipfile.ZipInfo) -> str:
+def _fault(entry: zipfile.ZipInfo, methods: Sequence[int]) -> str:
     """Why a member must not be trusted; empty if it may."""
     name = entry.orig_filename.replace("\\", "/")  # as others write it; the library changes names on reading
     if name.startswith("/") or _DRIVE.match(name) or ".." in name.split("/") or "\x00" in name:
@@ -151,7 +169,7 @@ def _fault(entry: zipfile.ZipInfo) -> str:
         return "is a link"
     if entry.flag_bits & _ENCRYPTED:
         return "is encrypted; unpack the file with its password, and give the folder"
-    if entry.compress_type not in _METHODS:
+    if entry.compress_type not in methods:
         return f"is compressed by method {entry.compress_type}, not deflate; pack the file again"
     bomb = entry.file_size > LARGE and entry.file_size > MAX_RATIO * max(1, entry.compress_size)
     return f"claims {entry.file_size:,} bytes out of {entry.compress_size:,}" if bomb else ""
@@ -169,6 +187,7 @@ def _member(entry: zipfile.ZipInfo) -> ZipMember:
         entry.file_size,
         entry.CRC,
         entry.compress_type == zipfile.ZIP_DEFLATED,
+        entry.compress_type == ZSTANDARD,
     )
 
 

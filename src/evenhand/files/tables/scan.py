@@ -30,12 +30,16 @@ class Origin:
         size: Bytes of all files, None in the cloud.
         sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
         files: The local files.
+        format: Of another tool's file, as ``--from`` has it; None of a table.
+        beside: Files that were read with it: annotations, groups.
     """
 
     path: str
     size: int | None
     sha256: str | None
     files: tuple[Path, ...] = ()
+    format: str | None = None
+    beside: tuple[Origin, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -264,5 +268,6 @@ def _reader(name: str) -> Callable[..., pl.LazyFrame]:
     suffix = format_of(name.split("?", maxsplit=1)[0])
     if suffix not in _READERS:
         possible = ", ".join(_KNOWN)
-        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {possible}")
+        log = "; of another tool's log say whose: --from inspect" if suffix in (".eval", ".json") else ""
+        raise InputError(f"{name!r} has an unknown format {suffix!r}; possible: {possible}{log}")
     return _READERS[suffix]

@@ -70,7 +70,8 @@ class Audited:
         if not isinstance(self.evidence, Predictions):
             return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)
-        return [*label_warnings, *checked], repeated
+        notes = [TableWarning(code="rows", message=note) for note in self.evidence.notes]
+        return [*notes, *label_warnings, *checked], repeated
 
 
 def _columns(evidence: Evidence) -> dict[str, str]:

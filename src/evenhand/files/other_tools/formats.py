@@ -1,0 +1,64 @@
+"""Which files of other tools are read, and what is said of those that hold no samples."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from evenhand.core.errors import InputError, UnknownName
+from evenhand.files.other_tools.coco import read_results
+from evenhand.files.other_tools.inspect_log import read_log
+from evenhand.files.other_tools.lm_eval import read_samples
+from evenhand.files.other_tools.samples import SampleTable, json_file
+
+
+def read_samples_of(source: str, path: str | Path) -> SampleTable:
+    """The samples of another tool's file.
+
+    Args:
+        source: ``lm-eval``, ``lm-eval:FILTER``, ``inspect``, ``inspect:SCORER`` or ``coco:ANNOTATIONS``.
+        path: Of the file.
+
+    Raises:
+        UnknownName: Another tool, or a filter or scorer that the file does not have.
+        InputError: A file of another layout, or of a tool that keeps no samples (``clip-benchmark``,
+            ``fairlearn``): says what to give instead.
+    """
+    name, _, detail = source.partition(":")
+    if name not in READERS:
+        raise UnknownName("format", name, READERS, "see: docs/other-tools.md")
+    return READERS[name](Path(path).expanduser(), detail or None)
+
+
+def _clip_benchmark(path: Path, _: str | None) -> NoReturn:
+    """CLIP_benchmark 1.6.2 (``clip_benchmark/cli.py``) dumps metrics of a data set, and no predictions."""
+    content = json_file(path)
+    keys = ("dataset", "model", "pretrained", "task", "metrics")
+    if not isinstance(content, Mapping) or not all(key in content for key in keys):
+        raise InputError(f"{str(path)!r} is no result of CLIP_benchmark: it lacks some of {', '.join(keys)}")
+    model = shlex.quote(f"openclip:{content['model']}/{content['pretrained']}")
+    raise InputError(
+        f"{str(path)!r} holds metrics of all of {content['dataset']!r} ({', '.join(content['metrics'])}): "
+        "CLIP_benchmark keeps no predictions to compare groups with; ask the model for them: evenhand run "
+        f"classification --model {model} --data TABLE --image COL --truth COL --by GROUP"
+    )
+
+
+def _fairlearn(path: Path, _: str | None) -> NoReturn:
+    """MetricFrame of fairlearn 0.15 (``__init__``) drops its rows once the metrics are computed."""
+    raise InputError(
+        f"{str(path)!r}: fairlearn has no file format, and a MetricFrame keeps metrics of groups, not "
+        "rows; in Python give what it was made of: evenhand.Predictions.from_arrays(y_true, y_pred, "
+        "groups=sensitive_features), or a frame with confusion matrices: Counts.from_metric_frame"
+    )
+
+
+READERS: Mapping[str, Callable[[Path, str | None], SampleTable]] = {
+    "lm-eval": read_samples,
+    "inspect": read_log,
+    "coco": read_results,
+    "clip-benchmark": _clip_benchmark,
+    "fairlearn": _fairlearn,
+}
