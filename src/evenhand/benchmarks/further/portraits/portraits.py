@@ -35,14 +35,12 @@ class Judging:
 
 
 class Portraits(Benchmark[Judging]):
-    """Generated images of people without a word for their attribute, and a judge that says what it perceives."""
+    """Images generated without a word for an attribute, and a judge that says what it perceives."""
 
     name = "portraits"
     asks = "whom does the generator draw where its prompt does not say?"
     examined = "the generated images"
-    nouns = Nouns(
-        sample=("image", "images"), attributes={"wording": Attribute(title="wording of the prompt")}
-    )
+    nouns = Nouns(sample=("image", "images"), attributes={"wording": Attribute(title="wording")})
     limits = (
         "The attribute is what the judge perceives; nobody in these images exists, and none has an identity.",
         "Without -p confusion=FILE the judge is believed: its errors are then the generator's.",
@@ -50,10 +48,7 @@ class Portraits(Benchmark[Judging]):
     parameters: Mapping[str, Parameter] = {
         "categories": Parameter("woman,man", help="what the judge can perceive, separated by commas"),
         "ask": Parameter("auto", ("auto", *WAYS), "how the judge is asked"),
-        "prompt": Parameter(
-            "How does the person in this picture look? Answer with one of: {labels}.",
-            help="ask=answer: what is asked",
-        ),
+        "prompt": Parameter("How does the person look? Answer with one of: {labels}.", help="ask=answer"),
         "templates": Parameter("a photo of a {label}", help="ask=zero_shot: texts, separated by |"),
         "rename": Parameter("", help="ask=classify: the judge's label=category, separated by commas"),
         "confusion": Parameter("", help="table of labelled samples of the judge: true, judged, perhaps n"),
@@ -82,10 +77,9 @@ class Portraits(Benchmark[Judging]):
     def measure(self, answered: Answered[Judging]) -> Measured:
         """How far perceived shares are from the reference, over all images and in the images of a prompt."""
         judging, setting, plan = answered.plan.state, answered.setting, answered.plan
-        said, unusable = predictions(
-            judging.way, answered.evidence, judging.labels, setting.parameters, answered.facts
-        )
-        said = respelled(said, str(setting.parameters["rename"]), judging.labels.names)
+        params, labels = setting.parameters, judging.labels
+        said, unusable = predictions(judging.way, answered.evidence, labels, params, answered.facts)
+        said = respelled(said, str(params["rename"]), labels.names)
         shown = answered.evidence["images" if judging.way == "zero_shot" else plan.questions[0].name]
         judged = (
             shown.select(pl.col("sample").unique(maintain_order=True))
@@ -94,9 +88,8 @@ class Portraits(Benchmark[Judging]):
         )
         names = ["sample", "prompt", *(name for names in plan.by for name in names)]
         evidence = JudgedImages.join(
-            judged, plan.annotations.select(names), judging.labels.names,
-            confusion=read_table(str(setting.parameters["confusion"])),
-            reference=read_table(str(setting.parameters["reference"])),
+            judged, plan.annotations.select(names), labels.names,
+            **{name: read_table(str(params[name])) for name in ("confusion", "reference")},
         )  # fmt: skip
         findings = [
             metric(evidence, by=by, seed=setting.seed)
@@ -134,10 +127,10 @@ def read_portraits(
     table = pl.DataFrame(
         {"sample": paths, "prompt": [path.split("/")[-2].replace("_", " ") for path in paths]}
     ).with_columns(truth=pl.lit(None, pl.String))
-    passed = {"image outside the folder of a prompt": len(listing.images) - len(paths)}
-    left_out = {reason: n for reason, n in passed.items() if n}
-    about = {"layout": "folders of prompts"}
-    return LabelledImages(table, files_below(listing.folder, paths)), left_out, {}, about
+    outside = len(listing.images) - len(paths)
+    left_out = {"image outside the folder of a prompt": outside} if outside else {}
+    samples = LabelledImages(table, files_below(listing.folder, paths))
+    return samples, left_out, {}, {"layout": "folders of prompts"}
 
 
 def read_table(path: str) -> pl.DataFrame | None:
