@@ -10,7 +10,8 @@ from evenhand.benchmarks.catalogue import BENCHMARKS
 
 MOST = 150
 SMALL = (
-    "bbq_v", "clip/fairface_words", "facet", "geode", "gras", "pairs", "social_counterfactuals",
+    "bbq_v", "clip/fairface_words", "facet", "geode", "gras", "pairs", "portraits",
+    "social_counterfactuals",
 )  # fmt: skip
 """Benchmarks that are one file; add yours."""
 MAY_NAME = {"benchmarks/catalogue.py", "benchmarks/datasets/download_source.py"}

@@ -3,10 +3,12 @@
 import csv
 import shutil
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import evenhand as eh
 from evenhand.benchmarks.further.pairs.pairs import COLUMNS, QUESTIONS, read_questions, scenario_images
@@ -131,6 +133,46 @@ def test_a_letter_is_no_bias(data):
         ("target", "other", "unknown"), answers.height // 3
     )
     assert "it cannot be told" not in str(run(Letter(), data, unclear="no").tables["unread_answers"])
+
+
+class Grain:
+    """Answers by a digit of a pixel that nobody sees."""
+
+    version = "1"
+
+    def answer(self, images, prompts):
+        return ["AB"[int(image[0, 0].sum()) % 2] + "." for image in images]
+
+
+class Light(DualEncoder):
+    """The same by captions."""
+
+    def embed_images(self, images):
+        return [[1.0, 0.1] if int(image[0, 0].sum()) % 2 else [0.1, 1.0] for image in images]
+
+
+def reencoded(file):
+    """The first pixel of an image before and after JPEG, by Pillow alone."""
+    with Image.open(file) as image, BytesIO() as buffer:
+        image.save(buffer, "JPEG", quality=20)
+        return [int(np.asarray(picture)[0, 0].astype(int).sum()) for picture in (image, Image.open(buffer))]
+
+
+def test_flips_stand_beside_those_of_pictures_that_are_encoded_anew(data):
+    files = sorted((data / "data" / "occupations").rglob("*.png"))
+    expected = np.mean([before % 2 != after % 2 for before, after in map(reencoded, files)])
+    assert expected > 0.2
+    for model in (Grain(), Light()):
+        flips = of(run(model, data, noise="20", orders="first"), "flip_rate", section="occupations")
+        assert flips.details["noise_reencoded"] == pytest.approx(expected)
+        assert any("encoded anew" in note for note in flips.notes) == (
+            flips.details["pair_flips"] <= expected
+        )
+    still = of(run(Letter(), data, noise="20", orders="first"), "flip_rate", section="occupations")
+    assert (still.details["noise_reencoded"], still.notes) == (0, [])
+    plain = of(run(Grain(), data, orders="first"), "flip_rate", section="occupations")
+    assert "noise_reencoded" not in plain.details
+    assert plain.details["pair_flips"] == flips.details["pair_flips"]
 
 
 def test_the_questions_are_complete_and_yours_can_take_their_place(data, tmp_path):

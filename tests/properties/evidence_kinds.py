@@ -20,6 +20,7 @@ from evenhand.core.metric import Metric
 from evenhand.evidence.choices import PRONOUNS, Choices
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.evidence.item_scores import ItemScores
+from evenhand.evidence.judged_images import JudgedImages
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.rankings import Rankings
@@ -286,6 +287,32 @@ def item_scores(seed: int) -> Sample:
     )  # fmt: skip
 
 
+def judged_images(seed: int) -> Sample:
+    """Eight prompts of two wordings, and a judge that is right nine times in ten."""
+    rng = np.random.default_rng(seed)
+    prompts = [f"p{number}" for number in range(8) for _ in range(12)]
+    rows = pl.DataFrame(
+        {
+            "sample": [f"{prompt}-{number}" for number, prompt in enumerate(prompts)],
+            "prompt": prompts,
+            "wording": ["w0" if prompt < "p4" else "w1" for prompt in prompts],
+            "category": rng.choice(["k0", "k1", "k2"], len(prompts), p=[0.6, 0.3, 0.1]),
+        }
+    )
+    right = pl.DataFrame({"true": ["k0", "k1", "k2"] * 50, "judged": ["k0", "k1", "k2"] * 50})
+    wrong = pl.DataFrame({"true": ["k0", "k1", "k2"] * 5, "judged": ["k1", "k2", "k0"] * 5})
+
+    def build(frames: Frames, words: Any) -> JudgedImages:
+        rows = frames["rows"]
+        return JudgedImages.join(rows, rows.drop("category"), words, confusion=frames["confusion"])
+
+    return Sample(
+        {"rows": rows, "confusion": pl.concat([right, wrong])}, build, {"by": "wording"},
+        ("prompt", "wording", "category", "true", "judged"), words=("k0", "k1", "k2"),
+        alone=("prompt", "p0"),
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[int], Sample]] = {
     "Evidence": counted,
     "Predictions": ranked,
@@ -297,6 +324,7 @@ KINDS: dict[str, Callable[[int], Sample]] = {
     "HouseholdHits": household_hits,
     "RoleChoices": role_choices,
     "ItemScores": item_scores,
+    "JudgedImages": judged_images,
 }
 FORMS: dict[str, Callable[[int], Sample]] = {
     "match_association": lambda seed: similarities(seed, association_table.PROBABILITY),

@@ -56,6 +56,15 @@ class Parameter:
             ) from None
 
 
+PERTURBING: Mapping[str, Parameter] = MappingProxyType(
+    {
+        "perturb": Parameter("", help="jpeg:QUALITY, blur:RADIUS, black or mask:SHARE changes every image"),
+        "regions": Parameter("", help="table of persons and objects in images, for all of these but jpeg"),
+    }
+)
+"""Parameters of a run of any benchmark; where they are not typed they do not stand in its manifest."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a benchmark is run with.
@@ -301,11 +310,14 @@ def _takes_two(make: Callable[..., object]) -> bool:
 
 
 def parse_parameters(
-    benchmark: Benchmark[Any] | Artifact, values: Mapping[str, str]
+    benchmark: Benchmark[Any] | Artifact,
+    values: Mapping[str, str],
+    shared: Mapping[str, Parameter] = MappingProxyType({}),
 ) -> dict[str, str | int | float]:
     """All parameters of a benchmark or artifact, those given checked and the others at their default.
 
-    With ``mode=paper``, what is not given is as the benchmark's ``paper`` has it, before the default.
+    With ``mode=paper``, what is not given is as the benchmark's ``paper`` has it, before the default. Of
+    ``shared`` ones, which it does not declare, only those given.
 
     Raises:
         UnknownName: A parameter that the benchmark does not declare.
@@ -314,9 +326,11 @@ def parse_parameters(
     declared = benchmark.parameters
     if values.get("mode") == PAPER:
         values = {**getattr(benchmark, "paper", {}), **values}
+    extra = {name: shared[name] for name in values if name in shared}
     for name in values:
-        if name not in declared:
-            raise UnknownName(f"parameter of {benchmark.name}", name, declared)
+        if name not in {**extra, **declared}:
+            raise UnknownName(f"parameter of {benchmark.name}", name, {**declared, **shared})
+    declared = {**extra, **declared}
     return {
         name: parameter.parse(name, values[name]) if name in values else parameter.default
         for name, parameter in declared.items()

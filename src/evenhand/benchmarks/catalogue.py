@@ -19,6 +19,7 @@ BENCHMARKS = Registry(
         "mmbias/association": "evenhand.benchmarks.mmbias.association:ASSOCIATION",
         "mmbias/matching": "evenhand.benchmarks.mmbias.matching:MATCHING",
         "pairs": "evenhand.benchmarks.further.pairs.pairs:PAIRS",
+        "portraits": "evenhand.benchmarks.further.portraits.portraits:PORTRAITS",
         "skewsize/backgrounds": "evenhand.benchmarks.skewsize.studies:BACKGROUNDS",
         "skewsize/celeba": "evenhand.benchmarks.skewsize.celeba:CELEBA",
         "skewsize/domainnet": "evenhand.benchmarks.skewsize.domainnet:DOMAINNET",

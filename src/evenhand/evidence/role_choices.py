@@ -45,6 +45,8 @@ class RoleChoices:
         treatments: Attributes that differ within a set.
         unannotated: Samples with answers but without a row of annotations.
         unanswered: Samples without any answer.
+        again: The share of each sample's answers that are others about the same image encoded anew, shape
+            (N,), NaN where none is; None where this was not asked.
     """
 
     annotated: pl.DataFrame
@@ -57,6 +59,7 @@ class RoleChoices:
     treatments: tuple[str, ...] = ()
     unannotated: int = 0
     unanswered: int = 0
+    again: Floats | None = None
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -69,6 +72,7 @@ class RoleChoices:
         truth: str | None = None,
         sets: str | None = None,
         treatments: Sequence[str] = (),
+        again: pl.DataFrame | None = None,
     ) -> RoleChoices:
         """Bring answers and annotations together by ``sample``.
 
@@ -80,6 +84,7 @@ class RoleChoices:
             truth: Column of the right role.
             sets: Column of the set.
             treatments: Attributes that differ within a set.
+            again: As ``answers``, about the same images encoded anew.
 
         Raises:
             UnknownName: A column or role that does not exist.
@@ -99,7 +104,7 @@ class RoleChoices:
         codes, scores, wordings = _matrix(inside, there["sample"])
         return cls(
             there, codes, scores, wordings, cluster, truth, sets, tuple(treatments), outside,
-            table.height - there.height,
+            table.height - there.height, None if again is None else _unlike(inside, again, there["sample"]),
         )  # fmt: skip
 
     @property
@@ -175,6 +180,15 @@ def _rows(answers: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
         pl.col("sample", "role", "order").cast(pl.String), pl.col("wording").cast(pl.Int64),
         pl.col("score").cast(pl.Float64),
     ).collect()  # fmt: skip
+
+
+def _unlike(rows: pl.DataFrame, again: pl.DataFrame, samples: pl.Series) -> Floats:
+    """The share of each sample's answers that differ from those of the same wording and order given again."""
+    pairs = rows.join(_rows(again), on=["sample", "wording", "order"], suffix="_again")
+    unlike = ~pl.col("role").eq_missing(pl.col("role_again"))
+    shares = pairs.group_by("sample").agg(unlike.mean().alias("share"))
+    by_sample = samples.to_frame("sample").join(shares, on="sample", how="left", maintain_order="left")
+    return by_sample["share"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 def _matrix(rows: pl.DataFrame, samples: pl.Series) -> tuple[Integers, Floats, Integers]:

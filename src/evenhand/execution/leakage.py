@@ -11,6 +11,7 @@ from evenhand.core.errors import InputError, one_line
 from evenhand.core.requests import Question, UnreadableImage
 from evenhand.files.images.chained import ChainedImages
 from evenhand.files.images.cropped import ChosenImages, CroppedImages
+from evenhand.files.images.perturbed import PerturbedImages
 from evenhand.models.identity.source import ModelSource
 
 _AT_ONCE = 4_096
@@ -48,7 +49,13 @@ def refuse_training_images(source: ModelSource, questions: Sequence[Question]) -
 
 
 def hashes_of(images: Any) -> Iterator[tuple[str, int]]:
-    """Content hash and position of every readable image; of crops, also that of the whole image."""
+    """Content hash and position of every readable image; of crops, also that of the whole image.
+
+    A changed image counts as the image that it was.
+    """
+    if isinstance(images, PerturbedImages):
+        yield from hashes_of(images.source)
+        return
     if isinstance(images, ChainedImages):
         start = 0
         for source in images.sources:

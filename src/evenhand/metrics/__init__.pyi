@@ -46,6 +46,9 @@ from .labels.association import harmful_association_gap as harmful_association_g
 from .labels.association import harmful_association_rate as harmful_association_rate
 from .labels.association import label_association_gap as label_association_gap
 from .labels.association import label_association_rate as label_association_rate
+from .labels.perceived import perceived_distance as perceived_distance
+from .labels.perceived import prompt_deviation as prompt_deviation
+from .labels.perceived import prompt_diversity as prompt_diversity
 from .labels.tables import association_curve as association_curve
 from .retrieval.precision import precision_at_k as precision_at_k
 from .retrieval.precision import precision_gap as precision_gap

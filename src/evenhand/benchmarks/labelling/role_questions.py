@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.evidence.open_answers.chosen_option import REFUSED
 from evenhand.evidence.role_choices import OTHER, TARGET, UNKNOWN
 from evenhand.files.images.cropped import ChosenImages
+from evenhand.files.images.perturbed import Perturbation, PerturbedImages
 
 QUESTION = "{question}"
 WAYS: Mapping[str, tuple[str, ...]] = {
@@ -42,6 +43,12 @@ ASKING: Mapping[str, Parameter] = {
 }
 """Parameters of every benchmark that asks so."""
 
+NOISE: Mapping[str, Parameter] = {
+    "noise": Parameter(0, help="JPEG quality (1 to 95): asks again of re-encoded images; 0: does not")
+}
+"""The parameter of those with sets, whose flips count above what an unchanged picture shows."""
+
+_AGAIN = "_again"  # ends the names of requests about images that are encoded anew
 _UNDECIDED = (
     "can't be", "cannot be", "can not be", "not enough info", "unknown", "undetermined", "not known",
     "not answerable", "cannot answer", "can't answer", "cannot determine", "can't determine",
@@ -64,11 +71,13 @@ class RoleAnswers:
         answers: The columns of ``ROWS``, as ``RoleChoices.join`` takes them.
         tables: Of multiple choice, ``unread_answers``.
         warnings: On answers that could not be read.
+        again: What answers about the same images choose, encoded anew; None where this was not asked.
     """
 
     answers: pl.DataFrame
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     warnings: Sequence[TableWarning] = ()
+    again: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +96,7 @@ class RoleQuestions:
         caption: What is embedded, with ``{option}``.
         orders: ``all`` or ``first``.
         suffix: Of the names of its requests, where a benchmark has several of these.
+        noise: Quality of JPEG in which the same images are asked about again; 0: they are not.
     """
 
     way: str
@@ -100,17 +110,21 @@ class RoleQuestions:
     caption: str = "a photo of {option}"
     orders: str = "all"
     suffix: str = ""
+    noise: int = 0
 
     def requests(self) -> list[Question]:
         """What is asked of the model; an image is embedded once, whatever it is asked about."""
         if self.images is None:
             raise ValueError("questions need images")
+        if self.noise:
+            return [*replace(self, noise=0).requests(), *self._again.requests()]
         if self.way == "captions":
             used = sorted(set(self.image_of))
+            of_used = ChosenImages(self.images, used)
             texts = list(dict.fromkeys(text for row in self._captions() for text in row.values()))
             return [
-                Question("images", "embeds_images", list(map(str, used)), ChosenImages(self.images, used)),
-                Question("texts", "embeds_texts", texts, texts=texts),
+                Question(f"images{self.suffix}", "embeds_images", list(map(str, used)), of_used),
+                Question(f"texts{self.suffix}", "embeds_texts", texts, texts=texts),
             ]
         images = ChosenImages(self.images, self.image_of)
         if self.way == "choice":
@@ -136,12 +150,23 @@ class RoleQuestions:
             evidence: A table for each request, by name.
             facts: What the model says of itself: ``logit_scale``.
         """
+        if self.noise:
+            again = self._again.answers(evidence, facts).answers.with_columns(
+                pl.col("order").str.strip_suffix(_AGAIN)
+            )
+            return replace(replace(self, noise=0).answers(evidence, facts), again=again)
         if self.way == "choice":
             return self._chosen(evidence)
         if self.way == "continuations":
             return RoleAnswers(self._by_score(self._continued(evidence[f"continuations{self.suffix}"]), 1.0))
         scale = float(str((facts or {}).get("logit_scale", 1.0)))
         return RoleAnswers(self._by_score(self._cosines(evidence), scale))
+
+    @property
+    def _again(self) -> RoleQuestions:
+        """The same of images that are encoded anew."""
+        images = PerturbedImages(self.images, Perturbation.parse(f"jpeg:{self.noise}"))
+        return replace(self, images=images, suffix=f"{self.suffix}{_AGAIN}", noise=0)
 
     def _lettered(self) -> Iterator[tuple[int, LetteredQuestion]]:
         """Every question with the number of its wording: options are turned by one place each time."""
@@ -191,9 +216,9 @@ class RoleQuestions:
         """The cosine of each sample's image and options, by role."""
         captions = self._captions()
         texts = list(dict.fromkeys(text for row in captions for text in row.values()))
-        unit = normalised(text_vectors(evidence["texts"], texts))
+        unit = normalised(text_vectors(evidence[f"texts{self.suffix}"], texts))
         vector = dict(zip(texts, unit, strict=True))
-        table = evidence["images"].select("sample", "vector").collect()
+        table = evidence[f"images{self.suffix}"].select("sample", "vector").collect()
         images = dict(
             zip(table["sample"], normalised(np.stack(list(table["vector"].to_numpy()))), strict=True)
             if table.height

@@ -28,6 +28,8 @@ REASONS: dict[str, str] = {
     "one_cluster": "each group is one person or photo, so that groups cannot change places: there is no p "
     "and no interval",
     "no_committed_answer": "no answer names one of the two that are compared",
+    "judge_at_chance": "labelled samples leave open whether what the judge names goes with what is true",
+    "judge_abstains": "the judge abstains on images, and its labelled samples list no abstention",
     "undefined": "the value is not defined on this evidence",
 }
 

@@ -99,6 +99,12 @@ class BoundRoles(named.NamedGroups):
         rows = self.share(UNUSABLE)
         return float(rows.mean()) if rows.size else 0.0
 
+    @cached_property
+    def reencoded(self) -> dict[str, float]:
+        """The share of answers that change with the encoding of the image; nothing where none was asked."""
+        again = np.zeros(0) if self.choices.again is None else self.choices.again[self.rows]
+        return {"noise_reencoded": float(np.nanmean(again))} if np.isfinite(again).any() else {}
+
     def inside(self, code: int) -> BoundRoles:
         """The rows of one group, without a grouping."""
         mask = self.rows.copy()

@@ -24,6 +24,7 @@ PAIRS = (
     "Fraser and Kiritchenko, Examining Gender and Racial Bias in Large Vision-Language Models Using a Novel "
     "Dataset of Parallel Images, EACL 2024"
 )
+UNCHANGED = "of pictures that were only encoded anew, {:.2f} of the answers change: no fewer than within sets"
 _DRAWS = 999
 
 
@@ -122,10 +123,11 @@ def flip_rate(
     An answer that chooses no option is an answer of its own. Incomplete sets are left out and counted.
     Details: ``consistency``, 1 minus the value; ``pair_flips``, the share of two members of a set that answer
     unlike in one order; ``noise_floor``, the share of two orders in which one member answers unlike (None
-    with one order): only ``pair_flips`` above it are due to who is shown. Interval: Wilson's at the size that
-    units leave. Null: the answers of each order exchanged among all samples, which is what answers at random
-    give; there is no p, since a model that answers by the scenario is rightly far below. None with reason
-    ``empty`` without a complete set. Arguments as in ``set_difference``.
+    with one order); ``noise_reencoded``, the share of answers that change when the same image is encoded
+    anew, where that was asked: only ``pair_flips`` above both are due to who is shown. Interval: Wilson's at
+    the size that units leave. Null: the answers of each order exchanged among all samples, which is what
+    answers at random give; there is no p, since a model that answers by the scenario is rightly far below.
+    None with reason ``empty`` without a complete set. Arguments as in ``set_difference``.
 
     Source: ours, after Fraser and Kiritchenko 2024.
     """
@@ -149,17 +151,17 @@ def flip_rate(
     fields, sets = piece(bound)
     if fields.get("interval") is not None:
         fields["limits"] = lambda level: mean_interval(sets.flips(sets.codes), sets.unit, level)
-    details = sets.noise() | {"unusable": bound.unusable, "sets": float(len(sets.codes))}
+    details = sets.noise() | bound.reencoded | {"unusable": bound.unusable, "sets": float(len(sets.codes))}
     if fields["value"] is not None:
         details["consistency"] = 1 - fields["value"]
 
     def part(code: int) -> dict[str, Any]:
         return piece(bound.inside(code), *bound.groups[code])[0]
 
-    dropped = [*bound.dropped, *sets.dropped]
-    return described(
-        bound, "flip_rate", bound.params, **fields, parts=bound.parts(part), details=details, dropped=dropped
-    )
+    flips, noise = details["pair_flips"], bound.reencoded.get("noise_reencoded")
+    fields["notes"] = [UNCHANGED.format(noise)] if noise and flips is not None and flips <= noise else []
+    fields |= {"details": details, "dropped": [*bound.dropped, *sets.dropped]}
+    return described(bound, "flip_rate", bound.params, **fields, parts=bound.parts(part))
 
 
 @metric(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.benchmarks.benchmark import parse_parameters
+from evenhand.benchmarks.benchmark import PERTURBING, parse_parameters
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.text.model_names import model_names
@@ -157,7 +157,7 @@ def check_entries(entries: Sequence[SuiteBenchmark]) -> None:
             declared = BENCHMARKS.get(entry.benchmark)
         except InputError:
             continue
-        parse_parameters(declared, entry.parameters)
+        parse_parameters(declared, entry.parameters, PERTURBING)
 
 
 def _chosen(entries: Sequence[SuiteBenchmark], where: str, option: str) -> list[int]:
@@ -171,7 +171,7 @@ def _chosen(entries: Sequence[SuiteBenchmark], where: str, option: str) -> list[
 
 
 def _that_have(entries: Sequence[SuiteBenchmark], key: str) -> list[int]:
-    declared = [BENCHMARKS.get(entry.benchmark).parameters for entry in entries]
+    declared = [{**PERTURBING, **BENCHMARKS.get(entry.benchmark).parameters} for entry in entries]
     having = [index for index, parameters in enumerate(declared) if key in parameters]
     if not having:
         raise UnknownName(

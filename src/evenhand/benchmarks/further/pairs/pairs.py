@@ -9,7 +9,7 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.listing import list_files
-from evenhand.benchmarks.labelling.role_questions import ASKING, RoleQuestions, choose_way, options_of
+from evenhand.benchmarks.labelling.role_questions import ASKING, NOISE, RoleQuestions, choose_way, options_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.role_choices import TARGET, RoleChoices
@@ -40,6 +40,7 @@ class Pairs(Benchmark[RoleQuestions]):
     )
     parameters: Mapping[str, Parameter] = {
         **ASKING,
+        **NOISE,
         "questions": Parameter("", help="your own file of questions, with the columns " + ",".join(COLUMNS)),
         "unclear": Parameter("yes", ("yes", "no"), "whether “it cannot be told” is among the options"),
     }
@@ -73,6 +74,7 @@ class Pairs(Benchmark[RoleQuestions]):
             choose_way(str(setting.parameters["ask"]), setting.capabilities, self.name),
             table["sample"].to_list(), ImageFiles(list(images.values())), table["image"].to_list(),
             table["question"].to_list(), options[: len(table)], orders=str(setting.parameters["orders"]),
+            noise=int(setting.parameters["noise"]),
         )  # fmt: skip
         dropped = {NO_IMAGES: passed} if passed else {}
         annotations = table.drop("image").with_columns(truth=pl.lit(None, pl.String))
@@ -83,7 +85,12 @@ class Pairs(Benchmark[RoleQuestions]):
         read = answered.plan.state.answers(answered.evidence, answered.facts)
         samples = answered.plan.annotations.drop("truth")
         choices = RoleChoices.join(
-            read.answers, samples, cluster="scenario", sets="set", treatments=("race", "gender")
+            read.answers,
+            samples,
+            cluster="scenario",
+            sets="set",
+            treatments=("race", "gender"),
+            again=read.again,
         )
         findings = [
             finding

@@ -1,0 +1,1 @@
+"""The benchmark ``portraits``: its declaration and its card."""

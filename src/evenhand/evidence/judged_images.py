@@ -1,0 +1,115 @@
+"""Judged images: what a judge perceives in the images of each prompt, and how it does on labelled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import InputError, UnknownName
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedImages:
+    """Counts of perceived categories for every prompt.
+
+    Attributes:
+        annotated: One row a prompt, sorted: ``prompt`` and the attributes.
+        counts: Images by category, abstentions last; shape (P, K + 1).
+        categories: Names.
+        reference: The share of each category that each prompt is compared with, shape (P, K).
+        confusion: Labelled samples of the judge, true x named, abstentions last, shape (K, K + 1); zeros
+            where there are none, and the judge is believed.
+    """
+
+    annotated: pl.DataFrame
+    counts: Integers
+    categories: tuple[str, ...]
+    reference: Floats
+    confusion: Integers
+
+    @classmethod
+    def join(
+        cls,
+        judged: pl.DataFrame,
+        annotations: pl.DataFrame,
+        categories: Sequence[str],
+        *,
+        confusion: pl.DataFrame | None = None,
+        reference: pl.DataFrame | None = None,
+    ) -> JudgedImages:
+        """Bring judgements and annotations together by ``sample``.
+
+        Args:
+            judged: ``sample`` and ``category``, null where the judge abstains.
+            annotations: One row an image: ``sample``, ``prompt``, and attributes of the prompt.
+            categories: All that can be named.
+            confusion: ``true`` and ``judged`` (null or empty: it abstains), a row for each labelled sample,
+                or with ``n`` for so many.
+            reference: ``category`` and ``share``, perhaps ``prompt``; without, all categories are equal.
+
+        Raises:
+            UnknownName: A column or category that does not exist.
+            InputError: Shares of a prompt that do not sum to 1.
+        """
+        _check_columns(judged, ("sample", "category"))
+        _check_columns(annotations, ("sample", "prompt"))
+        names = tuple(categories)
+        rows = annotations.join(judged.select("sample", "category"), on="sample")
+        prompts = rows.drop("sample", "category").unique("prompt", keep="first").sort("prompt")
+        at = _positions(rows["prompt"], prompts["prompt"].to_list(), "prompt")
+        counts = np.zeros((prompts.height, len(names) + 1), dtype=np.int64)
+        np.add.at(counts, (at, _codes(rows["category"], names)), 1)
+        known = np.zeros((len(names), len(names) + 1), dtype=np.int64)
+        if confusion is not None:
+            _check_columns(confusion, ("true", "judged"))
+            number = confusion["n"].cast(pl.Int64) if "n" in confusion.columns else pl.Series([1])
+            true = _positions(confusion["true"], names, "category")
+            np.add.at(known, (true, _codes(confusion["judged"], names)), number.to_numpy())
+        return cls(prompts, counts, names, _reference(reference, prompts["prompt"], names), known)
+
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the attributes."""
+        return [name for name in self.annotated.columns if name != "prompt"]
+
+
+def _check_columns(table: pl.DataFrame, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in table.columns:
+            raise UnknownName("column", name, table.columns)
+
+
+def _positions(values: pl.Series, names: Sequence[str], what: str) -> Integers:
+    for value in values.unique().sort():
+        if value not in names:
+            raise UnknownName(what, str(value), names)
+    return np.array([names.index(value) for value in values], dtype=np.int64)
+
+
+def _codes(values: pl.Series, names: Sequence[str]) -> Integers:
+    """Positions of categories; of null or an empty text the one behind the last."""
+    texts = values.cast(pl.String).fill_null("").to_list()
+    return _positions(pl.Series(texts, dtype=pl.String), [*names, ""], "category")
+
+
+def _reference(table: pl.DataFrame | None, prompts: pl.Series, names: tuple[str, ...]) -> Floats:
+    """The shares of each prompt."""
+    shares = np.full((len(prompts), len(names)), 1 / max(len(names), 1))
+    if table is None:
+        return shares
+    _check_columns(table, ("category", "share"))
+    column = _positions(table["category"], names, "category")
+    numbers = table["share"].cast(pl.Float64).to_numpy()
+    for row, prompt in enumerate(prompts):
+        of_prompt = (table["prompt"] == prompt).to_numpy() if "prompt" in table.columns else slice(None)
+        shares[row] = np.bincount(column[of_prompt], numbers[of_prompt], minlength=len(names))
+        if abs(shares[row].sum() - 1) > 1e-3 or (shares[row] < 0).any():
+            raise InputError(f"shares of the prompt {prompt!r} do not sum to 1; give one of each category")
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
