@@ -196,7 +196,8 @@ def benchmark_index() -> str:
     ]
     opening = (
         "# Benchmarks\n\nThe page of each has its parameters, its headlines, where its data comes from, "
-        "under which licence, and what it cannot show.\nOne of your own: [Extending](extending.md#a-benchmark).\n\n"
+        "under which licence, and what it cannot show.\n"
+        "One of your own: [Extending](extending.md#a-benchmark).\n\n"
     )
     return GENERATED + opening + table(("benchmark", "what it asks"), rows) + "\n"
 

@@ -96,7 +96,7 @@ def test_every_page_is_in_the_navigation_once():
 
 
 def test_links_and_anchors_exist():
-    """In the checkout: of all pages, README and CONTRIBUTING, with anchors as the site and GitHub make them."""
+    """Of all pages, README and CONTRIBUTING in a checkout; anchors are those of the site and of GitHub."""
     anchors = cache(lambda page: slugs_of(page) & github_slugs_of(page))
     broken = []
     for page in [*PAGES, *OTHERS]:

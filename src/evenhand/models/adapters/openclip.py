@@ -13,7 +13,7 @@ from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions, ModelSource
-from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
+from evenhand.models.weights.checkpoint import check_memory, n_numbers, needed_memory, stored_dtype
 from evenhand.models.weights.device import (
     choose_device,
     choose_dtype,
@@ -115,6 +115,14 @@ class OpenClipSource:
         """``embeds_images`` and ``embeds_texts``."""
         return ("embeds_images", "embeds_texts")
 
+    def _numbers(self) -> int:
+        weights = [self._checkpoint.weights]
+        return n_numbers(weights, stored_dtype(weights))
+
+    def memory(self) -> float:
+        """Bytes that its weights need once loaded."""
+        return needed_memory(self._numbers(), self._dtype)
+
     def load(self) -> OpenClipModel:
         """The model, in evaluation mode on its device.
 
@@ -123,8 +131,8 @@ class OpenClipSource:
         """
         open_clip, checkpoint = _import_open_clip(), self._checkpoint
         trained = checkpoint.training
-        options, stored = replace(self._options, dtype=self._dtype), stored_dtype([checkpoint.weights])
-        check_memory(self.uri, n_numbers([checkpoint.weights], stored), self._dtype, options)
+        options = replace(self._options, dtype=self._dtype)
+        check_memory(self.uri, self._numbers(), self._dtype, options)
         device, dtype = choose_device(options), choose_dtype(options)
         try:
             network = open_clip.create_model(

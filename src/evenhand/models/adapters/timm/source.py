@@ -13,7 +13,7 @@ from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
+from evenhand.models.weights.checkpoint import check_memory, n_numbers, needed_memory, stored_dtype
 from evenhand.models.weights.device import (
     choose_device,
     choose_dtype,
@@ -107,6 +107,14 @@ class TimmSource:
         """``embeds_images``, and ``classifies_images`` where the weights hold a classifier."""
         return ("classifies_images", "embeds_images") if self._checkpoint.classes else ("embeds_images",)
 
+    def _numbers(self) -> int:
+        weights = [self._checkpoint.weights]
+        return n_numbers(weights, stored_dtype(weights))
+
+    def memory(self) -> float:
+        """Bytes that its weights need once loaded."""
+        return needed_memory(self._numbers(), self._dtype)
+
     def load(self) -> TimmFeatures:
         """The model, in evaluation mode on its device.
 
@@ -114,8 +122,8 @@ class TimmSource:
             InputError: The weights do not fit the architecture.
         """
         torch, checkpoint = import_torch(), self._checkpoint
-        options, stored = replace(self._options, dtype=self._dtype), stored_dtype([checkpoint.weights])
-        check_memory(self.uri, n_numbers([checkpoint.weights], stored), self._dtype, options)
+        options = replace(self._options, dtype=self._dtype)
+        check_memory(self.uri, self._numbers(), self._dtype, options)
         device, dtype = choose_device(options), choose_dtype(options)
         network, transform = self.network()
         network = network.to(device=device, dtype=dtype).eval()
