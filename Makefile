@@ -79,4 +79,4 @@ mutants: $(VENV)/test.done
 	$(BIN)/python -m simulations.mutants --keep simulations/mutants.jsonl
 
 clean:
-	rm -rf $(VENV) $(RUNS) site .cache gallery docs/metric_cards.md docs/benchmark_cards.md .pytest_cache .mypy_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) $(RUNS) site .cache gallery .pytest_cache .mypy_cache .ruff_cache .benchmarks

@@ -159,6 +159,7 @@ def test_what_is_printed_is_short(recipe):
 @pytest.mark.slow
 def test_the_tests_of_the_house_pass_with_all_recipes(typed):
     """With those of ``recipes.py``, which use each new thing once."""
+    assert called(typed, "docs.make_cards").returncode == 0
     done = called(
         typed, "pytest", "-v", "-p", "no:xdist", "-p", "no:cacheprovider", *HOUSE, "-k", CHOSEN,
         "-o", "python_files=test_*.py recipes.py", "--ignore", "tests/architecture/test_contributing.py",

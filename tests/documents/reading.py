@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,9 @@ import yaml
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
-GENERATED = ("metric_cards.md", "benchmark_cards.md")
-WRITTEN = [page for page in PAGES if page.name not in GENERATED]
+PAGES = sorted(DOCS.rglob("*.md"))
+GENERATED = ("metric_cards.md", "benchmark_cards.md", "commands.md")
+WRITTEN = [page for page in sorted(DOCS.glob("*.md")) if page.name not in GENERATED]
 OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TYPED = re.compile(r"[A-Z_]+=|(?:evenhand|pip|python3?|make|pytest|npx) ")  # a block without a language
@@ -66,6 +67,16 @@ def slugs_of(page: Path) -> set[str]:
             slug = f"{first}_{again}"
         found.add(slug)
     return found
+
+
+def github_slugs_of(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    found: Counter[str] = Counter()
+    for title in re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE):
+        said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).replace("`", "")
+        slug = re.sub(r"[^\w\- ]", "", said.strip().lower()).replace(" ", "-")
+        found[slug] += 1
+    return {slug if not again else f"{slug}-{again}" for slug, n in found.items() for again in range(n)}
 
 
 def links_of(page: Path) -> list[str]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tomllib
 from functools import cache
 from itertools import pairwise, takewhile
-from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import typer
@@ -26,10 +28,11 @@ from tests.architecture.test_house import METRICS
 from tests.conftest import ROOT
 from tests.documents.reading import (
     DOCS,
-    GENERATED,
     OTHERS,
+    PAGES,
     WRITTEN,
     blocks_of,
+    github_slugs_of,
     inline_code,
     links_of,
     pages_of_nav,
@@ -39,19 +42,13 @@ from tests.documents.reading import (
 
 OTHER_TOOLS = {"python", "pip", "pytest", "make", "spark-submit", "lm_eval"}
 ROOT_COMMAND: Any = typer.main.get_command(app)
-GENERATED_PLACES = {f"docs/{name}" for name in GENERATED}
 each_page = pytest.mark.parametrize("page", [*WRITTEN, *OTHERS], ids=lambda page: page.name)
 
 
 @pytest.fixture(scope="module")
-def docs(tmp_path_factory) -> Path:
-    """The pages with those that are generated."""
-    folder = tmp_path_factory.mktemp("site") / "docs"
-    shutil.copytree(DOCS, folder)
-    for name in GENERATED:
-        (folder / name).unlink(missing_ok=True)
-    subprocess.run([sys.executable, DOCS / "make_cards.py", folder], check=True)
-    return folder
+def reference() -> dict[str, str]:
+    """The generated pages as the code has them today, by path."""
+    return runpy.run_path(str(DOCS / "make_cards.py"))["pages"]()
 
 
 @cache
@@ -83,20 +80,33 @@ def every_option() -> set[str]:
     return found
 
 
-def test_every_page_is_in_the_navigation_once(docs):
-    assert sorted(pages_of_nav()) == sorted(page.name for page in docs.glob("*.md"))
+def test_the_reference_is_that_of_the_code(reference):
+    """Committed, so that links lead somewhere in a checkout, too."""
+    there = {
+        page.relative_to(DOCS).as_posix(): page.read_text(encoding="utf-8")
+        for page in PAGES
+        if page not in WRITTEN
+    }
+    stale = sorted(name for name in {*there, *reference} if there.get(name) != reference.get(name))
+    assert stale == [], "type: python docs/make_cards.py"
 
 
-def test_links_and_anchors_exist(docs):
+def test_every_page_is_in_the_navigation_once():
+    assert sorted(pages_of_nav()) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES)
+
+
+def test_links_and_anchors_exist():
+    """Of all pages, README and CONTRIBUTING in a checkout; anchors are those of the site and of GitHub."""
+    anchors = cache(lambda page: slugs_of(page) & github_slugs_of(page))
     broken = []
-    for page in sorted(docs.glob("*.md")):
+    for page in [*PAGES, *OTHERS]:
         for link in links_of(page):
             if re.match(r"[a-z]+:", link):
                 continue
             place, _, anchor = link.partition("#")
-            target = page if not place else page.parent / place
-            if not target.is_file() or (anchor and anchor not in slugs_of(target)):
-                broken.append(f"{page.name}: {link}")
+            target = page if not place else (page.parent / place).resolve()
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append(f"{page.relative_to(ROOT)}: {link}")
     assert broken == []
 
 
@@ -106,12 +116,12 @@ def test_files_of_the_project_that_are_mentioned_exist(page):
     named_files = re.findall(
         r"(?<![\w/-])((?:docs|tests|perf|examples|simulations)/[\w/.-]+\.(?:md|py|json|png))", text
     )
-    assert [name for name in named_files if not (ROOT / name).exists() and name not in GENERATED_PLACES] == []
+    assert [name for name in named_files if not (ROOT / name).exists()] == []
 
 
 def test_pages_that_messages_of_the_code_name_exist():
     said = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "src").rglob("*.py")))
-    named_pages = set(re.findall(r"docs/[\w-]+\.(?:md|json)", said)) - GENERATED_PLACES
+    named_pages = set(re.findall(r"docs/[\w-]+\.(?:md|json)", said))
     assert {name for name in named_pages if not (ROOT / name).is_file()} == set()
 
 
@@ -174,17 +184,35 @@ def test_blocks_of_data_can_be_read(page):
             assert readers[block.language](block.text)
 
 
-def test_every_metric_and_benchmark_has_a_card(docs):
+def test_every_metric_and_benchmark_has_a_card(reference):
     from evenhand import metrics
     from evenhand.metrics.catalogue import known_cards
 
     names = {name for name in dir(metrics) if not name.startswith("_")} | set(known_cards())
-    assert names == set(re.findall(r"^### (\w+)$", (docs / GENERATED[0]).read_text(), re.MULTILINE))
-    further = (docs / GENERATED[0]).read_text().partition("\n## Further\n")[2].partition("\n## ")[0]
+    cards = reference["metric_cards.md"]
+    assert names == set(re.findall(r"^### (\w+)$", cards, re.MULTILINE))
+    further = cards.partition("\n## Further\n")[2].partition("\n## ")[0]
     assert re.findall(r"^### (\w+)$", further, re.MULTILINE) == ["model_differences"]  # of no family
-    cards = (docs / GENERATED[1]).read_text()
-    assert all(f"`evenhand run {name}`" in cards for name in BENCHMARKS.builtin)
-    assert "``" not in re.sub(r"```.*?```", "", (docs / GENERATED[0]).read_text(), flags=re.DOTALL)
+    for name in BENCHMARKS.builtin:
+        page = reference[f"benchmarks/{name.replace('/', '-')}.md"]
+        assert f"evenhand run {name} " in page
+        assert all(f"| `{key}` |" in page for key in BENCHMARKS.get(name).parameters)
+        assert f"(benchmarks/{name.replace('/', '-')}.md)" in reference["benchmark_cards.md"]
+    for page in reference.values():
+        assert "``" not in re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+
+
+def test_every_command_is_in_the_reference(reference):
+    page = reference["commands.md"]
+    for name, command in ROOT_COMMAND.commands.items():
+        for inner in getattr(command, "commands", {"": None}):
+            heading = f"\n## evenhand {name} {inner}".rstrip() + "\n"
+            section = page.partition(heading)[2].partition("\n## ")[0]
+            options = options_of(*filter(None, (name, inner))) - {"--help"}
+            assert {option for option in options if option.startswith("-")} - set(
+                re.findall(r"`(-[\w-]+)`", section)
+            ) == set()
+    assert set(re.findall(r"^\| (\d)", page, re.MULTILINE)) == {"0", "1", "2", "3", "4"}
 
 
 def test_metrics_stay_on_the_page_of_questions():
@@ -193,15 +221,27 @@ def test_metrics_stay_on_the_page_of_questions():
     assert {name for name in METRICS if f"(metric_cards.md#{name})" not in said} == set()
 
 
-def test_the_site_builds_strictly_and_asks_no_one(docs):
+def test_the_site_builds_strictly_asks_no_one_and_has_no_dead_link(tmp_path):
     if importlib.util.find_spec("zensical") is None:
         pytest.skip("needs zensical; type: make docs")
-    shutil.copy(ROOT / "mkdocs.yml", docs.parent)
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    shutil.copytree(DOCS, tmp_path / "docs")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
-    built = subprocess.run(command, cwd=docs.parent, capture_output=True, text=True, check=False)
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
-    pages = list((docs.parent / "site").glob("*.html"))
-    assert len(pages) > len(WRITTEN)
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
+    site = tmp_path / "site"
+    texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    assert len(texts) > len(PAGES)
+    anchors = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in texts.items()}
+    dead = set()
+    for page, text in texts.items():
         assert not re.search(r'(?:src|data)="(?:https?:)?//|<link[^>]+href="(?:https?:)?//', text), page.name
+        for link in re.findall(r'<(?:a|link|img|script)\b[^>]*?\s(?:href|src)="([^"]*)"', text):
+            place, _, anchor = html.unescape(link).partition("#")
+            target = (page.parent / unquote(place)).resolve() if place else page
+            if re.match(r"[a-z]+:", place) or page.name == "404.html":
+                continue
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file() or (anchor and anchor not in anchors.get(target, {anchor})):
+                dead.add((page.relative_to(site).as_posix(), link))
+    assert dead == set()

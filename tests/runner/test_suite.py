@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
+from safetensors.numpy import load_file
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
@@ -25,6 +26,7 @@ from evenhand.workflows.suite.suite_files import parse_suite, read_suite, shippe
 from tests.cli.test_audit import type_in
 from tests.conftest import ROOT
 from tests.models import tiny
+from tests.report.export_samples import problems_of_every_eval_ever
 from tests.runner.crash.commands import EVENHAND, PATTERNS_FILE, evidence_bytes, start, uri
 
 NAMES = ("patterns-PATTERNS", "patterns-OTHER", "patterns-THIRD")
@@ -347,9 +349,13 @@ def test_a_dry_run_counts_and_asks_nothing(suite, tmp_path, monkeypatch, capsys)
     monkeypatch.setenv("EVENHAND_HOME", str(folder / "home"))
     monkeypatch.setenv("PATTERNS_LOADS", str(tmp_path / "loads"))
     assert type_in(monkeypatch, *words, "-pask=auto") == 0
+    weights = load_file(Path(tiny.build("clip")) / "model.safetensors")
+    numbers = sum(array.size for array in weights.values())
     assert capsys.readouterr().out.splitlines() == [
-        "patterns-PATTERNS x clip: 40 samples; 40 embeds_images; 40 answered before",
-        "patterns-OTHER x clip: 40 samples; 40 embeds_images; 40 answered before",
+        f"patterns-{name} x clip: 40 samples; 40 embeds_images; 40 answered before; "
+        f"weights of {numbers * 4 / 1000:,.1f} kB in memory, and more while it answers"
+        for name in ("PATTERNS", "OTHER")
+    ] + [
         "2 of 2 pairs to run; 80 requests, 80 answered before",
     ]
     more = [
@@ -365,10 +371,41 @@ def test_a_dry_run_counts_and_asks_nothing(suite, tmp_path, monkeypatch, capsys)
     assert type_in(monkeypatch, *more, "-o", folder / "out") == 0
     lines = capsys.readouterr().out.splitlines()
     assert re.fullmatch(
-        r".*; 75 answered before; about [\d.]+ minutes at the speed of earlier runs here", lines[0]
+        r".*; 75 answered before; weights .*; about [\d.]+ minutes at the speed of earlier runs here",
+        lines[0],
     )
     assert not (tmp_path / "loads").exists()
     assert json.loads((folder / "out" / "suite.json").read_text())["schema_version"] == "1.0"
+
+
+def test_a_suite_is_exported_as_its_runs(suite, tmp_path, monkeypatch, capsys) -> None:
+    result, *_, folder = suite
+    runs = [run.folder for run in result.runs.values()]
+    words = ["export", folder / "out", "--to", "every-eval-ever", "-p", "developer=A Lab", "-o"]
+    assert type_in(monkeypatch, *words, tmp_path / "board") == 0
+    assert f"wrote {len(runs)} records" in capsys.readouterr().err
+    files = sorted((tmp_path / "board").rglob("*.json"))
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    assert len(records) == len(runs) == 6
+    places = {file.relative_to(tmp_path / "board").parts[:4] for file in files}
+    assert places == {
+        ("data", name, "A-Lab", model)
+        for name in ("patterns", "other-patterns", "third-patterns")
+        for model in ("clip", "llava")
+    }
+    for record in records:
+        assert problems_of_every_eval_ever(record) == []
+    results = sum(len(record["evaluation_results"]) for record in records)
+    assert results == sum(f.value is not None for run in result.runs.values() for f in run.findings)
+    assert type_in(monkeypatch, "export", folder / "out", "-q", "-o", tmp_path / "all.parquet") == 0
+    assert pl.read_parquet(tmp_path / "all.parquet").equals(
+        pl.read_parquet(folder / "out" / "results.parquet")
+    )
+    assert type_in(monkeypatch, *words, tmp_path / "board.json") == 2
+    assert "-o DIR" in capsys.readouterr().err
+    (tmp_path / "suite.json").write_text("{}", encoding="utf-8")
+    assert type_in(monkeypatch, "export", tmp_path, "--as", "csv") == 2
+    assert "no record of a suite" in capsys.readouterr().err
 
 
 def test_gates_of_a_benchmark_that_cannot_be_read_stop_no_other(tmp_path) -> None:

@@ -39,10 +39,30 @@ ANNOTATIONS = "annotations"
 CASES = "cases"
 """Holds a CSV file of the rows behind each of the first headlines: 1.csv, 2.csv, 3.csv."""
 MARKERS = (FINDINGS, MANIFEST)
+SUITE = "suite.json"  # what became of each pair of a suite, beside their run folders
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
 MOST_CASE_ROWS = 10_000  # behind a headline that are read and written
 _LINES = 6  # of findings where a run is printed
 ENTRIES = (*MARKERS, METRICS, "report.html", "counts", "evidence", "exports", "tables", CASES, *MITIGATIONS)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The run folders of a suite's folder, sorted; of another folder itself.
+
+    Raises:
+        InputError: The suite has no run, or its record cannot be read.
+    """
+    record = folder / SUITE
+    if not record.is_file():
+        return [folder]
+    try:
+        pairs = json.loads(record.read_text(encoding="utf-8"))["pairs"]
+        names = sorted(name for name, pair in pairs.items() if pair["state"] in ("done", "incomplete"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{str(record)!r} is no record of a suite; give its run folders") from None
+    if not names:
+        raise InputError(f"the suite in {str(folder)!r} has no run; type its command again")
+    return [folder / name for name in names]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import GateBroken, Incomplete, ParameterError
+from evenhand.core.text.formatting import size
 
 if TYPE_CHECKING:
     from evenhand.execution.options import AskOptions
@@ -164,6 +165,8 @@ def _planned_line(pair: Pair, asking: AskOptions) -> str:
     if asked_in_words:
         most = pair.model.options.get("max_tokens") or asking.max_tokens or 64
         facts.append(f"at most {asked_in_words * most:,} tokens of answers")
+    if pair.memory is not None:
+        facts.append(f"weights of {size(pair.memory)} in memory, and more while it answers")
     if pair.seconds is not None:
         facts.append(f"about {max(pair.seconds / 60, 0.1):,.1f} minutes at the speed of earlier runs here")
     return f"{what}: {'; '.join(facts)}"

@@ -107,6 +107,10 @@ class OpenClipSource:
         """``embeds_images`` and ``embeds_texts``."""
         return ("embeds_images", "embeds_texts")
 
+    def memory(self) -> float:
+        """Bytes that its weights need once loaded."""
+        return self._file.memory()
+
     def load(self) -> OpenClipModel:
         """The model, in evaluation mode on its device.
 

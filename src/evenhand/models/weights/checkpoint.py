@@ -95,16 +95,16 @@ def check_memory(uri: str, numbers: int, dtype: str, options: LoadOptions, *, sp
     free = free_memory(device, options.device)
     if options.device_map and device != "cpu" and free is not None and cpu is not None:
         free += cpu
-    needed = _needed(numbers, dtype, options.quantize)
+    needed = needed_memory(numbers, dtype, options.quantize)
     how = f"{options.quantize} bits" if options.quantize else dtype
     room = "" if free is None else f"; {device} has {size(free)} free"
     weigh = f"{numbers:,} numbers in {how} need {size(needed)}"
     if free is None or needed <= free:
         note(f"loading {uri}: {weigh}, and more while it answers{room}")
         return
-    ways = {f"--dtype {name}": _needed(numbers, name) for name in ("bfloat16",) if dtype == "float32"}
+    ways = {f"--dtype {name}": needed_memory(numbers, name) for name in ("bfloat16",) if dtype == "float32"}
     if spreads:
-        ways |= {f"--quantize {bits}": _needed(numbers, dtype, bits) for bits in (8, 4)}
+        ways |= {f"--quantize {bits}": needed_memory(numbers, dtype, bits) for bits in (8, 4)}
     fitting = [f"{way} ({size(much)})" for way, much in ways.items() if much < min(needed, free)]
     if device != "cpu" and cpu is not None and not options.device_map:
         fitting += ["--device-map auto"] if spreads and needed <= free + cpu else []
@@ -113,7 +113,14 @@ def check_memory(uri: str, numbers: int, dtype: str, options: LoadOptions, *, sp
     raise InputError(f"{uri!r} does not fit: {weigh}{room}; {advice}")
 
 
-def _needed(numbers: int, dtype: str, bits: int | None = None) -> float:
+def needed_memory(numbers: int, dtype: str, bits: int | None = None) -> float:
+    """Bytes that so many numbers need once loaded; the model needs more while it answers.
+
+    Args:
+        numbers: How many.
+        dtype: Their precision.
+        bits: Of each where the model is quantized; None: as ``dtype``.
+    """
     return numbers * (bits / 8 if bits else _BYTES[dtype])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
+from evenhand.models.weights.checkpoint import check_memory, n_numbers, needed_memory, stored_dtype
 from evenhand.models.weights.device import choose_device, choose_dtype, resolved_dtype
 from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
@@ -35,14 +35,22 @@ class WeightFile:
         """The precision that is meant where the options leave it open."""
         return resolved_dtype(self.options, lambda: stored_dtype([self.path]))
 
+    @cached_property
+    def _numbers(self) -> int:
+        return n_numbers([self.path], stored_dtype([self.path]))
+
+    def memory(self) -> float:
+        """Bytes that the weights need once loaded."""
+        return needed_memory(self._numbers, self.dtype)
+
     def device_and_dtype(self) -> tuple[Any, Any]:
         """Where and in which precision it computes, as torch has them.
 
         Raises:
             UserError: The device does not hold it, or is not there.
         """
-        options, stored = replace(self.options, dtype=self.dtype), stored_dtype([self.path])
-        check_memory(self.uri, n_numbers([self.path], stored), self.dtype, options)
+        options = replace(self.options, dtype=self.dtype)
+        check_memory(self.uri, self._numbers, self.dtype, options)
         return choose_device(options), choose_dtype(options)
 
     @contextmanager

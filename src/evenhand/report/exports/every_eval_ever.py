@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding
@@ -72,6 +74,23 @@ def every_eval_ever(runs: Sequence[RunView], params: Mapping[str, str] | None = 
         "evaluation_results": [_result(run, finding) for finding in run.estimable],
     }
     return json_bytes(record)
+
+
+def record_path(run: RunView, params: Mapping[str, str]) -> str:
+    """Where the format's datastore wants a record: ``data/BENCHMARK/DEVELOPER/MODEL/UUID.json``.
+
+    Args:
+        run: Whose record it is; its name tells it from others of the same model.
+        params: The format's own; without a ``developer`` it is that of an address such as ``hf:lab/model``.
+    """
+    address = _id(run.model)
+    of_hub, slash, name = address.partition("/")
+    is_hub = bool(of_hub and slash) and "/" not in name and not of_hub.startswith(".")
+    developer = params.get("developer") or (of_hub if is_hub else "unknown")
+    key = uuid5(NAMESPACE_URL, f"evenhand {run.findings.manifest_id} {run.name}")
+    parts = (run.benchmark, developer, address.rpartition("/")[2])
+    safe = [re.sub(r"[^A-Za-z0-9._-]+", "-", part).strip("-.") or "unknown" for part in parts]
+    return "/".join(["data", *safe, f"{key}.json"])
 
 
 def _told_of(run: RunView) -> dict[str, str]:

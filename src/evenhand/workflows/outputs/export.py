@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
 from evenhand.report.content import ReportInput
 from evenhand.report.exports import control_mapping, tracking
-from evenhand.report.exports.every_eval_ever import every_eval_ever
+from evenhand.report.exports.every_eval_ever import every_eval_ever, record_path
 from evenhand.report.exports.exported import Gate, RunView, chosen, only_run, text_of
 from evenhand.report.exports.junit import junit
 from evenhand.report.exports.ll144 import ll144_json, ll144_markdown
@@ -24,7 +24,7 @@ from evenhand.report.exports.summary import summary
 from evenhand.report.exports.tidy import tidy_csv, tidy_frame, tidy_parquet
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.runs.gates import check_gate_names, gate_results
-from evenhand.runs.run_folder import FINDINGS, RunFolder
+from evenhand.runs.run_folder import FINDINGS, RunFolder, runs_in
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.impact_ratios import impact_ratios
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COUNTS = "predictions"
+_RECORDS = "every-eval-ever"
 _Writer = Callable[[Sequence[RunView], Mapping[str, str]], bytes]
 _Sink = Callable[[Sequence[RunView], "str | None", Mapping[str, str]], list[str]]
 
@@ -92,7 +93,8 @@ class Export:
 
     Attributes:
         format: The format.
-        content: The file; None for a tracker.
+        content: The file; None for a tracker, and for several files.
+        files: Files of a folder, where a format has one for each run.
         told: Sentences for the person who asked.
         broken: What broke the gates that were given.
     """
@@ -101,6 +103,7 @@ class Export:
     content: bytes | None
     told: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def export(
@@ -117,9 +120,10 @@ def export(
     Equal run folders give equal bytes. The only times in them are the runs' own.
 
     Args:
-        runs: Run folders, or runs.
+        runs: Run folders, runs, or folders of suites, which stand for their runs.
         format: One of ``FORMATS``; None: what the end of ``out`` says.
-        out: The file, or the tracker's address or folder; None: nothing is written.
+        out: The file, or the tracker's address or folder; None: nothing is written. Several runs as
+            ``every-eval-ever`` are a folder of records.
         parameters: The format's own.
         gates: ``--fail-if`` conditions, which are tests of junit and errors of sarif, beside those that the
             runs' manifests keep.
@@ -130,11 +134,14 @@ def export(
         UserError: Something given cannot be used; the message says what can.
     """
     format_name = format_of(format, out)
-    if format_name not in _SINKS and out is not None and Path(out).expanduser().is_dir():
-        raise InputError(f"-o {out!r} is a folder; give a file in it")
     if not runs:
         raise InputError("no run given; type: evenhand export RUN --as markdown")
     read = _read(runs)
+    is_several = format_name == _RECORDS and len(read) > 1
+    if not is_several and format_name not in _SINKS and out is not None and Path(out).expanduser().is_dir():
+        raise InputError(f"-o {out!r} is a folder; give a file in it")
+    if is_several and (out is None or Path(out).suffix == ".json"):
+        raise ParameterError(f"{len(read)} runs are {len(read)} records; give them a folder: -o DIR")
     check_gate_names(gates, (card for run in read for card in run.findings.cards.values()))
     if suppress and format_name == "ll144":
         raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
@@ -144,6 +151,8 @@ def export(
         path = Path(out).expanduser()
         with telling_where(path.parent):
             write_bytes(path, result.content)
+    for name, content in result.files.items():
+        write_bytes(Path(str(out)).expanduser() / name, content)
     typed = [gate for run in exported for gate in run.gates if gate.text in gates]
     return replace(result, broken=tuple(gate.broken for gate in typed if gate.broken is not None))
 
@@ -176,6 +185,9 @@ def _made(
     if format in _SINKS:
         addresses = _SINKS[format](runs, out, parameters)
         return Export(format, None, tuple(f"logged to {format}: {address}" for address in addresses))
+    if format == _RECORDS and len(runs) > 1:
+        files = {record_path(run, parameters): every_eval_ever([run], parameters) for run in runs}
+        return Export(format, None, (f"wrote {len(files)} records into {out}",), files=files)
     suffix = Path(out or "").suffix.lower()
     if format == "controls":
         controls = control_mapping.controls(runs, parameters)
@@ -213,7 +225,9 @@ def _read(runs: Sequence[str | Path | RunFolder]) -> list[RunFolder]:
     Raises:
         InputError: One of them is none, or given twice.
     """
-    read = [run if isinstance(run, RunFolder) else RunFolder.read(run) for run in runs]
+    read: list[RunFolder] = []
+    for run in runs:
+        read += [run] if isinstance(run, RunFolder) else map(RunFolder.read, runs_in(Path(run).expanduser()))
     folders = [run.folder.resolve() for run in read if run.folder is not None]
     for index, folder in enumerate(folders):
         if folder in folders[:index]:

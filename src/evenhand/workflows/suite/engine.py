@@ -17,6 +17,7 @@ from evenhand.execution.engines.shared_models import SharedModels
 from evenhand.execution.options import AskOptions
 from evenhand.files.atomic import write_bytes
 from evenhand.runs.gates import check_gate_names, gate_results
+from evenhand.runs.run_folder import SUITE
 from evenhand.workflows.listings import own_cards
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
@@ -32,7 +33,6 @@ from evenhand.workflows.suite.overview import RESULTS, write_overview
 from evenhand.workflows.suite.pairs import OpenedModel, Pair, PairPlanner, lines_of, reason_of
 from evenhand.workflows.suite.suite_files import is_suite, read_suite
 
-STATE = "suite.json"
 _MISSING = ("failed", "incomplete", "waiting")
 
 
@@ -122,7 +122,7 @@ def run_suite(
     with _sharing(options or AskOptions()) as (asking, shared):
         planner = PairPlanner(suite, folder, limit, seed)
         opened = [OpenedModel.of(model, asking) for model in suite.models]
-        record = _Record(folder / STATE)
+        record = _Record(folder / SUITE)
         pairs = list(planner.pairs(opened, record.pairs))
         for line in lines_of(pairs, lambda pair: pair.state in ("cannot be asked", "failed")):
             tell(line)
@@ -157,7 +157,7 @@ def planned_pairs(
     """
     folder = None if out is None else Path(out)
     planner = PairPlanner(suite, folder, limit, seed, count_answered=True)
-    records = {} if folder is None else _Record(folder / STATE).pairs
+    records = {} if folder is None else _Record(folder / SUITE).pairs
     return list(planner.pairs([OpenedModel.of(model, options) for model in suite.models], records))
 
 

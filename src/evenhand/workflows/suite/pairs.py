@@ -40,6 +40,7 @@ class Pair:
         samples: How many it asks about, where it was planned.
         requests: How many requests of each capability it makes, where it was planned.
         answered: How many of these have an answer already, where that was counted.
+        memory: Bytes that the model's weights need once loaded, where its files say so.
         sent: How many requests its model was sent in its run.
         seconds: How long its run took; before it, how long it may take at the speed of earlier runs.
     """
@@ -53,6 +54,7 @@ class Pair:
     samples: int | None = None
     requests: Mapping[str, int] = field(default_factory=dict)
     answered: int | None = None
+    memory: float | None = None
     sent: int = 0
     seconds: float | None = None
 
@@ -157,11 +159,13 @@ class PairPlanner:
             for question in work.plan.questions:
                 requests[question.capability] = requests.get(question.capability, 0) + len(question)
             answered = _answered(work, model.options) if self.count_answered else None
+            memory = _memory(work.source) if self.count_answered else None
         except MissingCapability as problem:
             return pair.ended("cannot be asked", problem)
         except Exception as problem:
             return pair.ended("failed", reason_of(problem))
-        pair = replace(pair, samples=len(work.plan.annotations), requests=requests, answered=answered)
+        samples = len(work.plan.annotations)
+        pair = replace(pair, samples=samples, requests=requests, answered=answered, memory=memory)
         return replace(pair, seconds=_expected(pair, records))
 
     def _request(self, benchmark: SuiteBenchmark, model: OpenedModel) -> str:
@@ -219,6 +223,12 @@ def _expected(pair: Pair, records: Mapping[str, Mapping[str, Any]]) -> float | N
         return None
     rate = sum(float(record["seconds"]) for record in timed) / sum(int(record["sent"]) for record in timed)
     return rate * max(sum(pair.requests.values()) - (pair.answered or 0), 0)
+
+
+def _memory(source: ModelSource) -> float | None:
+    """Bytes of a model's weights; None of a server, and of a class of the user's own."""
+    estimate = getattr(source, "memory", None)
+    return None if estimate is None else float(estimate())
 
 
 def _answered(work: PreparedRun, options: AskOptions) -> int:

@@ -12,12 +12,13 @@ from evenhand.cli.arguments import options
 
 
 def export(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, or those of suites.")],
     *,
     format: Annotated[
         str | None,
         typer.Option(
             "--as",
+            "--to",
             metavar="FORMAT",
             help="json, csv, parquet, markdown, model-card, every-eval-ever, junit, sarif, mlflow, wandb, "
             "controls or ll144; docs/exports.md. Default: what FILE's name says.",

@@ -40,6 +40,7 @@ from evenhand.models.weights.checkpoint import (
     WEIGHTS,
     check_memory,
     n_numbers,
+    needed_memory,
     parts_of,
     stored_dtype,
     weights_among,
@@ -202,6 +203,14 @@ class HfSource:
         """What its family can answer, from config.json alone."""
         return self._family.capabilities
 
+    def _numbers(self) -> int:
+        weights = self._weights()
+        return n_numbers(weights, stored_dtype(weights, self._config))
+
+    def memory(self) -> float:
+        """Bytes that its weights need once loaded."""
+        return needed_memory(self._numbers(), self._dtype, self._options.quantize)
+
     def load(self) -> Any:
         """The adapter around the model, on its device.
 
@@ -212,8 +221,7 @@ class HfSource:
         self._files()
         weights, options = self._weights(), replace(self._options, dtype=self._dtype)
         library_version("transformers", "transformers", "hf")
-        stored = n_numbers(weights, stored_dtype(weights, self._config))
-        check_memory(self.uri, stored, self._dtype, options, spreads=True)
+        check_memory(self.uri, self._numbers(), self._dtype, options, spreads=True)
         try:
             with quiet_transformers():
                 return load_object(adapter)(self._folder, options)

@@ -99,6 +99,10 @@ class TimmSource:
         """``embeds_images``, and ``classifies_images`` where the weights hold a classifier."""
         return ("classifies_images", "embeds_images") if self._checkpoint.classes else ("embeds_images",)
 
+    def memory(self) -> float:
+        """Bytes that its weights need once loaded."""
+        return self._file.memory()
+
     def load(self) -> TimmFeatures:
         """The model, in evaluation mode on its device.
 
