@@ -81,8 +81,12 @@ def answers(folder: Path, name: str, *predictions: str, seed: int = 0, **columns
 
 
 def two_models(folder: Path) -> None:
-    seeds = [f"{recipe}_{seed}" for recipe in ("small", "large") for seed in (0, 1, 2)]
+    """A table for two audits, and four audits: two recipes with two seeds."""
+    seeds = [f"{recipe}_{seed}" for recipe in ("small", "large") for seed in (0, 1)]
     answers(folder, "preds.csv", "model_a", "model_b", *seeds, gender="woman,man")
+    for name in seeds:
+        preds = eh.Predictions.read(folder / "preds.csv", truth="label", prediction=name, id="image")
+        eh.audit(preds, by="gender", metrics=["accuracy", "accuracy_gap"], out=folder / "runs" / name)
 
 
 def two_parts(folder: Path) -> None:
