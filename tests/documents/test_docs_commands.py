@@ -29,7 +29,6 @@ CANNOT_RUN = {
     ("tutorial.md", "python3 -m venv audit-env"): "needs a package index",
     ("adapt.md", "evenhand adapt --model hf:facebook/dinov2-base --train /data/ima"): DATA,
     ("adapt.md", "import evenhand as eh"): DATA,
-    ("compare.md", "evenhand run visogender/resolution --model hf:openai/clip-vit-ba"): DATA,
     ("exports.md", "pip install 'evenhand[mlflow]'"): "installs two trackers; tests/report writes to both",
     ("exports.md", "evenhand export RUN --as ll144 -p selected=LABEL -p sex=COL -p r"): NAMES,
     ("first-model.md", "pip install 'evenhand[hf]'"): RECORDED,
