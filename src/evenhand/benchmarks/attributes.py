@@ -12,7 +12,7 @@ PERSON = "the person"
 """Annotated by the people in the images themselves."""
 
 ANNOTATORS = "annotators"
-"""Annotated by others, who looked at the images: perceived."""
+"""Annotated by others, from the images: perceived."""
 
 RECORDED = "the recording"
 """Known from how the images were made."""

@@ -56,7 +56,7 @@ class Figure:
             Table: the column whose values become columns, filled from ``value``.
         y: Column along the vertical axis.
         value: Column of a heatmap's or scatter's shades, of a spread table's cells, of a taxonomy's leaves.
-        colour: Column told apart by colour (and by shape or dash).
+        colour: Column shown by colour (and by shape or dash).
         facet: Column with one panel a value, wrapped after ``columns`` panels.
         row: Column with one row of panels a value, together with ``column``.
         column: Column with one column of panels a value.

@@ -204,7 +204,7 @@ def belonging(terms: Sequence[str], labels: Sequence[str], ids: Sequence[str], *
     Args:
         terms: WordNet ids and words.
         labels: Labels, or free answers.
-        ids: WordNet id of each label, or an empty text; not looked at for free answers.
+        ids: WordNet id of each label, or an empty text; not read for free answers.
         free: Whether words, and their plurals, are looked for within a text rather than as a name between
             commas.
 

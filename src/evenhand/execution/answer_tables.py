@@ -44,7 +44,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class TableSource:
-    """Answers in tables: Predictions, Embeddings, Scores or Answers, told apart by their columns.
+    """Answers in tables: Predictions, Embeddings, Scores or Answers, recognised by their columns.
 
     Args:
         where: A file, or a folder that holds tables (the ``evidence`` of another run, for instance).

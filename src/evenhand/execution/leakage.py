@@ -1,4 +1,4 @@
-"""No model is measured on images that it was fitted on: they are told by the hashes of their contents."""
+"""No model is measured on images that it was fitted on: the hashes of their contents identify them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ MITIGATIONS = Registry(
 MODALITIES = ("image", "text")
 CANNOT_PROMISE = (
     "less association on items, words or prompts that it was not fitted on: measure it on held-out ones",
-    "that the groups cannot be told apart by a curved boundary; linear structure alone is removed",
+    "that no curved boundary separates the groups; linear structure alone is removed",
     "anything about a model whose embeddings it was not fitted on",
 )
 

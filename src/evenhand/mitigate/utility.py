@@ -80,7 +80,7 @@ def recall_at(items: Floats, labels: Ints, texts: Floats, text_labels: Ints, k: 
         labels: Shape (N,).
         texts: Shape (P, D).
         text_labels: Shape (P,).
-        k: How many phrases are looked at.
+        k: How many phrases of each image count.
 
     Returns:
         In [0, 1]; NaN without items, or with no more than k phrases.

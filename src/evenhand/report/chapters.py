@@ -27,7 +27,7 @@ class Chapter:
         by: The attribute columns that make the groups.
         findings: Known metrics first, in the order that their declarations give.
         words: What the benchmark calls things.
-        faceted: Whether chapters of one grouping are told apart by parameters, such as the template.
+        faceted: Whether chapters of one grouping are distinguished by parameters, such as the template.
     """
 
     id: str

@@ -17,7 +17,7 @@ def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
     Seeds may differ. Models that were not adapted here may be compared with each other, whatever they are.
 
     Args:
-        manifests: Of the runs; ``model`` and ``model_identity`` are looked at.
+        manifests: Of the runs; ``model`` and ``model_identity`` are read.
 
     Returns:
         One sentence for each difference; empty where all were adapted alike, or none was.

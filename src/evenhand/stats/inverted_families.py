@@ -5,7 +5,7 @@ than in the population. Its population value is that of a family of populations,
 an estimated shape: the limits are those of lambda that make the observed summary a likely one, by draws of
 the noise (inversion of a test along a family: DiCiccio and Romano 1990; Hansen 1999). lambda = 0 is the
 exchange of groups, so that a lower limit of 0 and its p say the same. How much noise adds depends on the
-shape, which is not known: the limits hold for two of them, the few parts that differ significantly and all
+shape, which is not known: the limits hold for two of them, the few parts that differ beyond chance and all
 parts as observed.
 """
 
@@ -22,7 +22,7 @@ from evenhand.stats.arrays import Floats
 Member = Callable[[float], tuple[float, Floats]]
 
 LEAST = 0.1
-"""How much stays of a part that does not differ significantly, where the few that do are the shape."""
+"""How much stays of a part that does not differ beyond chance, where the few that do are the shape."""
 ALPHA = 0.05
 """Of a part's test."""
 _STEPS = 17  # of a family

@@ -21,7 +21,7 @@ from evenhand.files.atomic import atomic_path
 from evenhand.files.images.decode import MAX_PIXELS
 
 SHRINK: int = 2
-"""Frames are looked at in a half of their height and width."""
+"""Frames are searched at half of their height and width."""
 
 ENLARGE: float = 1.5
 """Boxes grow by this about their centre, so that hair and clothes are in the crop too."""
@@ -51,7 +51,7 @@ class FaceCrop:
         reason: Why there is none, or why the video ends early.
         frame: Number of the frame, from 0.
         frames: How many frames the video has.
-        with_face: In how many of those looked at a face was found.
+        with_face: How many of the examined frames show a face.
         faces: How many faces the frame has.
         score: How sure the detector is; it has no upper bound.
         box: Left, top, right, bottom of the crop in the upright frame, the last two not included.

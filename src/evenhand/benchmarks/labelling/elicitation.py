@@ -210,7 +210,7 @@ def text_vectors(embedded: pl.LazyFrame, texts: Sequence[str]) -> list[list[floa
 
 
 def _from_answers(answers: pl.LazyFrame, labels: Labels) -> tuple[pl.LazyFrame, dict[str, int]]:
-    """Predictions from free text; each different text is looked at once.
+    """Predictions from free text; each different text is parsed once.
 
     Raises:
         UserError: No answer names a label.

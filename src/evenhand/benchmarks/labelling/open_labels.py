@@ -51,7 +51,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "similarity": Parameter(0.8, help="answer: the least cosine that match=embedding:URI accepts"),
 }
-"""What a benchmark of open answers can be told."""
+"""The parameters of a benchmark of open answers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
         "reading": Parameter(
             "per_image_joint", help=f"all, or of {', '.join(READINGS)}, separated by commas"
         ),
-        "k": Parameter(15, help="most probable words that are looked at"),
+        "k": Parameter(15, help="most probable words of an image"),
         "standardised": Parameter(
             "both", tuple(_STANDARDISED), "difference of means, divided by the standard deviation, or both"
         ),

@@ -41,7 +41,7 @@ class VisoGenderRetrieval(Benchmark[None]):
         **DATA_PARAMETERS,
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),
         "pronoun": Parameter("their", help="of the caption"),
-        "k": Parameter("5,10", help="places that are looked at, separated by commas"),
+        "k": Parameter("5,10", help="numbers of first places, separated by commas"),
         "pool": Parameter("occupation", ("occupation", "all"), "images that a caption ranks"),
         "target": Parameter("pool", ("pool", "equal"), "share of a group that would be even"),
         "model": Parameter("", help="score: whose files, where a folder holds several models'"),

@@ -20,7 +20,7 @@ _MEANINGS = {
     "linear_probe_accuracy": "linear probe, accuracy",
     "zero_shot_accuracy": "zero-shot, accuracy",
     "rank_stability": "order of scores, Spearman",
-    "group_leakage": "group told by a linear classifier",
+    "group_leakage": "group predicted by a linear classifier",
 }
 
 

@@ -108,7 +108,7 @@ def label_in(text: str, labels: Mapping[str, str]) -> tuple[str | None, str | No
 
     The whole answer is compared first, then labels are looked for as whole words; a label that lies within a
     longer label found at the same place does not count. Case, encoding of accents and punctuation do not
-    matter. Only the first 10,000 characters (``LOOKED_AT``) are looked at, without a last word cut short.
+    matter. Only the first 10,000 characters (``LOOKED_AT``) are read, without a last word cut short.
 
     Args:
         text: What the model said.
@@ -141,7 +141,7 @@ def labels_in(text: str, labels: Mapping[str, str]) -> set[str]:
 
 
 def _beginning(text: str) -> str:
-    """As much of a text as is looked at, in plain form, without a last word cut short."""
+    """As much of a text as is read, in plain form, without a last word cut short."""
     beginning = plain(text[:LOOKED_AT])
     if len(text) > LOOKED_AT and not text[LOOKED_AT].isspace():
         beginning = beginning.rpartition(" ")[0]

@@ -1,7 +1,7 @@
 """Clauses of an answer: which of them say something, which decline, deny, or take back what was said.
 
 A label counts only in what an answer says. "A chef, but I cannot be sure" says chef, "I cannot say whether
-she is a chef" says nothing, "A chef is not present" denies. What cannot be told apart says nothing here, so
+she is a chef" says nothing, "A chef is not present" denies. An ambiguous clause says nothing here, so
 that the answer stays open for a person.
 """
 

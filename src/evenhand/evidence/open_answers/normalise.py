@@ -47,7 +47,7 @@ def normalised(
     decisions: Decisions | None = None,
     matches: Mapping[str, Mapping[str, str]] | None = None,
 ) -> pl.DataFrame:
-    """Labels from free text, with every step on the way. Each different text is looked at once.
+    """Labels from free text, with every step on the way. Each different text is parsed once.
 
     Args:
         answers: Answers(sample, text, status); the status may be missing. One row an answer.

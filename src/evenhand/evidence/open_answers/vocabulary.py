@@ -40,7 +40,7 @@ class Vocabulary:
         frames: What prompts say before and behind a name, such as ``("an oil painting of a ", "")``.
 
     Raises:
-        ParameterError: Two names or spellings that cannot be told apart, or a chain.
+        ParameterError: Two names or spellings that cannot be distinguished, or a chain.
     """
 
     names: tuple[str, ...]

@@ -62,7 +62,7 @@ class DownloadStep:
         id: Of the link.
         action: ``kept`` (there already, not asked), ``found`` (a file of the user, not asked), ``fetched``,
             ``same`` (asked again, unchanged), ``alive`` (asked, not there, not written), ``changed`` (another
-            than before; what was there is kept), ``replaced`` (as told), ``failed``, ``removed`` (by
+            than before; what was there is kept), ``replaced`` (on request), ``failed``, ``removed`` (by
             hand, not asked) or ``skipped``.
         record: What is now known of it.
     """

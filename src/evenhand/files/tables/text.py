@@ -110,7 +110,7 @@ def _utf16(head: bytes) -> str | None:
 
 
 def _line_of_nul(file: Path, head: bytes) -> int | None:
-    """The line of the first NUL byte; of a compressed file only the beginning is looked at."""
+    """The line of the first NUL byte; of a compressed file only the beginning is read."""
     if b"\0" in head:
         return head[: head.index(b"\0")].count(b"\n") + 1
     with file.open("rb") as opened:

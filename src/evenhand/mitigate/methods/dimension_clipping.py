@@ -28,7 +28,7 @@ class ClippingOrder:
     Attributes:
         dimensions: In the order in which they go; equal ones as they stand in the vectors.
         information: Nats that each tells about the group, in the same order.
-        groups: The sets of targets that are told apart.
+        groups: The sets of targets to distinguish.
         n: Targets that belong to just one of them; the others were left out.
     """
 

@@ -30,8 +30,8 @@ class INLP:
     Every round fits a logistic regression on three quarters of the fit half, measures its accuracy on the
     held-in quarter, and projects onto the nullspace of the rows of all rounds so far, for images and texts
     alike. It stops when the accuracy is no longer above chance (the share of the largest group) by more than
-    1.645 standard errors, so that, nineteen times in twenty, nothing is removed where the groups cannot be
-    told apart. The classifiers themselves are not kept.
+    1.645 standard errors, so that, nineteen times in twenty, nothing is removed where no linear
+    classifier separates the groups. The classifiers themselves are not kept.
 
     Vectors are brought to length 1, centred and divided by one number to fit; the projection is linear and
     takes vectors of any length.
@@ -46,7 +46,7 @@ class INLP:
 
     name: ClassVar[str] = "inlp"
     remove: int | None = field(
-        default=None, metadata={"help": "rounds; none: until the groups cannot be told apart linearly"}
+        default=None, metadata={"help": "rounds; none: until no linear classifier separates the groups"}
     )
     penalty: float = field(default=1.0, metadata={"help": "inverse strength of the classifier's L2 penalty"})
 
@@ -131,5 +131,5 @@ def _a_quarter(codes: Ints, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
 
 def _why(at_chance: bool, all_rounds: bool) -> str:
     if at_chance:
-        return "the groups can no longer be told apart linearly"
+        return "no linear classifier separates the groups any more"
     return "all rounds were done" if all_rounds else "no further direction could be removed"

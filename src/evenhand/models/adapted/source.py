@@ -46,7 +46,7 @@ class AdaptedSource:
     def identity(self) -> dict[str, str]:
         """The extractor's identity, the hash of the head, and how it was adapted.
 
-        Recipe, classes and images stand apart, so that two models can be told to be adapted alike.
+        Recipe, classes and images stand apart, so that equally adapted models can be recognised.
         """
         facts = {f"extractor {name}": value for name, value in self.extractor.identity().items()}
         head = self._folder / HEAD

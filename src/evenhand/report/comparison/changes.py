@@ -60,7 +60,7 @@ class GroupingChange:
         title: The grouping in words.
         name: Of its frame, table and charts.
         sentences: How much changed more than noise, and what changed most.
-        whats: What can be looked at: key and words, those with changes beyond noise first.
+        whats: What a reader can choose: key and words, those with changes beyond noise first.
         pairs: The pairs of models, as they can be chosen.
         alt: What the charts show, in words.
         rows: Changes on the page.

@@ -24,7 +24,7 @@ def points(value: float, unit: str = " points") -> str:
 
 
 def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
-    """The one line about two models: which is right more often, which is fairer, or that nothing is told.
+    """The one line about two models: which is right more often, which is fairer, or that nothing differs.
 
     Args:
         findings: Differences of one pair.
@@ -70,7 +70,7 @@ def _does_better(measures: Sequence[MetricCard]) -> str:
 
 
 def sentences(findings: Sequence[Finding], alpha: float) -> list[str]:
-    """Each difference of one pair, told of the model that has more, with its interval.
+    """Each difference of one pair, as a sentence about the model that has more, with its interval.
 
     Args:
         findings: Differences of one pair.
@@ -175,7 +175,7 @@ def _best(tested: Sequence[Finding], beyond: Sequence[Finding]) -> str:
 
 
 def one_change(row: Mapping[str, Any]) -> str:
-    """One change of a class or group in words, told of the model that has more.
+    """One change of a class or group in words, about the model that has more.
 
     Args:
         row: Of the table ``changes``, with a value.

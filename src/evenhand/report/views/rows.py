@@ -95,7 +95,7 @@ def row(
         finding: What the line says.
         alpha: The significance level of the run.
         with_level: Whether the interval says its level.
-        param_names: Parameters that are told; all if not given.
+        param_names: Parameters to show; all if not given.
         parts_at: Where on the page its parts are, if it has any.
     """
     why = glossary.reason(finding.reason)

@@ -1,4 +1,4 @@
-"""What the reader must be told about every audit: what its numbers are not."""
+"""What the reader must know about every audit: what its numbers are not."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def labelled(tables: Mapping[str, polars.DataFrame], fewest: int = 0) -> list[st
 
     Args:
         tables: Of the run.
-        fewest: Counts below are not told; with one of them, none is.
+        fewest: Counts below are hidden; if one is hidden, all are.
 
     Returns:
         Sentences; none where the answers were not words.

@@ -162,7 +162,7 @@ def _source(model: Any, method: str, options: AskOptions) -> ModelSource:
     source = resolve(model, options.load_options())
     if "shared with" in source.identity():
         raise UserError(
-            f"{model!r} cannot be told from other models; give its class version = '1' or identity()"
+            f"{model!r} cannot be distinguished from other models; give its class version = '1' or identity()"
         )
     for capability in METHODS[method].needs:
         require(source, capability)
@@ -281,7 +281,7 @@ class _SharedTraining:
         }
 
     def readable(self) -> TrainingImages:
-        """The training images that can be decoded, looked at once for all seeds; the others are counted."""
+        """The training images that can be decoded, checked once for all seeds; the others are counted."""
         assert self.training is not None  # noqa: S101 - checked before
         if self._read is None:
             rows, reasons = readable_rows(self.training, self.options.n_workers(), self.progress)

@@ -203,7 +203,7 @@ def readable_rows(
 
 
 def _nothing(pixels: Pixels) -> None:
-    """What is kept of an image that was only looked at."""
+    """What is kept of an image that was only checked."""
 
 
 def _read(

@@ -69,7 +69,7 @@ def compare(
 ) -> Run:
     """Compare models that were measured on the same benchmark or table.
 
-    Runs with predictions are compared on the samples that both answered, where these can be told; else as
+    Runs with predictions are compared on the samples that both answered, where these are known; else as
     independent samples, which is said. Other runs' findings are put side by side. Runs that differ in the
     seed only are one model with a spread.
 

@@ -68,7 +68,7 @@ def cut_faces(
 ) -> CutFaces:
     """Cut a face out of each video, into a tree as that of the videos, with a table of what was found.
 
-    A video that was done before with the same settings is not looked at again.
+    A video that was done before with the same settings is not processed again.
 
     Args:
         videos: A folder of videos, or one video.

@@ -49,7 +49,7 @@ class Curve:
         items: All of them.
         fit: Mitigations are fitted on it.
         held_out: Everything is measured on both halves, utility on this one.
-        tests: Of which the association is told.
+        tests: Whose association is shown.
         labelled: Images of a classification run, measured beside; None: no such run.
         seed: Of random sets.
         filtered: What the filter keeps recognisable.

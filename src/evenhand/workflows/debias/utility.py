@@ -63,14 +63,14 @@ class Utility:
 def utility_of_groups(
     items: AssociationItems, fit: Split, held_out: Split, change: Mitigation, tests: Sequence[Test]
 ) -> list[Utility]:
-    """How well the groups are told apart on held-out items, and how well each test's pair is.
+    """How well a classifier separates the groups on held-out items, and the pair of each test.
 
     Args:
         items: All of them.
         fit: Probes learn on it.
         held_out: Everything is measured on it.
         change: The mitigation.
-        tests: Of which pairs of groups the leakage is told.
+        tests: Whose pairs of groups the leakage is measured on.
     """
     before, after = (GroupViews.make(items, fit, held_out, mitigation) for mitigation in (None, change))
     first, then = before.measures(), after.measures()

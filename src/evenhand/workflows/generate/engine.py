@@ -207,7 +207,7 @@ def _make(
 def _look(
     folder: GeneratedFolder, look: Review, mine: Sequence[Mapping[str, Any]], shard: Shard, say: Progress
 ) -> None:
-    """Look at the images of this shard that were not looked at before."""
+    """Review the images of this shard that were not reviewed before."""
     records_by_sample = {sample: record for sample, record in folder.known().items() if "sha256" in record}
     hashes_by_sample = {record["sample"]: record.get("sha256") for record in records(folder.path, look.kind)}
     here = [row for row in mine if row["sample"] in records_by_sample]

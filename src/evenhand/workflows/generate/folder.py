@@ -126,7 +126,7 @@ class GeneratedFolder:
         return content
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:
-        """Write the manifest: what the folder is, and what is told of it now."""
+        """Write the manifest: what the folder is, and what is known of it now."""
         before = self.manifest()
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         definition = self.definition

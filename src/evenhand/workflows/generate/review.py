@@ -37,7 +37,7 @@ NOT_BEST, LOW = "prompt not best", "low clip score"
 NO_FACE, SEVERAL = "no face", "several faces"
 BY_MODEL, ONE_COLOUR, OTHER_SIZE = "flagged by the model", "one colour only", "another size than asked"
 FLAGS: tuple[str, ...] = (BY_MODEL, ONE_COLOUR, OTHER_SIZE, NOT_BEST, LOW, NO_FACE, SEVERAL)
-"""All flags, in the order they are told in."""
+"""All flags, in the order of the manifest."""
 
 Row = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class Review(Protocol):
     """One way of looking at images.
 
     Attributes:
-        at_once: Images looked at together.
+        at_once: Images reviewed together.
     """
 
     at_once: int
@@ -70,7 +70,7 @@ class PromptReview:
     """Compares images with prompts.
 
     Attributes:
-        source: A dual encoder; loaded when the first image is looked at.
+        source: A dual encoder; loaded for the first image.
         rivals: Prompt of an image to the prompts of the other groups for its class.
         below: Scores under this are flagged; None: none.
         at_once: Images embedded together.
@@ -128,7 +128,7 @@ class FaceReview:
     """Counts faces.
 
     Attributes:
-        at_once: Images looked at together.
+        at_once: Images reviewed together.
     """
 
     at_once: int = 1
@@ -153,7 +153,7 @@ class FaceReview:
 def looked_at(
     folder: GeneratedFolder, look: Review, rows: Sequence[Row], records_by_sample: Mapping[str, Record]
 ) -> Iterator[Record]:
-    """Look at images that were not looked at so, or are others now.
+    """Review images that were not reviewed so, or have changed.
 
     Args:
         folder: Where they are.

@@ -80,7 +80,7 @@ def not_made(rows: pl.DataFrame, records_by_sample: Mapping[str, Record]) -> pl.
 
 
 def flag_counts(table: pl.DataFrame, definition: GenerationDefinition) -> pl.DataFrame:
-    """How many images of each group have each flag: ``flag``, ``group``, ``count``, ``of`` (looked at)."""
+    """How many images of each group have each flag: ``flag``, ``group``, ``count``, ``of`` (reviewed)."""
     counts: list[dict[str, Any]] = []
     for flag in FLAGS:
         reviewed = table.filter(pl.col(_LOOKED[flag]).is_not_null()) if flag in _LOOKED else table

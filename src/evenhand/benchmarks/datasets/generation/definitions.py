@@ -356,7 +356,7 @@ def _check_numbers(definition: GenerationDefinition) -> None:
 
 
 def _slug(name: str) -> str:
-    """A file name of a name; one that had to be changed is told from its like by a hash."""
+    """A file name of a name; a changed one ends in a hash, so that names stay distinct."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60]
     same = plain.replace("-", " ") == name
     return plain if same else f"{plain or 'x'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -22,7 +22,7 @@ _CLASS = "\0class"
 
 
 def is_image_name(name: str) -> bool:
-    """Whether a file counts as an image; that it cannot be decoded is told of each sample."""
+    """Whether a file counts as an image; whether it can be decoded is reported for each sample."""
     return _IMAGE.fullmatch(name) is not None
 
 

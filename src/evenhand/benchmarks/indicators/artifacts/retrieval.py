@@ -35,7 +35,7 @@ _PRECISION = "precision_at_k"
 _AUTO = "auto"
 _USUAL = (frozenset({"gender"}), frozenset({"skin_tone"}), frozenset({"gender", "skin_tone"}))
 _NOTES = (
-    "Same: the attribute that the run was told to match, gender if nothing else. Chance is what exchanged "
+    "Same: the attribute that the run matches, gender if nothing else. Chance is what exchanged "
     "labels of the database give; where a group is common there, its precision is high by chance.",
 )
 _GROUPED = "groupings, such as gender,race; auto: gender, skin tone and both, else all that a run has"

@@ -92,7 +92,7 @@ def map_concepts(
 
 
 def _of_answers(matched: Mapping[int, Sequence[str]], called: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Concepts by answer: labels of one name, such as ImageNet's two cranes, cannot be told apart."""
+    """Concepts by answer: labels of one name, such as ImageNet's two cranes, cannot be distinguished."""
     classes: dict[str, tuple[str, ...]] = {}
     for index, concepts in sorted(matched.items()):
         classes[called[index]] = tuple(dict.fromkeys((*classes.get(called[index], ()), *concepts)))

@@ -174,7 +174,7 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
         return Made(table.drop("picture"), (note,), (_LISTING,))
     notes = (
         "Small copies of photos of people: do not pass this file on. Owner and licence of each photo are "
-        "told on its page (columns url and owner of the table).",
+        "stated on its page (columns url and owner of the table).",
     )
     return Made(table, notes, (_PICTURE_FIGURE,))
 

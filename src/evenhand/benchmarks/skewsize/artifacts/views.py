@@ -174,7 +174,7 @@ def views(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ru
 
     Args:
         runs: Runs with counts of predictions.
-        setting: Its parameters ``by``, ``order`` and ``answers`` are looked at, where declared.
+        setting: Its parameters ``by``, ``order`` and ``answers`` are read, where declared.
         artifact: For messages.
 
     Raises:

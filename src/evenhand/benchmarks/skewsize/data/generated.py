@@ -43,7 +43,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     Args:
         folder: As ``evenhand generate -o`` wrote it.
         flagged: ``keep`` or ``exclude`` images that the quality gate or the generator's own safety checker
-            flagged; how many they are is told either way.
+            flagged; their number is reported either way.
 
     Raises:
         InputError: A file that cannot be read, or no row that can be used.
@@ -84,7 +84,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
 
 
 def _lost(folder: Path, definition: GenerationDefinition, table: pl.DataFrame) -> Counter[str]:
-    """Images of the definition that are no row of the table; none are told where there is no manifest."""
+    """Images of the definition that are no row of the table; none where there is no manifest."""
     lost: Counter[str] = Counter()
     path = folder / MANIFEST
     if not path.is_file():

@@ -140,7 +140,7 @@ def read_samples(
 def find_tables(
     source: Path | Sequence[Path], *, single: str | None = None, two: str | None = None
 ) -> dict[str, Path]:
-    """The table of each context, told apart by their headers rather than by their names or folders.
+    """The table of each context, recognised by their headers rather than by their names or folders.
 
     Args:
         source: As for ``read_samples``.

@@ -147,7 +147,7 @@ def _of_model(paths: Sequence[str | Path], model: str) -> list[tuple[str | Path,
 def read_retrieval(path: str | Path) -> OriginalRetrieval:
     """Read one file of retrieval scores.
 
-    Occupations with ``error`` have no scores and are counted. The template is told by the file's name.
+    Occupations with ``error`` have no scores and are counted. The file's name gives the template.
 
     Raises:
         InputError: Not such a file, or a record whose lists do not fit each other.

@@ -73,7 +73,7 @@ class ApiClient:
     def ask_all(self, jobs: Sequence[Callable[[], Coroutine[None, None, T]]]) -> list[T]:
         """The jobs' results in their order, ``concurrency`` at a time.
 
-        Until the server has answered once, the first job runs alone: what concerns all of them is told once.
+        Until the server has answered once, the first job runs alone: an error of all of them is raised once.
 
         Raises:
             UserError: No further sample can be answered; jobs under way are cancelled.

@@ -1,4 +1,4 @@
-"""Images from a server: one request each, decoded, with refusals told from trouble."""
+"""Images from a server: one request each, decoded, with refusals distinguished from errors."""
 
 from __future__ import annotations
 

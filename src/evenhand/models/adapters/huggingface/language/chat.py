@@ -8,7 +8,7 @@ start of what the assistant says, where the template would put it in a text of t
 it writes there, if it writes one, and never inside a thought. Prefix and continuation are appended as they
 are.
 
-PaliGemma has no turns. What it is told is its prefix, which it reads in both directions up to a line break;
+PaliGemma has no turns. The prompt is its prefix, which it reads in both directions up to a line break;
 what it says follows, and there the prefix of a continuation stands.
 """
 

@@ -198,7 +198,7 @@ class PrefixInputs(ChatInputs):
         return ChatProcessor(read.tensors, contexts, kinds, read.images, read.unknown)
 
     def tokens(self, prompt: str, speech: str) -> Tokens:
-        """The tokens of what the model says, apart from what it is told."""
+        """The tokens of the model's answer, without those of its prompt."""
         return self.words(speech)
 
 
