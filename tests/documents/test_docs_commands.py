@@ -44,6 +44,7 @@ CANNOT_RUN = {
     ("mitigation.md", "import evenhand as eh"): DATA,
     ("mmbias.md", "evenhand data fetch mmbias # phrases, URLs, valence photos; the "): DATA,
     ("models.md", "evenhand convert IN.pth OUT.safetensors [--key model]"): NAMES,
+    ("models.md", "evenhand run classification --data images.csv --image path --tru"): "has its own test",
     ("open-answers.md", "evenhand run skewsize/occupations --data images/ --model hf:llav"): HUB,
     ("performance.md", "EVENHAND_PERF_DIR=/var/tmp/evenhand-perf pytest perf -s -p no:xd"): MINUTES,
     ("reproduce.md", "evenhand data fetch visogender"): DATA,
@@ -144,7 +145,6 @@ GIVEN: dict[str, Callable[[Path], None]] = {
     "scale.md": two_parts,
     "exports.md": two_runs,
     "extending.md": small_table,
-    "models.md": coloured_pictures,
     "notebook.md": small_table,
     "other-tools.md": logs_of_others,
 }
