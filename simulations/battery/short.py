@@ -30,7 +30,7 @@ from simulations.battery.running import run_design
 from simulations.battery.scores import LINES, Bounds
 
 RUNS, RUNS_OF_LINES = 120, 200
-# of 120 runs, one in a thousand cases of exact level .05 has more than 14 false alarms, and one in two hundred
+# of 120 runs, one in a thousand cases of exact level .05 has more than 14 false alarms, one in two hundred
 # of 3 % disagreements more than 9; widths say little of so few runs and small designs; what is listed has
 # the bounds of the full battery
 BOUNDS = Bounds(
