@@ -44,6 +44,7 @@ FAMILIES = {  # by folder of evenhand.metrics, or by file of one
     "association": "Associations",
 }
 OTHER = "Further"
+OF_AUDITS = "is the model right equally often for every group, and does it make the same mistakes?"
 COMPARED = "Differences between models"
 HEADINGS = {"Args": "Parameters", "Returns": "Result", "Raises": "Refuses", "Source": "Source"}
 SECTION = re.compile(rf"^({'|'.join(HEADINGS)}):[ \n]", re.MULTILINE)
@@ -191,7 +192,7 @@ def benchmark_page(name: str) -> str:
 def benchmark_index() -> str:
     """The page that lists all benchmarks."""
     rows = [
-        (f"[`{name}`]({page_of(name)})", marked_up(BENCHMARKS.get(name).asks))
+        (f"[`{name}`]({page_of(name)})", marked_up(BENCHMARKS.get(name).asks or OF_AUDITS))
         for name in sorted(BENCHMARKS.builtin)
     ]
     opening = (
