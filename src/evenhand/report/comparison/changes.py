@@ -106,11 +106,11 @@ def changed(
     if table is None:
         return []
     changes: list[GroupingChange] = []
-    known = set(table["by"])
+    groupings = set(table["by"])
     for chapter in chapters:
         by = "+".join(chapter.by)
-        if by in known:
-            known.discard(by)
+        if by in groupings:
+            groupings.discard(by)
             room = MOST_ROWS // len(set(table["by"]))
             changes.append(_of_chapter(chapter, by, tables, data, alpha=alpha, fewest=fewest, room=room))
     return changes
@@ -161,8 +161,8 @@ def _hidden(rows: list[dict[str, Any]], fewest: int) -> list[dict[str, Any]]:
 def _whats(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[tuple[str, str]]:
     """What changed, that with changes beyond noise first."""
     present = dict.fromkeys((row["measure"], row["kind"]) for row in rows)
-    known = [what for what in _WHATS if what in present]
-    return sorted(known, key=lambda what: not any(_beyond(row, alpha) for row in rows if _is(row, what)))
+    kinds = [what for what in _WHATS if what in present]
+    return sorted(kinds, key=lambda what: not any(_beyond(row, alpha) for row in rows if _is(row, what)))
 
 
 def _is(row: Mapping[str, Any], what: tuple[str, str]) -> bool:
@@ -174,8 +174,8 @@ def _beyond(row: Mapping[str, Any], alpha: float) -> bool:
 
 
 def _sureness(row: Mapping[str, Any]) -> tuple[float, float, float]:
-    known = [2.0 if row[key] is None else row[key] for key in ("p_adjusted", "p")]
-    return known[0], known[1], -abs(row["value"] or 0.0)
+    p_values = [2.0 if row[key] is None else row[key] for key in ("p_adjusted", "p")]
+    return p_values[0], p_values[1], -abs(row["value"] or 0.0)
 
 
 def _surest(
@@ -227,10 +227,10 @@ def _add_changes(
     headings = [heading for heading in _COLUMNS if len(pairs) > 1 or heading not in _MODELS]
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     data.tables[name] = _table(name, headings, {**columns, **texts}, kinds)
-    for shown, spec in (("change", change_charts.change()), ("both", change_charts.before_after())):
-        data.specs[f"changes-{shown}"] = spec
+    for chart, spec in (("change", change_charts.change()), ("both", change_charts.before_after())):
+        data.specs[f"changes-{chart}"] = spec
         options = {"limit": charts.LABELLED, "height": charts.LINE_HEIGHT, "changes": True}
-        data.charts[f"{name}-{shown}"] = {"spec": f"changes-{shown}", "frame": name, **options}
+        data.charts[f"{name}-{chart}"] = {"spec": f"changes-{chart}", "frame": name, **options}
 
 
 def _table(
@@ -240,12 +240,12 @@ def _table(
     kinds: Sequence[str],
 ) -> dict[str, Any]:
     """A table of the columns that hold something."""
-    shown = [
+    columns = [
         {"key": key, "title": title, "kind": kind, **({"to": _RANGE[key]} if key in _RANGE else {})}
         for key, title, kind in headings
         if key in ("label", "value", "n") or any(value is not None for value in columns[key])
     ]
-    return {"frame": name, "columns": shown, "sort": "", "kinds": list(kinds)}
+    return {"frame": name, "columns": columns, "sort": "", "kinds": list(kinds)}
 
 
 def _rows_by(table: polars.DataFrame | None, by: str) -> list[dict[str, Any]]:
@@ -293,16 +293,16 @@ def _add_answers(
 ) -> str:
     """Keep the most frequent other answers; they are also the rows behind the parts of differences."""
     rows = _rows_by(table, by)
-    shown = rows[:room]
-    if not shown:
+    listed = rows[:room]
+    if not listed:
         return ""
     name = f"answers-{chapter.id}"
     columns = {
-        "n": [row["n"] for row in shown],
-        "pair": [float(pairs.index((row["model"], row["reference"]))) for row in shown],
+        "n": [row["n"] for row in listed],
+        "pair": [float(pairs.index((row["model"], row["reference"]))) for row in listed],
     }
-    texts = {key: [row[key] for row in shown] for key in ("truth", "first", "second", "model", "reference")}
-    texts |= {"label": [row["group"] for row in shown], "kind": ["group" for _ in shown]}
+    texts = {key: [row[key] for row in listed] for key in ("truth", "first", "second", "model", "reference")}
+    texts |= {"label": [row["group"] for row in listed], "kind": ["group" for _ in listed]}
     data.add_frame(name, columns, texts)
     headings = [heading for heading in _ANSWERS if len(pairs) > 1 or heading not in _MODELS]
     data.tables[name] = {**_table(name, headings, {**columns, **texts}, ["group"]), "plain": True}
@@ -313,8 +313,8 @@ def _add_answers(
         "keys": {"class": "truth", "group": "label"},
         "of": "cells",
         "only": "those that the two models answer differently",
-        "rows": len(shown),
-        "left": len(rows) - len(shown),
+        "rows": len(listed),
+        "left": len(rows) - len(listed),
         "when": {piece.metric: [{"told": "", "rows": _models_of(piece)}] for piece in pieces},
         "axes": {},
     }

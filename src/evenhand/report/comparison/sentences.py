@@ -19,8 +19,8 @@ _MOST_NAMED = 3
 
 def points(value: float, unit: str = " points") -> str:
     """A difference of shares in points of a hundred, with one decimal."""
-    written = f"{round(100 * value, 1) + 0.0:.1f}".replace("-", MINUS)
-    return written + unit
+    text = f"{round(100 * value, 1) + 0.0:.1f}".replace("-", MINUS)
+    return text + unit
 
 
 def of_one_pair(findings: Sequence[Finding], alpha: float) -> str:
@@ -180,14 +180,14 @@ def one_change(row: Mapping[str, Any]) -> str:
     Args:
         row: Of the table ``changes``, with a value.
     """
-    shown = row["value"] if row["corrected"] is None else row["corrected"]
-    up = shown > 0
+    value = row["value"] if row["corrected"] is None else row["corrected"]
+    up = value > 0
     more, less = ("model", "reference") if up else ("reference", "model")
     share = row["measure"] == "accuracy"
     low, high = row["low"], row["high"]
     ends = "" if low is None or high is None else _ends(*((low, high) if up else (-high, -low)), share)
     if share:
-        what = f"is right in {points(abs(shown))} more{ends} than"
+        what = f"is right in {points(abs(value))} more{ends} than"
     else:
-        what = f"errs more differently by group, by {number(abs(shown))} without noise{ends}, than"
+        what = f"errs more differently by group, by {number(abs(value))} without noise{ends}, than"
     return f"{quoted(row['key'])}: {quoted(row[more])} {what} {quoted(row[less])}"
