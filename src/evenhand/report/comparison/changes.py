@@ -240,12 +240,12 @@ def _table(
     kinds: Sequence[str],
 ) -> dict[str, Any]:
     """A table of the columns that hold something."""
-    columns = [
+    described = [
         {"key": key, "title": title, "kind": kind, **({"to": _RANGE[key]} if key in _RANGE else {})}
         for key, title, kind in headings
         if key in ("label", "value", "n") or any(value is not None for value in columns[key])
     ]
-    return {"frame": name, "columns": columns, "sort": "", "kinds": list(kinds)}
+    return {"frame": name, "columns": described, "sort": "", "kinds": list(kinds)}
 
 
 def _rows_by(table: polars.DataFrame | None, by: str) -> list[dict[str, Any]]:

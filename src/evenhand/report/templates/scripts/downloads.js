@@ -19,9 +19,9 @@ function csvOf(lines) {
 // Rows of a frame in full: every number as it is in the run, both ends of a range apart, labels as they were
 // given, though the page shows what is invisible in them.
 function frameLines(frame, columns, rows) {
-  const told = columns.filter((column) => column.kind !== "picture");
-  const cells = told.flatMap((column) => (column.kind === "range" ? [column.key, column.to] : [column.key]));
-  const titles = told.flatMap((column) => (column.kind === "range" ? [`${column.title} low`, `${column.title} high`] : [column.title]));
+  const written = columns.filter((column) => column.kind !== "picture");
+  const cells = written.flatMap((column) => (column.kind === "range" ? [column.key, column.to] : [column.key]));
+  const titles = written.flatMap((column) => (column.kind === "range" ? [`${column.title} low`, `${column.title} high`] : [column.title]));
   const counts = new Set(columns.filter((column) => column.kind === "count").map((column) => column.key));
   const value = (key, row) => {
     const found = exactAt(frame, key, row);
