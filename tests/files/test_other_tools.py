@@ -20,6 +20,7 @@ from evenhand.core.errors import InputError, UnknownName, UserError
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.zstandard import decompressed_lines, largest_size
 from evenhand.workflows.audit import audit_table
+from evenhand.workflows.compare.runs import ComparedRun
 from tests.cli.test_audit import type_in
 
 FOLDER = Path(__file__).parent / "other_tools"
@@ -190,6 +191,11 @@ def test_a_log_with_groups_of_a_table_is_audited_as_a_plain_table(tmp_path):
     source = run.manifest["source"]
     assert (source["path"], source["format"]) == (str(CHOICE), "lm-eval")
     assert source["beside"][0]["path"] == str(tmp_path / "people.csv")
+    rows = ComparedRun("first", run).rows(["age"])  # read again, so that two models' logs can be paired
+    assert rows.select("prediction", "age").equals(plain.select(prediction="said", age="age"))
+    assert rows["sample"].to_list() == [str(i) for i in range(36)]
+    people.head(20).write_csv(tmp_path / "people.csv")
+    assert "has changed since" in ComparedRun("first", run).rows(["age"])
     read = eh.Predictions.read_from("lm-eval", CHOICE).with_groups(people, on="doc.photo=photo")
     assert {"acc", "groups.acc"} <= set(read.columns)
 
