@@ -45,6 +45,7 @@ CANNOT_RUN = {
     ("mmbias.md", "evenhand data fetch mmbias # phrases, URLs, valence photos; the "): DATA,
     ("models.md", "evenhand convert IN.pth OUT.safetensors [--key model]"): NAMES,
     ("open-answers.md", "evenhand run skewsize/occupations --data images/ --model hf:llav"): HUB,
+    ("other-tools.md", "from functools import partial"): "tests/files/test_other_tools.py runs it",
     ("performance.md", "EVENHAND_PERF_DIR=/var/tmp/evenhand-perf pytest perf -s -p no:xd"): MINUTES,
     ("reproduce.md", "evenhand data fetch visogender"): DATA,
     ("running.md", "evenhand run classification --data images.csv --image path --tru"): HUB,

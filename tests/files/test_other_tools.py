@@ -21,6 +21,7 @@ from evenhand.files.zstandard import decompressed_lines, largest_size
 from evenhand.workflows.audit import audit_table
 from evenhand.workflows.compare.runs import ComparedRun
 from tests.cli.test_audit import type_in
+from tests.documents.reading import DOCS, blocks_of
 
 FOLDER = Path(__file__).parent / "other_tools"
 CHOICE, TEXT = FOLDER / "samples_jobs_choice.jsonl", FOLDER / "samples_jobs_text.jsonl"
@@ -234,6 +235,14 @@ def test_a_metric_frame_with_confusion_matrices_is_counted():
         eh.Counts.from_metric_frame(
             make(metrics={"confusion": matrix}, sensitive_features=gender), labels=JOBS[:2]
         )
+
+
+def test_the_metric_frame_of_the_page_is_audited():
+    pytest.importorskip("fairlearn.metrics")
+    (block,) = (block for block in blocks_of(DOCS / "other-tools.md") if block.language == "python")
+    names: dict = {}
+    exec(block.text, names)  # noqa: S102 - our own page
+    assert names["run"].finding("accuracy", "light").value == 0.75
 
 
 CLIP = {
