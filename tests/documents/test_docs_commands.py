@@ -46,6 +46,7 @@ CANNOT_RUN = {
     ("models.md", "evenhand convert IN.pth OUT.safetensors [--key model]"): NAMES,
     ("models.md", "evenhand run classification --data images.csv --image path --tru"): "has its own test",
     ("open-answers.md", "evenhand run skewsize/occupations --data images/ --model hf:llav"): HUB,
+    ("other-tools.md", "from functools import partial"): "tests/files/test_other_tools.py runs it",
     ("performance.md", "EVENHAND_PERF_DIR=/var/tmp/evenhand-perf pytest perf -s -p no:xd"): MINUTES,
     ("reproduce.md", "evenhand data fetch visogender"): DATA,
     ("running.md", "evenhand run classification --data images.csv --image path --tru"): HUB,

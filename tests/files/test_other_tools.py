@@ -17,10 +17,11 @@ from sklearn.metrics import confusion_matrix
 
 import evenhand as eh
 from evenhand.core.errors import InputError, UnknownName, UserError
-from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.zstandard import decompressed_lines, largest_size
 from evenhand.workflows.audit import audit_table
+from evenhand.workflows.compare.runs import ComparedRun
 from tests.cli.test_audit import type_in
+from tests.documents.reading import DOCS, blocks_of
 
 FOLDER = Path(__file__).parent / "other_tools"
 CHOICE, TEXT = FOLDER / "samples_jobs_choice.jsonl", FOLDER / "samples_jobs_text.jsonl"
@@ -190,6 +191,11 @@ def test_a_log_with_groups_of_a_table_is_audited_as_a_plain_table(tmp_path):
     source = run.manifest["source"]
     assert (source["path"], source["format"]) == (str(CHOICE), "lm-eval")
     assert source["beside"][0]["path"] == str(tmp_path / "people.csv")
+    rows = ComparedRun("first", run).rows(["age"])  # read again, so that two models' logs can be paired
+    assert rows.select("prediction", "age").equals(plain.select(prediction="said", age="age"))
+    assert rows["sample"].to_list() == [str(i) for i in range(36)]
+    people.head(20).write_csv(tmp_path / "people.csv")
+    assert "has changed since" in ComparedRun("first", run).rows(["age"])
     read = eh.Predictions.read_from("lm-eval", CHOICE).with_groups(people, on="doc.photo=photo")
     assert {"acc", "groups.acc"} <= set(read.columns)
 
@@ -215,7 +221,7 @@ def test_a_metric_frame_with_confusion_matrices_is_counted():
     gender = [GENDERS[i // 3 % 2] for i in range(36)]
     make = partial(fairlearn.MetricFrame, y_true=truth, y_pred=said)
     matrix = partial(confusion_matrix, labels=JOBS)
-    counts = Counts.from_metric_frame(
+    counts = eh.Counts.from_metric_frame(
         make(metrics={"n": fairlearn.count, "confusion": matrix}, sensitive_features={"gender": gender}),
         labels=JOBS,
     )
@@ -224,11 +230,19 @@ def test_a_metric_frame_with_confusion_matrices_is_counted():
         ["gender"]
     )
     with pytest.raises(InputError, match="a MetricFrame keeps no rows; evaluate it again"):
-        Counts.from_metric_frame(make(metrics=fairlearn.count, sensitive_features=gender), labels=JOBS)
+        eh.Counts.from_metric_frame(make(metrics=fairlearn.count, sensitive_features=gender), labels=JOBS)
     with pytest.raises(UserError, match="has 3 rows and there are 2 labels"):
-        Counts.from_metric_frame(
+        eh.Counts.from_metric_frame(
             make(metrics={"confusion": matrix}, sensitive_features=gender), labels=JOBS[:2]
         )
+
+
+def test_the_metric_frame_of_the_page_is_audited():
+    pytest.importorskip("fairlearn.metrics")
+    (block,) = (block for block in blocks_of(DOCS / "other-tools.md") if block.language == "python")
+    names: dict = {}
+    exec(block.text, names)  # noqa: S102 - our own page
+    assert names["run"].finding("accuracy", "light").value == 0.75
 
 
 CLIP = {
@@ -243,6 +257,18 @@ CLIP = {
         ("lm-eval", {"results": {}}, "line 1 of .* is no logged sample .* --log_samples"),
         ("inspect", {"version": 2, "eval": {}}, "holds no samples"),
         ("inspect", [], "is no log of inspect_ai"),
+        ("lm-eval", logged(CHOICE)[0] | {"doc": {"name": "\ud800"}}, "has another layout of lm-eval"),
+        ("lm-eval", logged(CHOICE)[0] | {"arguments": []}, "has another layout of lm-eval"),
+        (
+            "inspect",
+            {"version": 2, "eval": {}, "samples": [{"id": 1, "epoch": 1, "target": "a", "scores": [1]}]},
+            "has another layout of inspect",
+        ),
+        (
+            "coco:a.json",
+            [{"image_id": 1, "category_id": 1, "score": float("nan")}],
+            "is no result file of COCO",
+        ),
         ("coco", [], "--from coco:ANNOTATIONS.json"),
         (
             "coco:a.json",
@@ -279,7 +305,7 @@ def test_grades_that_labels_do_not_show_are_noted(tmp_path):
     path = tmp_path / "samples.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (note,) = eh.Predictions.read_from("lm-eval:word", path).notes
-    assert "of 25 of 36 rows" in note
+    assert "in 25 of 36 rows" in note
     assert "--normalize" in note
 
 

@@ -366,6 +366,9 @@ def _source(evidence: Evidence) -> dict[str, Any] | None:
         return None
     parts: dict[str, Any] = {"parts": list(evidence.parts)} if isinstance(evidence, SavedCounts) else {}
     parts |= {"format": origin.format} if origin.format else {}
-    beside = [{"path": other.path, "sha256": other.sha256} for other in origin.beside]
+    beside = [
+        {"path": other.path, "sha256": other.sha256, **({"on": other.on} if other.on else {})}
+        for other in origin.beside
+    ]
     parts |= {"beside": beside} if beside else {}
     return {"path": origin.path, "size": origin.size, "sha256": origin.sha256, **parts}

@@ -151,7 +151,8 @@ class Predictions:
             if isinstance(groups, str | Path):
                 what, (lazy, files) = repr(str(groups)), sources.scan(groups)
                 if origin is not None:
-                    origin = replace(origin, beside=(*origin.beside, sources.origin(groups, files)))
+                    beside = replace(sources.origin(groups, files), on=on)
+                    origin = replace(origin, beside=(*origin.beside, beside))
             else:
                 lazy = nw.from_native(groups).lazy().to_native()
             rows, note = join_groups(self.frame, lazy, on, what)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,8 @@ def read_results(path: Path, annotations: str | None) -> SampleTable:
 def _results(path: Path) -> list[Record]:
     results = json_file(path)
     if not isinstance(results, list) or not all(
-        isinstance(row, Mapping) and {"image_id", "category_id", "score"} <= set(row) for row in results
+        isinstance(row, Mapping) and {"image_id", "category_id"} <= set(row) and _is_number(row.get("score"))
+        for row in results
     ):
         raise InputError(
             f"{str(path)!r} is no result file of COCO: a JSON list of "
@@ -92,6 +94,10 @@ def _results(path: Path) -> list[Record]:
     if any({"segmentation", "keypoints"} & set(row) and "bbox" not in row for row in results):
         raise InputError(f"results of {str(path)!r} have masks or keypoints but no bbox; add their boxes")
     return results
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def _annotations(path: Path) -> Mapping[str, list[Record]]:
@@ -175,7 +181,7 @@ def _matched(detections: Sequence[Record], objects: Sequence[Record]) -> dict[in
 
 def _box(record: Record) -> list[float]:
     box = record.get("bbox")
-    if isinstance(box, list) and len(box) == 4 and all(isinstance(value, int | float) for value in box):
+    if isinstance(box, list) and len(box) == 4 and all(map(_is_number, box)):
         return box
     raise InputError(
         f"a record of image {record['image_id']!r} has no bbox [x, y, width, height]; results and "

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.files.other_tools.coco import read_results
 from evenhand.files.other_tools.inspect_log import read_log
 from evenhand.files.other_tools.lm_eval import read_samples
@@ -29,7 +29,13 @@ def read_samples_of(source: str, path: str | Path) -> SampleTable:
     name, _, detail = source.partition(":")
     if name not in READERS:
         raise UnknownName("format", name, READERS, "see: docs/other-tools.md")
-    return READERS[name](Path(path).expanduser(), detail or None)
+    try:
+        return READERS[name](Path(path).expanduser(), detail or None)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        raise InputError(
+            f"{str(path)!r} has another layout of {name} than is read here ({one_line(problem)[:150]}); "
+            "docs/other-tools.md names the version; or write a table with truth, answer and group"
+        ) from problem
 
 
 def _clip_benchmark(path: Path, _: str | None) -> NoReturn:
@@ -51,7 +57,7 @@ def _fairlearn(path: Path, _: str | None) -> NoReturn:
     raise InputError(
         f"{str(path)!r}: fairlearn has no file format, and a MetricFrame keeps metrics of groups, not "
         "rows; in Python give what it was made of: evenhand.Predictions.from_arrays(y_true, y_pred, "
-        "groups=sensitive_features), or a frame with confusion matrices: Counts.from_metric_frame"
+        "groups=sensitive_features), or a frame with confusion matrices: evenhand.Counts.from_metric_frame"
     )
 
 

@@ -140,7 +140,7 @@ def _row(sample: Mapping[str, Any], scorer: str) -> dict[str, Any]:
 def _single(target: Any) -> str | None:
     """The target, None where several are right."""
     targets = target if isinstance(target, list) else [target]
-    return str(targets[0]) if len(targets) == 1 else None
+    return str(targets[0]) if len(targets) == 1 and targets[0] is not None else None
 
 
 def _text_of(letter: Any, choices: Sequence[Any]) -> str | None:
@@ -164,5 +164,5 @@ def _notes(header: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], scor
         )
     several = sum(_single(sample["target"]) is None for sample in samples)
     if several:
-        notes.append(f"{times(several, 'sample')} with several targets: without a truth")
+        notes.append(f"{times(several, 'sample')} with several targets or none: without a truth")
     return notes

@@ -147,9 +147,9 @@ def grading_notes(frame: pl.DataFrame, roles: Mapping[str, str]) -> list[str]:
     if not unlike:
         return []
     return [
-        f"of {unlike:,} of {frame.height:,} rows the tool says right or wrong where the labels "
-        f"{roles['truth']!r} and {roles['prediction']!r} say the other; merge labels with --normalize or "
-        f"--map, or take the tool's grades: --truth {EXPECTED} --prediction {GRADED}"
+        f"in {unlike:,} of {frame.height:,} rows the tool's grade is another than that of equal labels "
+        f"({roles['truth']!r}, {roles['prediction']!r}); merge labels with --normalize or --map, or take "
+        f"the grades: --truth {EXPECTED} --prediction {GRADED}"
     ]
 
 

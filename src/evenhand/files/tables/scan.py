@@ -32,6 +32,7 @@ class Origin:
         files: The local files.
         format: Of another tool's file, as ``--from`` has it; None of a table.
         beside: Files that were read with it: annotations, groups.
+        on: Of groups the columns that joined them, as ``Predictions.with_groups`` takes them.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Origin:
     files: tuple[Path, ...] = ()
     format: str | None = None
     beside: tuple[Origin, ...] = ()
+    on: str | None = None
 
     @property
     def is_text(self) -> bool:

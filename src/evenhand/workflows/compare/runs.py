@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, UserError, one_line
 from evenhand.core.text.model_names import model_names
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.files.hashing import sha256_file
 from evenhand.files.tables import scan as sources
 from evenhand.workflows.outputs.result import Run
@@ -145,9 +147,10 @@ def _from_source(run: Run) -> pl.DataFrame | str:
         return f"it was added up from several audits or files ({path!r}), which are not read again"
     if not there:
         return f"its table {path!r} is not there (any more)"
-    if sha256_file(Path(path).expanduser()) != digest:
-        return f"its table {path!r} has changed since"
-    lazy, _ = sources.scan(path)
+    for file, hashed in ((path, digest), *((other["path"], other["sha256"]) for other in _beside(source))):
+        if not Path(file).expanduser().is_file() or sha256_file(Path(file).expanduser()) != hashed:
+            return f"its table {file!r} has changed since"
+    lazy = _read_again(run.manifest, source)
     columns = {"truth": str(run.manifest["truth"]), "prediction": str(run.manifest["prediction"])}
     id = run.manifest.get("id")
     renamed = [pl.col(column).alias(name) for name, column in columns.items()]
@@ -157,6 +160,27 @@ def _from_source(run: Run) -> pl.DataFrame | str:
         attribute_columns = [pl.col(name) for name in dict.fromkeys(attributes)]
         table = lazy.select(sample.alias("sample"), *renamed, *attribute_columns).collect()
     return _relabelled(table, run.manifest.get("relabelled") or {})
+
+
+def _beside(source: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The files that were read with a table: annotations, groups."""
+    return source.get("beside") or ()
+
+
+def _read_again(manifest: Mapping[str, Any], source: Mapping[str, Any]) -> pl.LazyFrame:
+    """The rows as the audit read them: of a log of another tool, and with groups of other tables."""
+    path, truth, prediction = source["path"], str(manifest["truth"]), str(manifest["prediction"])
+    if not source.get("format") and not _beside(source):
+        return sources.scan(path)[0]
+    if source.get("format"):
+        rows = Predictions.read_from(source["format"], path, truth=truth, prediction=prediction)
+    else:
+        rows = Predictions.read(path, truth=truth, prediction=prediction)
+    for other in _beside(source):
+        if other.get("on"):
+            rows = rows.with_groups(other["path"], on=other["on"])
+    lazy: pl.LazyFrame = nw.to_native(rows.frame)
+    return lazy
 
 
 def _relabelled(table: pl.DataFrame, changes: Mapping[str, Mapping[str, str | None]]) -> pl.DataFrame:
