@@ -11,6 +11,7 @@ from evenhand.metrics import prepared
 from evenhand.metrics.classification import margin_rates
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.suites import audit
 from evenhand.stats.exchange import rows, unit_rates
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -134,3 +135,12 @@ def test_tables_are_drawn_cell_by_cell_up_to_each_bound(name, least, monkeypatch
     assert bound.cellwise(7)
     monkeypatch.setattr(prepared, name, least - 1)
     assert not bound.cellwise(7)
+
+
+@pytest.mark.parametrize("cells", [True, False])
+def test_few_cells_keep_what_an_audit_computed_for_the_tables_of_the_papers(cells, monkeypatch):
+    counts = persons(3, groups=3, each=5, photos=4)
+    monkeypatch.setattr(audit, "_SHARED", counts.n.size if cells else counts.n.size - 1)
+    _, bound = audit.audit_grouping(counts, ["group"], metrics=[], seed=4)
+    assert (BoundCounts.of(counts, "group", 4) is bound) is cells
+    assert BoundCounts.of(counts, "group", 5) is not bound

@@ -6,11 +6,14 @@ import json
 import re
 from html.parser import HTMLParser
 
+import altair as alt
 import pytest
+from jsonschema import ValidationError
 
 from evenhand.core.findings import Findings
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
+from evenhand.report.views import charts
 from tests.report import report_samples as samples
 
 SECTIONS = ["summary", "findings", "contrasts", "dropped", "definitions", "limits", "manifest"]
@@ -218,3 +221,13 @@ def test_groupings_whose_names_collide_keep_their_own_anchors():
 
 def test_equal_runs_give_equal_pages():
     assert render_html(samples.realistic()) == render_html(samples.realistic())
+
+
+def test_charts_of_the_page_are_valid_vega_lite():
+    effects = [chart(0.5) for chart in (charts.classes, charts.overview, charts.histogram, charts.scatter)]
+    for spec in (*effects, charts.groups()):
+        drawn = {name: value for name, value in spec.items() if name not in ("config", "autosize")}
+        alt.LayerChart.validate(drawn)
+    drawn["layer"] = [{**drawn["layer"][0], "mark": {"type": "bar", "size": "much"}}]
+    with pytest.raises(ValidationError, match="much"):
+        alt.LayerChart.validate(drawn)

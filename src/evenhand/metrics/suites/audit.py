@@ -19,6 +19,8 @@ from evenhand.metrics.prepared import BoundCounts, Mode
 
 Call: TypeAlias = tuple[Metric[...], dict[str, Any]]
 
+_SHARED = 100_000  # cells up to which counts keep what an audit computed
+
 
 def audit_grouping(
     counts: Counts,
@@ -35,7 +37,8 @@ def audit_grouping(
     ``metrics`` are those to compute, None all of the audit; others than these take evidence and ``by``. The
     bound evidence comes along for tables beyond the findings.
     """
-    bound = BoundCounts(Grouped.bind(counts, by), seed)
+    few = counts.n.size <= _SHARED  # what is bound stays in memory with its counts, for the papers' tables
+    bound = BoundCounts.of(counts, by, seed) if few else BoundCounts(Grouped.bind(counts, by), seed)
     common: dict[str, Any] = {"by": by, "mode": mode, "seed": seed}
     common["inference"] = str(options.get("inference", "auto"))
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
