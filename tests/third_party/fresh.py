@@ -16,7 +16,14 @@ def environment(folder: Path, package: Path) -> Path:
     beside = "\n".join(f"import site; site.addsitedir({path!r})" for path in site.getsitepackages())
     (packages / "beside.pth").write_text(beside + "\n")
     executable = folder / "bin" / "python"
-    quiet = ["--quiet", "--no-compile", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check"]
+    quiet = [
+        "--quiet",
+        "--no-compile",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "--disable-pip-version-check",
+    ]
     install = [sys.executable, "-m", "pip", "--python", str(executable), "install", *quiet, str(package)]
     subprocess.run(install, check=True, capture_output=True)
     return executable
