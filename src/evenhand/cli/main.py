@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from evenhand.cli.arguments.plain import plain_where_asked
 from evenhand.cli.commands.adapt import adapt
 from evenhand.cli.commands.audit import audit
 from evenhand.cli.commands.compare import compare
@@ -29,7 +31,6 @@ app = typer.Typer(
     name="evenhand",
     help="Audits vision and vision-language models for bias.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -44,6 +45,7 @@ app.add_typer(data_app, name="data")
 for command in COMMANDS:
     app.command()(command)
 
+_COMPLETION = ("--install-completion", "--show-completion")  # of typer
 _STOPPED = 130  # what typer returns after Ctrl-C
 _TERMINATED = 143  # what shells report of a process that SIGTERM ended
 _STOPPED_MESSAGE = "stopped; what was written before is whole; type the same command again to go on"
@@ -68,11 +70,18 @@ def root(
 
 def main() -> None:
     """Run the command line; mistakes of the user become one line on stderr and an exit code."""
+    if "_EVENHAND_COMPLETE" in os.environ or any(word in _COMPLETION for word in sys.argv[1:2]):
+        app(prog_name="evenhand")  # which exits
+    with plain_where_asked("stderr"):
+        _run()
+
+
+def _run() -> NoReturn:
     from evenhand.core.errors import EvenhandError, exits_are_errors, one_line
 
     try:
         with (
-            readers_may_leave(), sigterm_as_ctrl_c() as terminations,
+            readers_may_leave(), plain_where_asked("stdout"), sigterm_as_ctrl_c() as terminations,
             exits_are_errors("code that this command runs"),
         ):  # fmt: skip
             code = app(standalone_mode=False)

@@ -1,1 +1,1 @@
-"""Options that several commands share, and pairs of a name and a value."""
+"""Options that several commands share, pairs of a name and a value, and output in ASCII."""

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.arguments.plain import VARIABLE
+
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs.")
 ]
@@ -36,7 +38,9 @@ Gates = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="All tables below the first lines.")]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Plain signs on the terminal: no ● ░ ─ ·.")]
+Ascii = Annotated[
+    bool, typer.Option("--ascii", envvar=VARIABLE, help="Plain signs on the terminal: no ● ░ ─ ·.")
+]
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
 Model = Annotated[
     str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")

@@ -39,7 +39,7 @@ def has_first_lines(run: Run) -> bool:
 
 
 def print_first_lines(console: Console, run: Run, out: Path | None, *, ascii: bool = False) -> None:
-    """At most 25 rows of 80 columns, unless warnings need more.
+    """At most 25 rows of 80 columns, or of a narrower terminal's, unless warnings need more.
 
     Args:
         console: Only a terminal gets the plot.
@@ -48,30 +48,32 @@ def print_first_lines(console: Console, run: Run, out: Path | None, *, ascii: bo
         ascii: Whether signs of the plot are ASCII.
     """
     signs = ASCII if ascii else Signs()
-    for line in first_lines(run, out, signs=signs if console.is_terminal else None):
+    width = min(WIDTH, console.width) if console.is_terminal else WIDTH
+    for line in first_lines(run, out, signs=signs if console.is_terminal else None, width=width):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None) -> list[str]:
+def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None, width: int = WIDTH) -> list[str]:
     """The lines; each tighter form leaves more to ``--verbose``, until they fit.
 
     Args:
         run: With an overview.
         out: The folder that was written.
         signs: Of the plot; None: no plot.
+        width: Columns of a line.
     """
     blocks: list[list[str]] = []
     free = -1
     for marks, quiet in ((8, 2), (4, 2), (4, 1), (0, 1)):
-        plot = [] if signs is None or not marks else _plot(run.overview, marks, signs)
+        plot = [] if signs is None or not marks else _plot(run.overview, marks, signs, width)
         blocks = [
-            wrapped(run.overview.kicker, WIDTH),
-            _headlines(run.overview),
+            wrapped(run.overview.kicker, width),
+            _headlines(run.overview, width),
             plot,
-            list(_below(run, quiet)),
-            [*wrapped(run.overview.caveat, WIDTH), *_paths(run, out)],
+            list(_below(run, quiet, width)),
+            [*wrapped(run.overview.caveat, width), *_paths(run, out, width)],
         ]
-        free = MOST_LINES - sum(terminal_rows(block, WIDTH) for block in blocks)
+        free = MOST_LINES - sum(terminal_rows(block, width) for block in blocks)
         if free >= 0:
             break
     for index in [index for index in _APART if blocks[index]][: max(free, 0)]:
@@ -79,64 +81,64 @@ def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None) -> li
     return [line for block in blocks for line in block]
 
 
-def _headlines(overview: Overview) -> list[str]:
+def _headlines(overview: Overview, width: int) -> list[str]:
     if not overview.beyond:
-        lines = wrapped(opening(overview), WIDTH, first="  ")
+        lines = wrapped(opening(overview), width, first="  ")
         for headline in overview.headlines[:1]:
-            lines += wrapped(line, WIDTH, first="  ") if (line := largest(overview)) else []
-            lines += wrapped(sureness(headline), WIDTH, first="  ")
+            lines += wrapped(line, width, first="  ") if (line := largest(overview)) else []
+            lines += wrapped(sureness(headline), width, first="  ")
         return lines
     lines = []
     for number, headline in enumerate(overview.beyond[:_MOST_HEADLINES], 1):
         lead = f"  {number}  " if len(overview.beyond) > 1 else "  "
-        lines += wrapped(headline.text, WIDTH, first=lead)
-        lines += wrapped(sureness(headline), WIDTH, first=" " * len(lead))
+        lines += wrapped(headline.text, width, first=lead)
+        lines += wrapped(sureness(headline), width, first=" " * len(lead))
     more = len(overview.beyond) - _MOST_HEADLINES
     return [*lines, f"     and {more} more in the report"] if more > 0 else lines
 
 
-def _plot(overview: Overview, most: int, signs: Signs) -> list[str]:
+def _plot(overview: Overview, most: int, signs: Signs, width: int) -> list[str]:
     chart = overview.headlines[0].chart if overview.headlines else None
     if chart is None or not chart.marks:
         return []
     return strip_lines(
-        chart, lead="(1)" if len(overview.beyond) > 1 else "", width=WIDTH, most=most, signs=signs
+        chart, lead="(1)" if len(overview.beyond) > 1 else "", width=width, most=most, signs=signs
     )
 
 
-def _below(run: Run, quiet: int) -> Iterator[str]:
+def _below(run: Run, quiet: int, width: int) -> Iterator[str]:
     """Accuracy by group, what is silent, what to check, and what was left out."""
     overview = run.overview
-    right = _right(run)
+    right = _right(run, width)
     if right:
-        yield from _labelled("Right", right)
+        yield from _labelled("Right", right, width)
     for index, sentence in enumerate(overview.silent[:quiet]):
-        yield from _labelled("" if index else "No finding", sentence)
+        yield from _labelled("" if index else "No finding", sentence, width)
     if len(overview.silent) > quiet:
-        yield from _labelled("", f"and {len(overview.silent) - quiet} more such groupings: --verbose")
+        yield from _labelled("", f"and {len(overview.silent) - quiet} more such groupings: --verbose", width)
     checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
     if any(finding.name == "accuracy" and finding.value == 0 for finding in run.findings):
         checks.append(_NO_LABEL_IN_COMMON)
     for check in checks:
-        yield from _check(check)
+        yield from _check(check, width)
     for check in overview.checks:
         if check.startswith(LEFT_OUT):
-            yield from _labelled("Left out", check.removeprefix(LEFT_OUT))
+            yield from _labelled("Left out", check.removeprefix(LEFT_OUT), width)
 
 
-def _check(text: str) -> Iterator[str]:
+def _check(text: str, width: int) -> Iterator[str]:
     """A warning; what it says to type stands in a line of its own, whole, so that it can be copied."""
     sentence, sign, command = text.rpartition(_TYPE)
-    yield from _labelled("Check", f"{sentence}{sign}" if command.startswith("--") else text)
+    yield from _labelled("Check", f"{sentence}{sign}" if command.startswith("--") else text, width)
     if command.startswith("--"):
-        yield f"  {'':<{_WIDE}}{command}" if cells(command) <= WIDTH - _WIDE - 2 else f"  {command}"
+        yield f"  {'':<{_WIDE}}{command}" if cells(command) <= width - _WIDE - 2 else f"  {command}"
 
 
-def _labelled(label: str, text: str) -> list[str]:
-    return wrapped(text, WIDTH, first=f"  {label:<{_WIDE}}")
+def _labelled(label: str, text: str, width: int) -> list[str]:
+    return wrapped(text, width, first=f"  {label:<{_WIDE}}")
 
 
-def _right(run: Run) -> str:
+def _right(run: Run, width: int) -> str:
     """The share of right rows by group, for each grouping that one question alone was asked about."""
     right = [finding for finding in run.findings if finding.card.made_of == _RIGHT and finding.by]
     times = Counter(finding.grouping for finding in right)
@@ -145,7 +147,7 @@ def _right(run: Run) -> str:
         for finding in right
         if times[finding.grouping] == 1
     }
-    texts = {grouping: _shares(parts) for grouping, parts in by_grouping.items() if parts}
+    texts = {grouping: _shares(parts, width) for grouping, parts in by_grouping.items() if parts}
     if len(texts) == 1:
         return "".join(texts.values())
     leading = [f"{shorten(grouping)}: {text}" for grouping, text in list(texts.items())[:_MOST_HEADLINES]]
@@ -153,10 +155,10 @@ def _right(run: Run) -> str:
     return "; ".join([*leading, *([f"and {more} more groupings"] if more > 0 else [])])
 
 
-def _shares(parts: Sequence[Part]) -> str:
+def _shares(parts: Sequence[Part], width: int) -> str:
     """Each group with its share; of many groups the lowest and the highest."""
     text = ", ".join(f"{shorten(key_text(part.key))} {_share(part)}" for part in parts)
-    if cells(text) <= WIDTH - _WIDE - 2:
+    if cells(text) <= width - _WIDE - 2:
         return text
     enough = [part for part in parts if part.n >= _FEWEST] or list(parts)
     low, high = (pick(enough, key=lambda part: part.value or 0.0) for pick in (min, max))
@@ -169,11 +171,11 @@ def _share(part: Part) -> str:
     return share(value) if part.n >= _FEWEST else f"{count(round(value * part.n, 1))} of {count(part.n)}"
 
 
-def _paths(run: Run, out: Path | None) -> list[str]:
+def _paths(run: Run, out: Path | None, width: int) -> list[str]:
     """Where the rows and the report are, and what shows the rest."""
     rest = f"all {plural(len(run.findings), 'number')}: --verbose"
     if out is None:
-        return [f"{rest}; with -o DIR a report and the rows behind the findings"]
+        return wrapped(f"{rest}; with -o DIR a report and the rows behind the findings", width)
     headlines = run.overview.headlines
     files = []
     for number in run.case_tables:
@@ -183,4 +185,4 @@ def _paths(run: Run, out: Path | None) -> list[str]:
     lines = [f"Cases   {', '.join(map(one_line, files))}"] if files else []
     report = f"Report  {one_line(out / 'report.html')}"
     beside = f"{report}    {rest}"
-    return [*lines, *([beside] if cells(beside) <= WIDTH else [report, f"        {rest}"])]
+    return [*lines, *([beside] if cells(beside) <= width else [report, f"        {rest}"])]

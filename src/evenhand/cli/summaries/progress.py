@@ -82,5 +82,6 @@ def status(quiet: bool) -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("reading") as line:
+    console = Console(stderr=True)
+    with console.status("reading", spinner="line" if console.options.ascii_only else "dots") as line:
         yield line.update

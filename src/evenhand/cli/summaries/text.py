@@ -5,39 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TextIO, cast
 
 from rich.console import Console
 from rich.markup import escape
 
+from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null
 from evenhand.core.significance import ALPHA, level_text, significance_of
 from evenhand.workflows.outputs.result import Run
 
-_PLAIN = str.maketrans(
-    {"·": "|", "×": "x", "–": "-", "−": "-", "“": '"', "”": '"', "…": "...", "±": "+-", "␣": "_"}
-)
 _NAMED = 3  # rows that a note names; the others are counted
 
 USUAL = 0.95
 """The level of intervals and bands that needs no mention."""
-
-
-class _Ascii:
-    """A stream whose signs outside ASCII are written as like ones within it."""
-
-    encoding = "ascii"
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        plain = text.translate(_PLAIN).encode("ascii", "backslashreplace").decode("ascii")
-        return self._stream.write(plain)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 def console_of(width: int, *, ascii: bool = False) -> Console:
@@ -47,7 +28,7 @@ def console_of(width: int, *, ascii: bool = False) -> Console:
         width: Where stdout is no terminal, which has its own.
         ascii: Print ASCII alone.
     """
-    stream = cast(TextIO, _Ascii(sys.stdout)) if ascii else None
+    stream = plain_stream(sys.stdout) if ascii else None
     console = Console(highlight=False, soft_wrap=False, file=stream)
     return console if console.is_terminal else Console(highlight=False, width=width, file=stream)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evenhand.cli.arguments import options
+from evenhand.cli.arguments.plain import binary_output
 
 
 def export(
@@ -53,8 +53,9 @@ def export(
         suppress=suppress,
     )
     if exported.content is not None and out is None:
-        sys.stdout.buffer.write(exported.content)
-        sys.stdout.buffer.flush()
+        stdout = binary_output()
+        stdout.write(exported.content)
+        stdout.flush()
     elif not quiet:
         for sentence in (*exported.told, *([f"wrote {out}"] if exported.content is not None else [])):
             typer.echo(sentence, err=True)

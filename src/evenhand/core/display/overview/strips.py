@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.scale import Scale, few_rows
-from evenhand.core.text.columns import cells, fitted
+from evenhand.core.text.columns import cells, fitted, wrapped
 from evenhand.core.text.formatting import shorten
 
 _LONGEST = 16  # columns of a name
+_SHORTEST = 6  # columns of a name, however narrow the terminal is
 _LEAST = 20  # columns of the plot itself
 
 
@@ -43,8 +44,9 @@ def strip_lines(
     marks = _first(chart.marks, most)
     scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
     names = [shorten(mark.label) for mark in marks]
-    wide = min(max(cells(lead), *map(cells, names)), _LONGEST)
     texts = _texts(marks, scale)
+    most_of_name = min(_LONGEST, max(width - _LEAST - 5 - max(map(cells, texts)), _SHORTEST))
+    wide = min(max(cells(lead), *map(cells, names)), most_of_name)
     columns = max(_LEAST, width - 2 - wide - 1 - 2 - max(map(cells, texts)))
     lines = [f"  {fitted(lead, wide)} {_axis(scale, columns)}".rstrip()]
     for mark, name, text in zip(marks, names, texts, strict=True):
@@ -52,7 +54,10 @@ def strip_lines(
     more = len(chart.marks) - len(marks)
     notes = [_key(marks, signs) if key else "", f"{more} more not drawn" if more else ""]
     about = "; ".join(filter(None, notes))
-    return [*lines, f"  {' ' * wide} {about}"] if about else lines
+    if not about:
+        return lines
+    last = f"  {' ' * wide} {about}"
+    return [*lines, *([last] if cells(last) <= width else wrapped(about, width, first=f"  {' ' * wide} "))]
 
 
 def _first(marks: tuple[Mark, ...], most: int) -> tuple[Mark, ...]:
