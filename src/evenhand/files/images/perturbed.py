@@ -221,6 +221,8 @@ def perturbed(questions: Sequence[Question], values: Mapping[str, Any], seed: in
     text, regions = str(values.get("perturb") or ""), str(values.get("regions") or "")
     if not text and not regions:
         return questions
+    if not text:
+        raise ParameterError(f"-p regions=FILE needs -p perturb=...; {_GRAMMAR}")
     how = Perturbation.parse(text, seed)
     if (how.kind != "jpeg") != bool(regions):
         needed = "needs -p regions=FILE" if how.kind != "jpeg" else "takes no -p regions"
