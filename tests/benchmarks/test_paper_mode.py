@@ -17,6 +17,7 @@ WITHOUT = (
     "classification",
     "clip/fairface_words",
     "pairs",
+    "portraits",
 )  # no released code that runs, or no paper
 OF_PAPERS = [name for name in BENCHMARKS.names() if name not in WITHOUT]
 SETTINGS = {

@@ -109,6 +109,7 @@ ASKED = [
     ("pairs", Speaker, "pairs", {}),
     ("bbq_v", Scorer, "bbq_v", {}),
     ("gras", Scorer, "gras", {}),
+    ("portraits", DualEncoder, "portraits", {}),
     *((f"skewsize/{study}", DualEncoder, study, {}) for study in STUDIES),
     ("skewsize/backgrounds", Speaker, "backgrounds", {}),
     ("skewsize/occupations", Speaker, "occupations", {}),
@@ -144,6 +145,10 @@ def data(tmp_path_factory) -> Path:
     (folder / "gras").mkdir()
     for number in range(4):
         Image.new("RGB", (8, 8), (number, 9, 0)).save(folder / "gras" / f"{number}.png")
+    for number in range(3):
+        picture = folder / "portraits" / f"a_person_{number % 2}" / f"{number}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8), (9, number, 0)).save(picture)
     faces = [f"{number}.png,20-29,{('Male', 'Female')[number % 2]},White" for number in range(4)]
     (folder / "gras" / "selected_images_fairface.csv").write_text("\n".join(["file,age,gender,race", *faces]))
     (folder / "gras" / "selected_trait_words.csv").write_text("WORD_ENGLISH,pos/neg\nkind,pos\nrude,neg\n")

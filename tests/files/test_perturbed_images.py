@@ -105,7 +105,7 @@ def test_boxes_and_masks_of_a_table(tmp_path):
 def test_what_is_not_possible_is_said(images, text, regions):
     asked = [eh.Question("q", "embeds_images", ["a"] * 3, images)]
     with pytest.raises(ParameterError, match=r"perturb=.* (regions|jpeg:QUALITY|choose)"):
-        perturbed(asked, Perturbation.parse(text), regions)
+        perturbed(asked, {"perturb": text, "regions": regions}, 0)
 
 
 class Background:

@@ -66,13 +66,13 @@ class JudgedImages:
         at = _positions(rows["prompt"], prompts["prompt"].to_list(), "prompt")
         counts = np.zeros((prompts.height, len(names) + 1), dtype=np.int64)
         np.add.at(counts, (at, _codes(rows["category"], names)), 1)
-        known = np.zeros((len(names), len(names) + 1), dtype=np.int64)
+        cells = np.zeros((len(names), len(names) + 1), dtype=np.int64)
         if confusion is not None:
             _check_columns(confusion, ("true", "judged"))
             number = confusion["n"].cast(pl.Int64) if "n" in confusion.columns else pl.Series([1])
             true = _positions(confusion["true"], names, "category")
-            np.add.at(known, (true, _codes(confusion["judged"], names)), number.to_numpy())
-        return cls(prompts, counts, names, _reference(reference, prompts["prompt"], names), known)
+            np.add.at(cells, (true, _codes(confusion["judged"], names)), number.to_numpy())
+        return cls(prompts, counts, names, _reference(reference, prompts["prompt"], names), cells)
 
     @property
     def attributes(self) -> list[str]:

@@ -34,7 +34,7 @@ from evenhand.execution.helper_models import HelperModels
 from evenhand.execution.options import AskOptions
 from evenhand.execution.reused_answers import reuse_notes
 from evenhand.files.atomic import atomic_folder
-from evenhand.files.images.perturbed import Perturbation, perturbed
+from evenhand.files.images.perturbed import perturbed
 from evenhand.metrics.suites.families import adjust_run
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.models.identity.source import ModelSource
@@ -161,7 +161,6 @@ def prepare(
     """
     declared: Benchmark[Any] = BENCHMARKS.get(benchmark)
     words, values = words_to_keep(declared), parse_parameters(declared, parameters or {}, PERTURBING)
-    change = Perturbation.of_parameters(values, seed)
     how = options or AskOptions()
     applied = None if mitigation is None else Applied.read(mitigation)
     source = source_of(model, how)
@@ -170,8 +169,7 @@ def prepare(
     further = HelperModels(how, progress or (lambda *_: None))
     with exits_are_errors(f"the benchmark {declared.name!r}"), telling_what_to_add(source):
         plan = declared.plan(setting)
-    if change is not None:
-        plan = replace(plan, questions=perturbed(plan.questions, change, str(values.get("regions", ""))))
+    plan = replace(plan, questions=perturbed(plan.questions, values, seed))
     if applied is not None:
         applied.check(plan, declared.name)
     return PreparedRun(declared, words, setting, plan, source, applied, dict(tags or {}), further)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from evenhand.benchmarks.datasets.labelled_images import LabelledImages
+from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import InputError, MissingCapability, ParameterError, UserError, one_line
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import (
@@ -124,25 +125,32 @@ class Labels:
         return forms
 
 
-def choose_way(choice: str, capabilities: Sequence[str], benchmark: str = "classification") -> str:
+def choose_way(
+    choice: str,
+    capabilities: Sequence[str],
+    benchmark: str = "classification",
+    ways: Mapping[str, tuple[str, ...]] = WAYS,
+) -> str:
     """The way that the user asked for, or the first that the model can go.
 
     Args:
-        choice: One of ``WAYS``, or ``auto``.
+        choice: One of the ways, or ``auto``.
         capabilities: What the model can do.
         benchmark: Who asks, for the message.
+        ways: What each needs.
 
     Raises:
         MissingCapability: The model can go none.
     """
     if choice != "auto":
         return choice
-    for way, needed in WAYS.items():
+    for way, needed in ways.items():
         if set(needed) <= set(capabilities):
             return way
+    have = ", ".join(name for name in CAPABILITIES if name in capabilities) or "no capability"
+    needed_names = ", or ".join(" with ".join(needed) for needed in dict.fromkeys(ways.values()))
     raise MissingCapability(
-        f"this model has {', '.join(capabilities)}; {benchmark} needs classifies_images, or embeds_images "
-        "with embeds_texts, or answers_questions; type: evenhand ls models"
+        f"this model has {have}; {benchmark} needs {needed_names}; type: evenhand ls models"
     )
 
 

@@ -9,14 +9,13 @@ import numpy as np
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Parameter
-from evenhand.benchmarks.labelling.elicitation import text_vectors
+from evenhand.benchmarks.labelling import elicitation
 from evenhand.benchmarks.labelling.lettered import (
     OPTIONS,
     LetteredQuestion,
     unread_answers,
     unread_warnings,
 )
-from evenhand.core.capabilities import CAPABILITIES
 from evenhand.core.errors import UserError
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
@@ -216,7 +215,7 @@ class RoleQuestions:
         """The cosine of each sample's image and options, by role."""
         captions = self._captions()
         texts = list(dict.fromkeys(text for row in captions for text in row.values()))
-        unit = normalised(text_vectors(evidence[f"texts{self.suffix}"], texts))
+        unit = normalised(elicitation.text_vectors(evidence[f"texts{self.suffix}"], texts))
         vector = dict(zip(texts, unit, strict=True))
         table = evidence[f"images{self.suffix}"].select("sample", "vector").collect()
         images = dict(
@@ -262,16 +261,9 @@ def choose_way(
     """The way that was asked for, or the first of some that the model can go.
 
     Raises:
-        UserError: It can go none.
+        MissingCapability: It can go none.
     """
-    if choice != "auto":
-        return choice
-    for way in ways:
-        if set(WAYS[way]) <= set(capabilities):
-            return way
-    have = ", ".join(name for name in CAPABILITIES if name in capabilities) or "no capability"
-    needed_names = " or ".join(" with ".join(WAYS[way]) for way in ways)
-    raise UserError(f"this model has {have}; {benchmark} asks for {needed_names}; type: evenhand ls models")
+    return elicitation.choose_way(choice, capabilities, benchmark, {way: WAYS[way] for way in ways})
 
 
 def says_unknown(option: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from evenhand.benchmarks.labelling import elicitation
 from evenhand.benchmarks.visogender.data.captions import Row, Template, unique_captions
 from evenhand.benchmarks.visogender.multiple_choice import (
     FIRST_WORDING,
@@ -17,8 +18,6 @@ from evenhand.benchmarks.visogender.multiple_choice import (
     unread_warnings,
 )
 from evenhand.benchmarks.visogender.wordings import wording_answers
-from evenhand.core.capabilities import CAPABILITIES
-from evenhand.core.errors import MissingCapability
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
 from evenhand.evidence.derivation.from_vectors import cosines
@@ -190,14 +189,5 @@ def choose_way(choice: str, capabilities: Sequence[str], mode: str = "default") 
     Raises:
         MissingCapability: It can go none.
     """
-    if choice != "auto":
-        return choice
     ways = {way: WAYS[way] for way in (*_OF_PAPER, *WAYS)} if mode == "paper" else WAYS
-    for way, needed in ways.items():
-        if set(needed) <= set(capabilities):
-            return way
-    needed_names = " or ".join(" with ".join(needed) for needed in dict.fromkeys(WAYS.values()))
-    have = ", ".join(name for name in CAPABILITIES if name in capabilities) or "no capability"
-    raise MissingCapability(
-        f"this model has {have}; VisoGender asks for {needed_names}; type: evenhand ls models"
-    )
+    return elicitation.choose_way(choice, capabilities, "VisoGender", ways)

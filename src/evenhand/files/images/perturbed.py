@@ -112,17 +112,6 @@ class Perturbation:
             )
         return cls(kind, strength, seed)
 
-    @classmethod
-    def of_parameters(cls, values: Mapping[str, Any], seed: int) -> Perturbation | None:
-        """What the parameters of a run ask for; None where images stay as they are.
-
-        Raises:
-            ParameterError: As ``parse``, or regions and nothing that uses them.
-        """
-        if values.get("regions") and not values.get("perturb"):
-            raise ParameterError(f"-p regions=FILE needs -p perturb=...; {_GRAMMAR}")
-        return cls.parse(str(values["perturb"]), seed) if values.get("perturb") else None
-
     def of(self, image: Pixels, regions: Sequence[Region], key: str = "") -> Pixels:
         """The image, changed; uint8 RGB of the same size.
 
@@ -213,36 +202,43 @@ class PerturbedImages(ChosenImages):
         return hashlib.sha256("|".join((digest, "perturbed", *about)).encode()).hexdigest()
 
 
-def perturbed(questions: Sequence[Question], how: Perturbation, regions: str = "") -> list[Question]:
+def perturbed(questions: Sequence[Question], values: Mapping[str, Any], seed: int) -> Sequence[Question]:
     """Questions about changed images; an image without a region in the table is not asked about.
 
     Args:
         questions: Of a benchmark.
-        how: What is done.
-        regions: Table with ``sample`` (as questions call it), ``what`` (``person`` or ``object``; without:
-            person), and ``left``, ``top``, ``right``, ``bottom`` in pixels or ``mask``, the path of an image
-            beside the table that is not black where the region is.
+        values: Parameters of the run: ``perturb``, as ``Perturbation.parse`` reads it, without which nothing
+            changes; and ``regions``, a table with ``sample`` (as questions call it), ``what`` (``person`` or
+            ``object``; without: person), and ``left``, ``top``, ``right``, ``bottom`` in pixels or ``mask``,
+            the path of an image beside the table that is not black where the region is.
+        seed: Of the objects that are masked.
 
     Raises:
-        ParameterError: A change that needs regions without a table of them, or the other way round.
+        ParameterError: No such change, a change that needs regions without a table of them, or the other way
+            round, or questions about no image.
         UserError: A table that holds no regions.
     """
+    text, regions = str(values.get("perturb") or ""), str(values.get("regions") or "")
+    if not text and not regions:
+        return questions
+    if not text:
+        raise ParameterError(f"-p regions=FILE needs -p perturb=...; {_GRAMMAR}")
+    how = Perturbation.parse(text, seed)
     if (how.kind != "jpeg") != bool(regions):
         needed = "needs -p regions=FILE" if how.kind != "jpeg" else "takes no -p regions"
         raise ParameterError(f"perturb={how.kind} {needed}, a table of persons and objects in the images")
     if all(question.images is None for question in questions):
         raise ParameterError(f"perturb={how.kind} is not possible: this benchmark asks about no image")
     by_sample = read_regions(regions) if regions else None
-    result = []
-    for question in questions:
-        if question.images is not None:
-            names = list(question.samples)
-            of_each = None if by_sample is None else [by_sample.get(name) for name in names]
-            images = PerturbedImages(question.images, how, of_each, names)
-            result.append(replace(question, images=images))
-        else:
-            result.append(question)
-    return result
+
+    def changed(question: Question) -> Question:
+        if question.images is None:
+            return question
+        names = list(question.samples)
+        of_each = None if by_sample is None else [by_sample.get(name) for name in names]
+        return replace(question, images=PerturbedImages(question.images, how, of_each, names))
+
+    return [changed(question) for question in questions]
 
 
 def read_regions(path: str) -> dict[str, list[Region]]:

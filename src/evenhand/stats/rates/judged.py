@@ -108,9 +108,9 @@ def share_draws(counts: Integers, confusions: Floats, rng: np.random.Generator) 
         confusions: Draws of ``Judge``.
         rng: Of the draws.
     """
-    named = counts.sum(axis=0)
-    named = named / max(named.sum(), 1) * effective_images(counts)
-    return corrected(rng.dirichlet(named + _PRIOR, len(confusions)), confusions)
+    total = counts.sum(axis=0)
+    size = total / max(total.sum(), 1) * effective_images(counts)
+    return corrected(rng.dirichlet(size + _PRIOR, len(confusions)), confusions)
 
 
 def judged_draws(
@@ -130,8 +130,8 @@ def judged_draws(
     """
     chances = np.einsum("pk,bkj->bpj", reference, confusions)
     chances /= chances.sum(axis=2, keepdims=True)
-    named = rng.multinomial(images, chances)[..., :-1]
-    return corrected(as_shares(named), rates), corrected(as_shares(named.sum(axis=1)), rates)
+    answers = rng.multinomial(images, chances)[..., :-1]
+    return corrected(as_shares(answers), rates), corrected(as_shares(answers.sum(axis=1)), rates)
 
 
 def as_shares(counts: Integers) -> Floats:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import InputError
 from evenhand.core.requests import ImageSource, UnreadableImage
+from evenhand.files.images.perturbed import perturbed
 from evenhand.files.images.thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -69,4 +70,4 @@ def _questions(run: RunFolder, data: str | Path | None) -> Sequence[Any]:
         limit=manifest.get("limit"),
         model=str(manifest.get("model") or ""),
     )
-    return list(benchmark.plan(setting).questions)
+    return perturbed(benchmark.plan(setting).questions, setting.parameters, setting.seed)

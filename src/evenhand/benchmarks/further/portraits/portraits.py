@@ -52,7 +52,7 @@ class Portraits(Benchmark[Judging]):
         "templates": Parameter("a photo of a {label}", help="ask=zero_shot: texts, separated by |"),
         "rename": Parameter("", help="ask=classify: the judge's label=category, separated by commas"),
         "confusion": Parameter("", help="table of labelled samples of the judge: true, judged, perhaps n"),
-        "reference": Parameter("", help="table to compare with: category, share, perhaps prompt; else equal"),
+        "shares": Parameter("", help="table to compare with: category, share, perhaps prompt; else equal"),
         "flagged": Parameter("keep", ("keep", "exclude"), "images that the generator or its gate flagged"),
     }
     primaries = ("perceived_distance", "prompt_deviation")
@@ -65,7 +65,7 @@ class Portraits(Benchmark[Judging]):
             choose_way(str(params["ask"]), setting.capabilities, self.name), Labels(names, names)
         )
         judging.labels.check("answer")
-        for name in ("confusion", "reference"):
+        for name in ("confusion", "shares"):
             read_table(str(params[name]))
         samples, dropped, notes, about = read_portraits(setting)
         table = samples.annotations.head(setting.limit or len(samples))
@@ -78,18 +78,18 @@ class Portraits(Benchmark[Judging]):
         """How far perceived shares are from the reference, over all images and in the images of a prompt."""
         judging, setting, plan = answered.plan.state, answered.setting, answered.plan
         params, labels = setting.parameters, judging.labels
-        said, unusable = predictions(judging.way, answered.evidence, labels, params, answered.facts)
-        said = respelled(said, str(params["rename"]), labels.names)
-        shown = answered.evidence["images" if judging.way == "zero_shot" else plan.questions[0].name]
+        answers, unusable = predictions(judging.way, answered.evidence, labels, params, answered.facts)
+        answers = respelled(answers, str(params["rename"]), labels.names)
+        source = answered.evidence["images" if judging.way == "zero_shot" else plan.questions[0].name]
         judged = (
-            shown.select(pl.col("sample").unique(maintain_order=True))
-            .join(said.select("sample", category="prediction"), on="sample", how="left")
+            source.select(pl.col("sample").unique(maintain_order=True))
+            .join(answers.select("sample", category="prediction"), on="sample", how="left")
             .collect()
         )
         names = ["sample", "prompt", *(name for names in plan.by for name in names)]
         evidence = JudgedImages.join(
             judged, plan.annotations.select(names), labels.names,
-            **{name: read_table(str(params[name])) for name in ("confusion", "reference")},
+            confusion=read_table(str(params["confusion"])), reference=read_table(str(params["shares"])),
         )  # fmt: skip
         findings = [
             metric(evidence, by=by, seed=setting.seed)
