@@ -27,7 +27,7 @@ def demo(
         Path, typer.Option("-o", "--out", metavar="DIR", help="Write the table and its audit here.")
     ] = Path("evenhand-demo"),
 ) -> None:
-    """Audit an example table: needs no data and no model, takes seconds."""
+    """Audit an example table; needs no data and no model."""
     from evenhand.workflows.audit import write_example
 
     table, about, call = write_example(example, out)
