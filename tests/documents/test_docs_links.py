@@ -75,7 +75,7 @@ def named(words: list[str]) -> tuple[str, ...]:
 
 
 def every_option() -> set[str]:
-    found: set[str] = set()
+    found = set(options_of())
     for name, command in ROOT_COMMAND.commands.items():
         found |= options_of(name)
         for inner in getattr(command, "commands", {}):
