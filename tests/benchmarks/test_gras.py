@@ -11,6 +11,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.benchmarks.further.gras.gras import FACES, TONES, TRAITS, WORDINGS
+from evenhand.benchmarks.further.gras.sources import SOURCE
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.item_scores import ItemScores
@@ -225,3 +226,13 @@ def test_who_says_yes_to_all_leans_nowhere_and_what_is_missing_is_told(data, tmp
         run(Yes(), data, mode="paper")
     with pytest.raises(UserError, match="wordings"):
         run(Yes(), data, wordings="6")
+
+
+def test_what_is_there_is_counted(data, tmp_path):
+    parts = {part.name: (part.found, part.expected) for part in SOURCE.parts(data)}
+    assert parts["faces with gender"] == (24, 3570)
+    assert parts["faces with skin_tone"] == (12, 1440)
+    assert parts["good traits"] == parts["bad traits"] == (2, 50)
+    assert parts["images whose header can be read"] == (36, 36)
+    with pytest.raises(UserError, match="selected_images_fairface"):
+        SOURCE.parts(tmp_path)
