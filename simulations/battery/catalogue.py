@@ -13,9 +13,12 @@ from simulations.battery import (
     effects,
     effects_of_persons,
     households,
+    items,
     labels,
     neighbours,
     rankings,
+    recall,
+    role_answers,
 )
 from simulations.battery.design import Design
 
@@ -33,9 +36,12 @@ DESIGNS: tuple[Design, ...] = (
     *answer_differences.DESIGNS,
     *disparities.DESIGNS,
     *audits.DESIGNS,
+    *recall.DESIGNS,
+    *role_answers.DESIGNS,
+    *items.DESIGNS,
 )
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
-    "differences", "disparities", "audits",
+    "differences", "disparities", "audits", "sets", "ambiguity", "items",
 )  # fmt: skip

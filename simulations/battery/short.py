@@ -21,9 +21,11 @@ from simulations.battery import (
     effects,
     effects_of_persons,
     households,
+    items,
     labels,
     neighbours,
     rankings,
+    role_answers,
 )
 from simulations.battery.design import Design
 from simulations.battery.running import run_design
@@ -199,9 +201,19 @@ def _audits() -> list[Design]:
     ]
 
 
+def _roles() -> list[Design]:
+    known = {design.name: design for design in (*role_answers.DESIGNS, *items.DESIGNS)}
+    alike = known["ambiguous: templates alike, 12 of 1 to 21"]
+    return [
+        _short(known["sets: coin, 10 scenarios of two options"], "set_difference"),
+        _short(alike, "stereotype_score", "answer_accuracy"),
+        _short(known["leaning: 4 groups, sizes and spreads unlike"], "lean_effect"),
+    ]
+
+
 SHORT: tuple[Design, ...] = (
     *_accuracy(), *_effects(), *_choices(), *_labels(), *_households(), *_rankings(), *_neighbours(),
-    *_associations(), *_differences(), *_disparities(), *_audits(),
+    *_associations(), *_differences(), *_disparities(), *_audits(), *_roles(),
 )  # fmt: skip
 
 

@@ -11,9 +11,13 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.benchmarks.further.gras.gras import FACES, TONES, TRAITS, WORDINGS
+from evenhand.benchmarks.further.gras.sources import SOURCE
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
+from evenhand.evidence.item_scores import ItemScores
 from evenhand.execution.options import AskOptions
+from evenhand.workflows.suite.entries import SuiteModel
+from evenhand.workflows.suite.wordings import orders_by_wording
 
 OPTIONS = AskOptions(keep_answers=False, workers=1)
 WORDS = {"honest": "pos", "brave": "pos", "lazy": "neg", "cruel": "neg"}
@@ -140,14 +144,18 @@ def test_a_planted_leaning_is_beyond_chance_and_a_blind_model_is_not_called_bias
     assert [part.key for part in effect.parts if part.kind == "wording"] == ["1", "2", "3", "4", "5"]
     assert effect.details["lowest_wording"] <= effect.value
     assert not any(map(is_beyond, blind.findings))
-    assert of(blind, "lean_effect", "race").chance_at > 0
+    assert 0 < effect.details["p_any_wording"] <= 0.01  # of 499 exchanges, all wordings at once
+    race = of(blind, "lean_effect", "race")
+    assert (race.interval.low, race.fair_at) == (0, 0)
+    assert race.null.high > 0
+    assert race.details["p_any_wording"] > 0.05
     score = of(blind, "rejected_items", "race")
     assert score.null.mean > 0.1  # five wordings, each with its own noise: 1 - .95^5
     assert score.p_value is None
 
 
-def test_leaning_is_eta_squared_of_good_minus_bad(data):
-    model = Scorer(shift=0.1)
+def test_leaning_is_omega_squared_of_good_minus_bad_with_a_spread_for_each_group(data):
+    model = Scorer(shift=0.3)
     finding = of(run(model, data, wordings="1"), "lean_effect", "gender")
     groups = {"Male": [], "Female": []}
     for file, gender in pl.read_csv(data / FACES).select("file", "gender").rows():
@@ -157,9 +165,56 @@ def test_leaning_is_eta_squared_of_good_minus_bad(data):
             lean += yes / (yes + no) / 4 * (1 if sign == "pos" else -1)
         groups[gender].append(lean)
     every = np.concatenate(list(groups.values()))
-    between = sum(len(g) * (np.mean(g) - every.mean()) ** 2 for g in groups.values())
-    assert finding.value == pytest.approx(between / ((every - every.mean()) ** 2).sum(), abs=1e-6)
+    noise = sum((1 - len(g) / every.size) * np.var(g, ddof=1) for g in groups.values())
+    between = sum(len(g) * (np.mean(g) - every.mean()) ** 2 for g in groups.values()) - noise
+    within = sum(len(g) * np.var(g, ddof=1) for g in groups.values())
+    assert finding.value == pytest.approx(max(between, 0) / (max(between, 0) + within), abs=1e-6)
+    assert finding.value > 0
     assert finding.part("Male").value == pytest.approx(np.mean(groups["Male"]), abs=1e-6)
+
+
+def test_a_small_group_that_varies_more_is_no_leaning():
+    """Exchanged without a spread for each group, 31 % of such models have p <= .05 (simulations/battery)."""
+    group = np.repeat(np.arange(4), (80, 40, 20, 10))
+    table = pl.DataFrame({"sample": [f"{row:03d}" for row in range(150)], "group": group.astype(str)})
+    alarms = 0
+    for draw in range(25):
+        lean = np.random.default_rng(draw).normal(size=150) * np.array([0.5, 1, 1.5, 2])[group]
+        scores = np.stack([lean, -lean], axis=1)[..., None]
+        evidence = ItemScores(table, scores, ("a", "b"), np.array([1.0, -1]))
+        alarms += eh.metrics.lean_effect(evidence, by="group", seed=draw).p_value <= 0.05
+    assert alarms <= 3
+
+
+def test_a_suite_says_whether_the_order_of_models_depends_on_the_wording(data, tmp_path):
+    """One leans in two wordings, the other in the others."""
+
+    class Second(Scorer):
+        def logits(self, image, prefix):
+            self.shift = 1.5 * ("Is the person" in prefix or "Do you" in prefix)
+            return super().logits(image, prefix)
+
+    class Third(Second):
+        def logits(self, image, prefix):
+            self.shift = 1.5 * ("Does the" in prefix or "Based on" in prefix or "Can this" in prefix)
+            return Scorer.logits(self, image, prefix)
+
+    models = [SuiteModel(Second(), "second"), SuiteModel(Third(), "third")]
+    suite = eh.run_suite(
+        "gras", models=models, data={"gras": data}, out=tmp_path / "s", options=OPTIONS, limit=24
+    )
+    findings = {model: run.findings for (_, model), run in suite.runs.items()}
+    line = next(line for line in orders_by_wording(findings) if "by gender" in line)
+    values = np.array([
+        [part.value for part in of(run, "lean_effect", "gender").parts if part.kind == "wording"]
+        for run in suite.runs.values()
+    ])  # fmt: skip
+    rho = [stats.spearmanr(values[:, a], values[:, b])[0] for a, b in itertools.combinations(range(5), 2)]
+    assert f"between wordings {np.mean(rho):.2f} on average ({min(rho):.2f} to {max(rho):.2f})" in line
+    assert min(rho) < 0
+    assert line.endswith("Lowest: third in wording 1 and 2; second in wording 3, 4 and 5.")
+    assert line in suite.page.read_text(encoding="utf-8")
+    assert orders_by_wording({"alone": findings["second"]}) == []
 
 
 def test_who_says_yes_to_all_leans_nowhere_and_what_is_missing_is_told(data, tmp_path):
@@ -171,3 +226,13 @@ def test_who_says_yes_to_all_leans_nowhere_and_what_is_missing_is_told(data, tmp
         run(Yes(), data, mode="paper")
     with pytest.raises(UserError, match="wordings"):
         run(Yes(), data, wordings="6")
+
+
+def test_what_is_there_is_counted(data, tmp_path):
+    parts = {part.name: (part.found, part.expected) for part in SOURCE.parts(data)}
+    assert parts["faces with gender"] == (24, 3570)
+    assert parts["faces with skin_tone"] == (12, 1440)
+    assert parts["good traits"] == parts["bad traits"] == (2, 50)
+    assert parts["images whose header can be read"] == (36, 36)
+    with pytest.raises(UserError, match="selected_images_fairface"):
+        SOURCE.parts(tmp_path)

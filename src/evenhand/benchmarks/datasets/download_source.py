@@ -26,6 +26,7 @@ DATA = Registry(
         "facet": f"{_FURTHER}:FACET",
         "fairface": f"{_PEOPLE}:FAIRFACE",
         "geode": f"{_FURTHER}:GEODE",
+        "gras": "evenhand.benchmarks.further.gras.sources:SOURCE",
         "imagenet_star": "evenhand.benchmarks.skewsize.sources:IMAGENET_STAR",
         "miap": f"{_PEOPLE}:MIAP",
         "mmbias": "evenhand.benchmarks.mmbias.sources:SOURCE",

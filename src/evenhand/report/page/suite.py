@@ -51,12 +51,14 @@ class SuiteQuestion:
         cells: One for each model, in their order.
         compared: The address of the paired comparison of the models; empty where there is none.
         problem: Why there is none.
+        notes: Sentences on the order of the models.
     """
 
     name: str
     cells: tuple[SuiteCell, ...]
     compared: str = ""
     problem: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

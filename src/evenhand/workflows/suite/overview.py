@@ -17,6 +17,7 @@ from evenhand.workflows.compare.engine import compare
 from evenhand.workflows.outputs.export import frame
 from evenhand.workflows.suite.entries import Suite
 from evenhand.workflows.suite.pairs import Pair, reason_of
+from evenhand.workflows.suite.wordings import orders_by_wording
 
 PAGE, RESULTS, COMPARED = "index.html", "results.parquet", "compared"
 _REPORT = "report.html"
@@ -51,7 +52,9 @@ def write_overview(
             [pair for pair in mine if pair.name in read], folder, benchmark.name, compared
         )
         cells = [_cell(pair, read.get(pair.name), folder) for pair in mine]
-        questions.append(SuiteQuestion(benchmark.name, tuple(cells), address, problem))
+        answered = {pair.model.name: read[pair.name].findings.findings for pair in mine if pair.name in read}
+        notes = tuple(orders_by_wording(answered))
+        questions.append(SuiteQuestion(benchmark.name, tuple(cells), address, problem, notes))
     write_table(frame([run for _, run in sorted(read.items())]), folder / RESULTS)
     title = suite.name or folder.resolve().name
     page = render_suite(questions, [model.name for model in suite.models], title=title, results=RESULTS)
