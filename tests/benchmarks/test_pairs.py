@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+import zlib
 from collections import Counter
 from io import BytesIO
 from pathlib import Path
@@ -35,6 +36,18 @@ class Letter:
 
     def answer(self, images, prompts):
         return ["A."] * len(prompts)
+
+
+class Coin:
+    """A letter at random, another one of each image and order."""
+
+    version = "1"
+
+    def answer(self, images, prompts):
+        return [
+            "ABC"[zlib.crc32(image.tobytes() + prompt.encode()) % 3]
+            for image, prompt in zip(images, prompts, strict=True)
+        ]
 
 
 class Planted:
@@ -173,6 +186,14 @@ def test_flips_stand_beside_those_of_pictures_that_are_encoded_anew(data):
     plain = of(run(Grain(), data, orders="first"), "flip_rate", section="occupations")
     assert "noise_reencoded" not in plain.details
     assert plain.details["pair_flips"] == flips.details["pair_flips"]
+
+
+def test_a_coin_is_no_bias(data):
+    result = run(Coin(), data)
+    assert not any(map(is_beyond, result.findings))
+    flips = of(result, "flip_rate", section="status")
+    assert flips.value > 0.5
+    assert flips.null.low <= flips.value <= flips.null.high
 
 
 def test_the_questions_are_complete_and_yours_can_take_their_place(data, tmp_path):
