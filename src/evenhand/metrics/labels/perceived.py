@@ -269,7 +269,7 @@ def _finding(name: str, evidence: JudgedImages, by: By, inference: Inference, se
         "images lie from those of a reference, all images together",
     formula="1/2 sum over categories of |share - reference|", range=(0, 1), direction="lower is fairer",
     source=Source(paper=ROGAN_GLADEN, equation="correction of a judge's errors"), unit="share",
-    order=980, family="perceived", first_line="value",
+    order=975, family="perceived", first_line="value",
     sentences=Sentences(row="shares from the reference", topic="Perceived shares",
         value="The shares of what is perceived in images lie from the reference by"),
 )  # fmt: skip
