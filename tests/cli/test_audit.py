@@ -44,6 +44,7 @@ BAD = {
         "did you mean 'truht'",
     ),
     "one group": (lambda d: table(d, group=["m"] * 600), "one group"),
+    "ids as groups": (lambda d: table(d, group=range(600)), "600 groups among 600 usable rows"),
     "no usable row": (lambda d: text(d, "t.csv", "truth,prediction,group\na,,m\nb,,f\n"), "2 with missing"),
     "fractional truth": (lambda d: table(d, truth=np.linspace(0, 1, 600)), "fractional"),
     "different kinds": (lambda d: table(d, truth=range(600)), "no prediction could be right"),

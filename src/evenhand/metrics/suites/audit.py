@@ -19,6 +19,7 @@ from evenhand.metrics.prepared import BoundCounts, Mode
 
 Call: TypeAlias = tuple[Metric[...], dict[str, Any]]
 
+_MANY_GROUPS = 50  # beyond these, a column whose values hardly repeat is one of ids
 _SHARED = 100_000  # cells up to which counts keep what an audit computed
 
 
@@ -73,12 +74,19 @@ def _calls(common: dict[str, Any], effects: dict[str, Any]) -> list[Call]:
 
 
 def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
-    """Refuse a grouping that leaves fewer than two groups among usable rows."""
+    """Refuse a grouping that leaves fewer than two groups among usable rows, or hardly a row for each."""
     for grouping in groupings:
-        groups = Grouped.bind(counts, grouping).groups
+        grouped, name = Grouped.bind(counts, grouping), "+".join(grouping)
+        groups = grouped.groups
         if len(groups) < 2:
             only = one_line("+".join(map(str, groups[0])))[:60]
             raise InputError(
-                f"{'+'.join(grouping)!r} has one group among usable rows ({only!r}); an audit compares two "
+                f"{name!r} has one group among usable rows ({only!r}); an audit compares two "
                 "or more: name another column with --by"
+            )
+        if len(groups) > _MANY_GROUPS and grouped.n_rows < 2 * len(groups):
+            raise InputError(
+                f"{name!r} has {len(groups):,} groups among {grouped.n_rows:,} usable rows, most of them a "
+                "single row, as ids and file names have; name them with --id, and with --by a column whose "
+                "values many rows share"
             )
