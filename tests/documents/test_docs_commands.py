@@ -27,7 +27,6 @@ RECORDED = "asks a model of a hub; tests/models/hub types it against a recorded 
 HUB = "asks a model of a hub or a server"
 DATA = "needs data that others must give, and asks a model of a hub"
 MINUTES = "takes minutes; tests/examples and perf have it"
-SUITE = "exports a suite; tests/runner has one"
 NAMES = "stands for a user's own table, model and columns"
 CANNOT_RUN = {
     ("tutorial.md", "python3 -m venv audit-env"): "needs a package index",
@@ -35,7 +34,6 @@ CANNOT_RUN = {
     ("adapt.md", "import evenhand as eh"): DATA,
     ("exports.md", "pip install 'evenhand[mlflow]'"): "installs two trackers; tests/report writes to both",
     ("exports.md", "evenhand export RUN --as ll144 -p selected=LABEL -p sex=COL -p r"): NAMES,
-    ("exports.md", "evenhand export runs/two --to every-eval-ever -p organization=La"): SUITE,
     ("first-model.md", "pip install 'evenhand[hf]'"): RECORDED,
     ("first-model.md", "evenhand run visogender/resolution --model hf:openai/clip-vit-ba"): RECORDED,
     ("first-model.md", "evenhand artifact visogender/table2 runs/clip -o table2.html"): RECORDED,
