@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -95,6 +96,7 @@ class _FromSource(importlib.machinery.SourceFileLoader):
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}; give an existing file as file.py:object")
+    _make_importable(path)
     name = f"{USER_MODULES}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
     if spec is None or spec.loader is None:
@@ -110,3 +112,58 @@ def _load_file(path: Path) -> ModuleType:
         message = f"{str(path)!r} could not be imported: {cause}; mend it, or install what it needs"
         raise InputError(message) from problem
     return module
+
+
+_FOLDERS: list[str] = []  # of users' files, the last one first; behind all installed libraries
+
+
+def neighbours(path: Path) -> list[Path]:
+    """The files below the folder of a Python file that it imports, directly or through one another.
+
+    Imports inside functions count, too. A neighbour by the name of an installed library is listed as well,
+    though the library is what is imported.
+    """
+    start, folder = path.resolve(), path.resolve().parent
+    files, waiting = dict[Path, None](), [start]
+    while waiting:
+        file = waiting.pop()
+        for base, name in _imports(file, folder):
+            module = base.joinpath(*name.split("."))
+            for candidate in (module.with_name(f"{module.name}.py"), module / "__init__.py"):
+                if candidate.is_file() and candidate != start and candidate not in files:
+                    files[candidate] = None
+                    waiting.append(candidate)
+    return list(files)
+
+
+def _imports(file: Path, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Every module that a file may import: the folder from which, and its dotted name."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError):  # importing it says so
+        return
+    for node in nodes:
+        names: list[str] = []
+        base = folder
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = file.parents[node.level - 1] if node.level else folder
+            start = f"{node.module}." if node.module else ""
+            names = [f"{start}{alias.name}" for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            yield from ((base, ".".join(parts[: end + 1])) for end in range(len(parts)))
+
+
+def _make_importable(path: Path) -> None:
+    """Let a user's file import its neighbours, as they are now; installed libraries keep their names."""
+    folder, beside = path.resolve().parent, {str(file) for file in neighbours(path)}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and (file in beside or (Path(file).stem in _stems(beside) and _is_of_user(file))):
+            del sys.modules[name]  # edited since, or of another folder
+    if str(folder) in _FOLDERS:
+        _FOLDERS.remove(str(folder))
+    _FOLDERS.insert(0, str(folder))
+    sys.path[:] = [*(entry for entry in sys.path if entry not in _FOLDERS), *_FOLDERS]
