@@ -176,3 +176,43 @@ def test_a_capability_of_which_nothing_is_there_is_refused_without_advice(tmp_pa
         with pytest.raises(UserError) as problem:
             require(resolve(f"{tmp_path / 'm.py'}:{name}"), capability)
         assert "give it" not in str(problem.value)
+
+
+BESIDE = """
+import numpy as np
+from parts import lamps
+
+class T:
+    labels = lamps.LABELS
+    def classify(self, images):
+        from parts.late import SHIFT
+        return [[SHIFT, 1] for image in images]
+"""
+
+
+def with_neighbours(folder: Path, *labels: str, shift: int = 0) -> str:
+    for name, text in {
+        "m.py": BESIDE, "parts/__init__.py": "", "parts/lamps.py": f"from names import {labels[0]}\n",
+        "names.py": f"{labels[0]} = 1\n", "parts/late.py": f"SHIFT = {shift}\n",
+        "numpy.py": "raise SystemExit('the library is meant')\n",
+    }.items():  # fmt: skip
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    with (folder / "parts" / "lamps.py").open("a") as file:
+        file.write(f"LABELS = {labels!r}\n")
+    return f"{folder / 'm.py'}:T"
+
+
+def test_a_file_imports_its_neighbours_which_say_what_model_it_is(tmp_path) -> None:
+    first, other = (
+        with_neighbours(tmp_path / "A", "a", "b"),
+        with_neighbours(tmp_path / "B", "c", "d", shift=7),
+    )
+    for uri, labels, answer in ((first, ("a", "b"), [0, 1]), (other, ("c", "d"), [7, 1])):
+        model = resolve(uri).load()
+        assert (model.labels, model.classify([None])) == (labels, [answer])
+    before = identity(first)
+    assert {"sha256 of lamps.py", "sha256 of late.py", "sha256 of names.py"} <= set(before)
+    with_neighbours(tmp_path / "A", "a", "longer")
+    assert resolve(first).load().labels == ("a", "longer")
+    assert identity(first) != before

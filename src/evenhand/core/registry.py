@@ -115,6 +115,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 _FOLDERS: list[str] = []  # of users' files, the last one first; behind all installed libraries
+_NEIGHBOURS: set[str] = set()  # files beside them that they may have imported
 
 
 def neighbours(path: Path) -> list[Path]:
@@ -130,7 +131,8 @@ def neighbours(path: Path) -> list[Path]:
         for base, name in _imports(file, folder):
             module = base.joinpath(*name.split("."))
             for candidate in (module.with_name(f"{module.name}.py"), module / "__init__.py"):
-                if candidate.is_file() and candidate != start and candidate not in files:
+                is_new = candidate != start and candidate not in files
+                if is_new and candidate.is_relative_to(folder) and candidate.is_file():
                     files[candidate] = None
                     waiting.append(candidate)
     return list(files)
@@ -158,12 +160,16 @@ def _imports(file: Path, folder: Path) -> Iterator[tuple[Path, str]]:
 
 def _make_importable(path: Path) -> None:
     """Let a user's file import its neighbours, as they are now; installed libraries keep their names."""
-    folder, beside = path.resolve().parent, {str(file) for file in neighbours(path)}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and (file in beside or (Path(file).stem in _stems(beside) and _is_of_user(file))):
-            del sys.modules[name]  # edited since, or of another folder
-    if str(folder) in _FOLDERS:
-        _FOLDERS.remove(str(folder))
-    _FOLDERS.insert(0, str(folder))
-    sys.path[:] = [*(entry for entry in sys.path if entry not in _FOLDERS), *_FOLDERS]
+    folder, files = path.resolve().parent, neighbours(path)
+    names = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
+    _NEIGHBOURS.update(map(str, files))
+    for name, module in list(sys.modules.items()):  # edited since, or of the same name in another folder
+        if name.partition(".")[0] in names and getattr(module, "__file__", None) in _NEIGHBOURS:
+            del sys.modules[name]
+    importlib.invalidate_caches()
+    if str(folder) in sys.path and str(folder) not in _FOLDERS:
+        return  # the user's own order
+    others = [entry for entry in _FOLDERS if entry != str(folder)]
+    usual = [entry for entry in sys.path if entry not in _FOLDERS]
+    _FOLDERS[:] = [str(folder), *others]
+    sys.path[:] = usual + _FOLDERS

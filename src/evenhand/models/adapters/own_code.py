@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of, half_met
 from evenhand.core.errors import EvenhandError, UserError, one_line
-from evenhand.core.registry import USER_MODULES, load_object
+from evenhand.core.registry import USER_MODULES, load_object, neighbours
 from evenhand.files.hashing import sha256_files, sha256_text, stamp_of
 from evenhand.models.identity.loaded_state import LoadedState, array_text, attributes_of, read_state
 from evenhand.models.identity.opened_files import OpenedFiles
@@ -260,11 +260,11 @@ def _module(where: str) -> ModuleType | None:
 
 
 def _sources(model: Any, where: str) -> list[Path]:
-    """The URI's file and those that define the object's class and the classes it is derived from."""
+    """The URI's file, what it imports beside it, and where the object's class and its bases are defined."""
     files: dict[Path, None] = {}
     with contextlib.suppress(TypeError, OSError):
         if where.endswith(".py"):
-            files[Path(where).resolve()] = None
+            files |= dict.fromkeys([Path(where).resolve(), *neighbours(Path(where))])
         elif where:
             files[Path(inspect.getfile(sys.modules[where])).resolve()] = None
     for kind in type(model).__mro__[:-1]:

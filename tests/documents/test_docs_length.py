@@ -1,0 +1,16 @@
+"""Pages stay short: words that were written by hand, per page and in all."""
+
+from __future__ import annotations
+
+from tests.documents.reading import WRITTEN
+
+MOST, MOST_OF_STATISTICS = 25_000, 6_000
+
+
+def test_pages_written_by_hand_have_at_most_25_000_words(capsys) -> None:
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in WRITTEN}
+    with capsys.disabled():
+        longest = sorted(words.items(), key=lambda item: -item[1])[:8]
+        print(f"\n{sum(words.values()):,} words on {len(words)} pages; {dict(longest)}")
+    assert words["statistics.md"] <= MOST_OF_STATISTICS
+    assert sum(words.values()) <= MOST
