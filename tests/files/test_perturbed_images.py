@@ -6,6 +6,8 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
+from evenhand.benchmarks.benchmark import PERTURBING
+from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.requests import UnreadableImage
 from evenhand.execution.leakage import hashes_of
@@ -104,8 +106,8 @@ def test_boxes_and_masks_of_a_table(tmp_path):
 )
 def test_what_is_not_possible_is_said(images, text, regions):
     asked = [eh.Question("q", "embeds_images", ["a"] * 3, images)]
-    with pytest.raises(ParameterError, match=r"perturb=.* (regions|jpeg:QUALITY|choose)"):
-        perturbed(asked, {"perturb": text, "regions": regions}, 0)
+    with pytest.raises(ParameterError, match=r"perturb=.* (areas|jpeg:QUALITY|choose)"):
+        perturbed(asked, {"perturb": text, "areas": regions}, 0)
 
 
 class Background:
@@ -164,7 +166,7 @@ def test_runs_on_changed_images_share_no_answer_and_are_compared_sample_by_sampl
     first, again = run("plain"), run()
     assert (asked_and_reused(first), asked_and_reused(again)) == ((24, 0), (0, 24))
     assert "perturb" not in first.manifest["parameters"]
-    changes = {"perturb": "black", "regions": str(tmp_path / "regions.csv")}
+    changes = {"perturb": "black", "areas": str(tmp_path / "regions.csv")}
     black, again = run("black", **changes), run(**changes)
     assert (asked_and_reused(black), asked_and_reused(again)) == ((23, 0), (0, 23))
     assert black.unanswered.select("sample", "reason").rows() == [("00-light-a.png", NO_REGION)]
@@ -177,5 +179,10 @@ def test_runs_on_changed_images_share_no_answer_and_are_compared_sample_by_sampl
     assert (change.value, change.n) == (pytest.approx(-11 / 23), 23)
     assert change.p_value < 0.01
     assert change.interval.high < 0
-    with pytest.raises(ParameterError, match="regions"):
-        run(regions="x.csv")
+    with pytest.raises(ParameterError, match="areas"):
+        run(areas="x.csv")
+
+
+def test_no_benchmark_has_a_parameter_of_these_names():
+    own = {name: BENCHMARKS.get(name).parameters.keys() & PERTURBING.keys() for name in BENCHMARKS.names()}
+    assert {name: names for name, names in own.items() if names} == {}

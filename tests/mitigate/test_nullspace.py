@@ -22,7 +22,7 @@ def test_it_stops_at_chance_and_the_planted_association_is_gone():
     assert mitigation.facts["chance"] == 0.5
     assert accuracies[-1] <= 0.5 + 1.645 * (0.25 / 150) ** 0.5
     assert len(accuracies) == mitigation.facts["rounds"] + 1 == mitigation.facts["rank"] + 1
-    assert "no longer" in mitigation.facts["stopped_because"]
+    assert "any more" in mitigation.facts["stopped_because"]
     before, after = (
         effect(other, change(other.targets, "image"), change(other.attributes, "text"))
         for change in (lambda vectors, _: vectors, mitigation.transform)

@@ -59,7 +59,7 @@ class Parameter:
 PERTURBING: Mapping[str, Parameter] = MappingProxyType(
     {
         "perturb": Parameter("", help="jpeg:QUALITY, blur:RADIUS, black or mask:SHARE changes every image"),
-        "regions": Parameter("", help="table of persons and objects in images, for all of these but jpeg"),
+        "areas": Parameter("", help="table of persons and objects in images, for all of these but jpeg"),
     }
 )
 """Parameters of a run of any benchmark; where they are not typed they do not stand in its manifest."""

@@ -208,7 +208,7 @@ def perturbed(questions: Sequence[Question], values: Mapping[str, Any], seed: in
     Args:
         questions: Of a benchmark.
         values: Parameters of the run: ``perturb``, as ``Perturbation.parse`` reads it, without which nothing
-            changes; and ``regions``, a table with ``sample`` (as questions call it), ``what`` (``person`` or
+            changes; and ``areas``, a table with ``sample`` (as questions call it), ``what`` (``person`` or
             ``object``; without: person), and ``left``, ``top``, ``right``, ``bottom`` in pixels or ``mask``,
             the path of an image beside the table that is not black where the region is.
         seed: Of the objects that are masked.
@@ -218,14 +218,14 @@ def perturbed(questions: Sequence[Question], values: Mapping[str, Any], seed: in
             round, or questions about no image.
         UserError: A table that holds no regions.
     """
-    text, regions = str(values.get("perturb") or ""), str(values.get("regions") or "")
+    text, regions = str(values.get("perturb") or ""), str(values.get("areas") or "")
     if not text and not regions:
         return questions
     if not text:
-        raise ParameterError(f"-p regions=FILE needs -p perturb=...; {_GRAMMAR}")
+        raise ParameterError(f"-p areas=FILE needs -p perturb=...; {_GRAMMAR}")
     how = Perturbation.parse(text, seed)
     if (how.kind != "jpeg") != bool(regions):
-        needed = "needs -p regions=FILE" if how.kind != "jpeg" else "takes no -p regions"
+        needed = "needs -p areas=FILE" if how.kind != "jpeg" else "takes no -p areas"
         raise ParameterError(f"perturb={how.kind} {needed}, a table of persons and objects in the images")
     if all(question.images is None for question in questions):
         raise ParameterError(f"perturb={how.kind} is not possible: this benchmark asks about no image")
