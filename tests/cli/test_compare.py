@@ -26,6 +26,7 @@ def test_ranking_differences_and_stability_are_printed(folders, tmp_path, monkey
     assert type_in(monkeypatch, "compare", *folders, "-v", "--ascii", "-o", tmp_path / "out") == 0
     told = capsys.readouterr()
     assert told.err == ""
+    assert "images" not in told.out
     assert told.out.isascii()
     for text in (
         "3 of 3 pairs on the same samples (800)",

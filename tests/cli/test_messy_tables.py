@@ -261,7 +261,9 @@ def test_repeated_rows_are_counted(tmp_path, monkeypatch, capsys):
 
 def test_a_column_called_weight_is_named(tmp_path, monkeypatch, capsys):
     path = csv(tmp_path / "t.csv", [(*row, "2.5") for row in FAIR], "truth,prediction,group,weight")
-    assert "a column called 'weight' is not used; type --weight weight" in audit(monkeypatch, capsys, path)
+    printed = audit(monkeypatch, capsys, path)
+    assert "'weight' is not used; if rows stand for different numbers, type --weight weight" in printed
+    assert "is not used" not in audit(monkeypatch, capsys, path, "--weight", "weight")
 
 
 def test_what_was_left_out_speaks_of_the_columns_of_the_table(tmp_path, monkeypatch, capsys):

@@ -100,6 +100,13 @@ def test_why_a_group_is_right_less_often_is_said(content):
     assert any(text.startswith("Lagos is right in ") and "called fraud_report" in text for text in reasons)
 
 
+def test_mistakes_of_weighted_rows_are_not_called_none():
+    weighted = tickets().with_columns(weight=pl.lit(2.0))
+    shown = words_of(audited(weighted, weight="weight", metrics=["disparities"]).html())
+    assert "mistakes of classes are not tested: rows have weights" in shown
+    assert "no class has a mistake" not in shown
+
+
 @pytest.mark.parametrize("fewest", [10, 40])
 def test_hidden_cells_hide_the_headline_its_picture_and_its_rows(run, content, fewest):
     lines = [part for part in run.finding("disparities").parts if part.kind in ("mistake", "miss")]

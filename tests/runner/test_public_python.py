@@ -72,6 +72,7 @@ def test_a_finding_prints_a_line_and_a_run_eight(run) -> None:
     assert line.startswith(f"accuracy_gap(by=group): {run['accuracy_gap'].value:.3f}; 97.5 % interval ")
     assert "n = " in line
     assert "p = " in line or "p <0.001" in line
+    assert repr(run) == str(run)
     lines = str(run).splitlines()
     assert len(lines) <= 8
     assert lines[0].startswith("Run: ")

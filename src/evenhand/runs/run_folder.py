@@ -124,6 +124,9 @@ class RunFolder:
         more = len(self.findings) - _LINES
         return "\n".join([*lines, f"and {more} more; run.findings holds all" if more > 0 else ""]).rstrip()
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __getitem__(self, key: str | tuple[str, str | list[str] | tuple[str, ...]]) -> Finding:
         """The finding of a metric, or of a metric and its grouping: ``run["accuracy_gap", "gender"]``.
 

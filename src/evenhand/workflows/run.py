@@ -47,7 +47,7 @@ from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.outputs.run_artifacts import artifact_tables
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AskedRun(Run):
     """A run with the raw answers and annotations it was computed from.
 

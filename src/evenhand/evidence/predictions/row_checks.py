@@ -53,12 +53,13 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
 
 
 def _unused_weights(predictions: Predictions, used: set[str]) -> Iterable[TableWarning]:
-    for column in predictions.columns:
+    for column in predictions.columns if predictions.weight is None else ():
         if column.casefold() in WEIGHTS and column not in used:
             yield TableWarning(
                 code="unused_weight",
                 columns=[column],
-                message=f"a column called {column!r} is not used; type --weight {column}",
+                message=f"a column called {column!r} is not used; if rows stand for different numbers, type "
+                f"--weight {column}: mistakes by class are then not tested",
                 option=f"--weight {column}",
             )
 

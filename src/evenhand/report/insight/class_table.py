@@ -71,6 +71,7 @@ class ClassTable:
         listed: How many classes have a listed mistake.
         classes: How many there are.
         hidden: Whether it is hidden which mistakes are listed.
+        tested: Whether mistakes were tested; those of rows with weights are not.
         sheet_classes: How many are in the page's data.
     """
 
@@ -80,6 +81,7 @@ class ClassTable:
     listed: int
     classes: int
     hidden: bool
+    tested: bool
     sheet_classes: int
 
 
@@ -137,6 +139,7 @@ def class_table(
         listed=len(ranked),
         classes=len(sums),
         hidden=REASON in (finding.reason, *(part.reason for part in finding.parts)),
+        tested=finding.reason != "weighted",
         sheet_classes=min(most, len(sums)),
     )
 

@@ -357,6 +357,9 @@ def assembled(
     manifest |= (
         {WORDS: run_words[0]} if run_words[0] and all(words == run_words[0] for words in run_words) else {}
     )
+    if all(compared_run.manifest.get("kind") == "audit" for compared_run in runs):
+        nouns = {str(compared_run.manifest.get("noun") or "rows") for compared_run in runs}
+        manifest["noun"] = nouns.pop() if len(nouns) == 1 else "rows"
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)
     for compared_run in runs:
         compared = compared.with_cards(compared_run.run.findings.cards)

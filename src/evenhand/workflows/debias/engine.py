@@ -38,7 +38,7 @@ HELD_OUT = "--held-out"
 """At the end of the name of a mitigation that was fitted on half, where the run's own was on all items."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DebiasRun(Run):
     """A run that fitted mitigations.
 

@@ -19,7 +19,7 @@ from evenhand.workflows.outputs.result import Run
 _MOST_CASES = 3  # headlines whose rows are written
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AuditRun(Run):
     """The run of an audit.
 
