@@ -109,7 +109,7 @@ def status_sentence(
         "no_mistakes": f"No mistake in {count(n)} {noun}.",
         "too_few_rows": f"No class has {min_rows} {noun} in a group and elsewhere.",
         "too_few_mistakes": "No mistake is made by so many that a difference between groups could show.",
-        "weighted": f"The {noun} have weights: there are rates and differences, but no test.",
+        "weighted": f"The {noun} have weights: mistakes by class have rates and differences, but no test.",
         "one_cluster": "Each group is of one cluster, so that nothing says how clusters differ.",
         "none_beyond_chance": _none(details, by, groups, noun),
     }

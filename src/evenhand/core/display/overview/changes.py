@@ -116,13 +116,14 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
     if counts is not None:
         first = f"with {model} {of(counts[0], change.holder.n)} {act}"
         return f"{first}, with {reference} {count(counts[1])}", _COUNTED
-    if card.unit == "share":
-        what = f"of {act}" if card.sentences.hits else title
+    if card.unit == "share" and card.sentences.hits:
         first, second = map(share, change.pair)
-        return f"with {model} {first} {what}, with {reference} {second}", _SHARES
+        return f"with {model} {first} of {act}, with {reference} {second}", _SHARES
     by = f" by {subject.about(finding)}" if finding.by else ""
-    if card.unit == "share difference":
-        first, second = (amount(value, card) for value in change.pair)
+    if card.unit in ("share", "share difference"):
+        first, second = (
+            share(value) if card.unit == "share" else amount(value, card) for value in change.pair
+        )
         return f"{title}{by}: {first} with {model}, {second} with {reference}", _SHARES
     order = "higher" if change.pair[0] > change.pair[1] else "lower"
     return f"{title}{by}: {order} with {model} than with {reference}", _OTHERS
