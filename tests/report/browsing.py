@@ -157,7 +157,7 @@ SEEN = """(node) => new Promise((resolve, reject) => {
     });
     const shifted = setInterval(show, 100);
     const give_up = () => { stop(); reject(new Error("never in view: " + node.outerHTML)); };
-    const never = setTimeout(give_up, 120000);
+    const never = setTimeout(give_up, 30000);
     const stop = () => { observer.disconnect(); clearInterval(shifted); clearTimeout(never); };
     observer.observe(node);
     show();
@@ -190,11 +190,21 @@ def unfold(page):
     page.eval_on_selector_all(DRAWERS, "all => all.forEach((drawer) => { drawer.open = true; })")
 
 
+def see(page, node):
+    """Let the page see a node. A browser that has stopped making frames makes one for a picture."""
+    try:
+        node.evaluate(SEEN)
+    except playwright.Error:
+        page.bring_to_front()
+        page.screenshot()
+        node.evaluate(SEEN)
+
+
 def scroll_through(page):
     """Open every drawer and see everything that scripts draw."""
     unfold(page)
     for host in page.query_selector_all(HOSTS):
-        host.evaluate(SEEN)
+        see(page, host)
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.report.browsing import (
     CONTRAST,
-    SEEN,
     addresses,
     browser,
     needs_chromium,
     playwright,
     scroll_through,
+    see,
     violations,
     visit,
 )
@@ -38,7 +38,7 @@ def opened(page):
     scroll_through(page)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for host in page.query_selector_all("details.piece [data-table]"):
-        host.evaluate(SEEN)
+        see(page, host)
     playwright.expect(page.locator("details.piece [data-table]:empty")).to_have_count(0)
 
 
