@@ -16,9 +16,10 @@ A message is one line: what was given, what is possible, what to type next.
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class EvenhandError(Exception):
@@ -77,6 +78,18 @@ class MissingExtra(UserError):  # noqa: N818
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed; type: pip install 'evenhand[{extra}]'")
+
+
+def import_extra(library: str, extra: str) -> Any:
+    """The module of an optional library.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError:
+        raise MissingExtra(library, extra) from None
 
 
 class Incomplete(EvenhandError):  # noqa: N818

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, MissingExtra, UnknownName
+from evenhand.core.errors import InputError, UnknownName, import_extra
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -104,11 +104,7 @@ def search_engine() -> Any:
     Raises:
         MissingExtra: It is not installed.
     """
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtra("faiss", "search") from None
-    return faiss
+    return import_extra("faiss", "search")
 
 
 class NearestSearch:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.capabilities import Floats
-from evenhand.core.errors import MissingExtra, ParameterError
+from evenhand.core.errors import ParameterError, import_extra
 from evenhand.models.identity.source import DTYPES, LoadOptions
 
 # what a driver of NVIDIA, of NVIDIA in Windows' Linux, and of AMD puts there
@@ -25,11 +25,7 @@ def import_torch() -> Any:
     Raises:
         MissingExtra: It is not installed.
     """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", "torch") from None
-    return torch
+    return import_extra("torch", "torch")
 
 
 def choose_device(options: LoadOptions) -> Any:

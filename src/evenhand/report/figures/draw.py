@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.errors import MissingExtra
+from evenhand.core.errors import import_extra
 from evenhand.core.text.formatting import visible
 from evenhand.report.figures import style
 from evenhand.report.figures.bars import draw_bars, draw_dots, draw_stacked
@@ -181,11 +181,7 @@ def drawing_engine() -> Any:
     Raises:
         MissingExtra: It is not installed.
     """
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("vl_convert", "figures") from None
-    return vl_convert
+    return import_extra("vl_convert", "figures")
 
 
 def svg(spec: dict[str, Any]) -> str:
