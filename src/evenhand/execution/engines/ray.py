@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -175,7 +176,7 @@ class RayEngine:
         items = [{"index": index, "rows": list(batch.readable)} for index, batch in enumerate(planned)]
         parts = min(len(items), 4 * self.workers)
         source = _sendable(self.model.source, self.options)
-        started_worker = ray.remote(num_cpus=0)(StartedWorker).remote()
+        started_worker = _beside_this_process(ray, StartedWorker)
         try:
             answered = ray.data.from_items(items, override_num_blocks=parts).map(
                 Asker,
@@ -239,7 +240,7 @@ def _sendable(source: ModelSource, options: LoadOptions) -> ModelSource:
 def _cause(problem: Exception) -> str:
     """What happened, without the worker's traceback."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    cause = next((line for line in lines if "died" in line.lower()), lines[-1] if lines else "")
+    cause = next((line for line in lines if re.search(r"\bdied\b", line)), lines[-1] if lines else "")
     return one_line(cause)[:300] or type(problem).__name__
 
 
@@ -275,6 +276,14 @@ def _own_sigterm() -> Iterator[None]:
     yield
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, before)
+
+
+def _beside_this_process(ray: Any, kind: type) -> Any:
+    """An actor on the node of this process, so that no other node takes it along when it is lost."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    return ray.remote(num_cpus=0, scheduling_strategy=here)(kind).remote()
 
 
 def _share(ray: Any, what: str, workers: int) -> float:
