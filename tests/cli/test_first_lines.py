@@ -59,7 +59,7 @@ def test_tickets_in_25_lines(tmp_path):
     assert lines[0].startswith("1 finding by office")
     for sentence in (
         "Lagos: 33 of 100 account_locked tickets are called fraud_report; elsewhere 10 of 320.",
-        "30 points more than elsewhere (95 % interval ",
+        "30 points more than elsewhere (corrected 95 % interval ",
         "Chance alone would give ",
         "office: Lagos 90 %, Munich 97 %, Osaka 97 %",
         "No mistake differs between the 2 groups of channel beyond chance",

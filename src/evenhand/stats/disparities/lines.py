@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -16,6 +17,7 @@ from evenhand.stats.rates.rates import Rates
 
 _LEVEL = 0.95
 _PIECE = 1 << 18  # lines whose limits are made together
+_ARRAYS = ("truth", "group", "label", "pair", "a", "n", "b", "m", "p", "q")  # of lines, shape (N,) each
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ class Lines:
     q: Floats  # corrected for all tested
     spread: Spread | None = None  # None: rows are independent
     robust: Floats | None = None  # score that heeds clusters
+    level: float = _LEVEL  # of the limits
 
     @classmethod
     def of(cls, candidates: Candidates, p: Floats, q: Floats, spread: Spread | None = None) -> Lines:
@@ -61,21 +64,31 @@ class Lines:
 
     def take(self, index: Codes | Mask) -> Lines:
         """Some of them, in the order of the index."""
-        names = [field.name for field in fields(self) if field.name not in ("spread", "robust")]
-        arrays = {name: getattr(self, name)[index] for name in names}
+        arrays = {name: getattr(self, name)[index] for name in _ARRAYS}
         spread = None if self.spread is None else self.spread.take(index)
         robust = None if self.robust is None else self.robust[index]
         return replace(self, **arrays, spread=spread, robust=robust)
 
     def followed_by(self, others: Lines) -> Lines:
         """These and then others, without what says how clusters vary."""
-        names = [field.name for field in fields(self) if field.name not in ("spread", "robust")]
-        arrays = {name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in names}
+        pairs = {name: (getattr(self, name), getattr(others, name)) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
         return replace(self, **arrays, spread=None, robust=None)
 
     def with_spread(self, spread: Spread, robust: Floats) -> Lines:
         """The same lines of rows in clusters, with scores that heed them."""
         return replace(self, spread=spread, robust=robust)
+
+    def selected(self, index: Codes, alpha: float) -> Lines:
+        """Lines that are listed because ``q <= alpha``, with limits that heed that the data chose them.
+
+        Of R such lines among K tests each has the level ``1 - .05 R / K``, so that 5 % of the limits of all
+        of them are expected to miss their difference. Of plain 95 % limits more do.
+
+        Source: Benjamini and Yekutieli 2005 (false coverage rate).
+        """
+        share = np.count_nonzero(self.q <= alpha) / max(len(self), 1)
+        return replace(self.take(index), level=1 - (1 - _LEVEL) * share)
 
     def __len__(self) -> int:
         return self.truth.size
@@ -107,8 +120,8 @@ class Lines:
 
     @cached_property
     def limits(self) -> Ends:
-        """95 % limits of the difference: Wilson's of both rates, joined (Newcombe 1998, method 10)."""
-        quantile, low, high = normal_quantile(_LEVEL), np.empty(len(self)), np.empty(len(self))
+        """Limits of the difference: Wilson's of both rates, joined (Newcombe 1998, method 10)."""
+        quantile, low, high = normal_quantile(self.level), np.empty(len(self)), np.empty(len(self))
         spread = Spread((self.n, self.m)) if self.spread is None else self.spread
         for start in range(0, len(self), _PIECE):
             some = slice(start, start + _PIECE)

@@ -161,7 +161,7 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
         (100 * interval.low, 100 * interval.high) if line["difference"] > 0
         else (-100 * interval.high, -100 * interval.low)
     )  # fmt: skip
-    span = f" (95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})" if ends else ""
+    span = f" (corrected 95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})" if ends else ""
     return f"{points(abs(line['difference']))} {more} {than}{span}."
 
 

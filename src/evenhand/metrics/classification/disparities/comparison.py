@@ -120,6 +120,11 @@ class GroupMistakes:
         return index[self.lines.take(index).ranked(self.options.order)]
 
     @cached_property
+    def listed_lines(self) -> Lines:
+        """The lines that are listed, the first to be read first; limits heed that the data chose them."""
+        return self.lines.selected(self.listed, self.options.alpha)
+
+    @cached_property
     def status(self) -> str:
         """What came of it, as a code."""
         mistakes = self.mistakes
@@ -152,7 +157,7 @@ class GroupMistakes:
 
         Of several, that with the least p against the rest of the class; of equal ones the widest.
         """
-        by, lines = self.bound.grouped.by, self.lines.take(self.listed)
+        by, lines = self.bound.grouped.by, self.listed_lines
         names: list[str | None] = [None] * len(lines)
         least = np.full(len(lines), np.inf)
         if not len(lines):

@@ -27,6 +27,10 @@ from evenhand.stats.disparities.lines import Lines
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
 _METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"
 _OF_CLUSTERS = "Wilson limits of both rates, effective size over {unit}, joined (MOVER)"
+_SELECTED = (
+    "; each at level {level:.6f}, so that 5 % of the intervals of listed lines are expected to miss "
+    "(false coverage rate, Benjamini and Yekutieli 2005)"
+)
 _NO_INFERENCE = dict.fromkeys(("interval", "null", "p_value", "p_adjusted"))
 _COUNTS = ("a", "n", "b", "m")
 
@@ -58,8 +62,10 @@ def disparities(
     enough are left out before the correction (Tarone 1990), which is over all others of the grouping. The
     parts are the lines that are listed: those with ``q <= alpha`` that are not the mirror image of another
     line of the same mistake, and misses that no listed label explains. A part's value is the difference
-    ``a/n - b/m`` with its 95 % interval; details: ``excess``, the rows above the better side's rate,
-    and ``certain``, the same from the end of the interval that is nearer to 0. For the first three lines, and
+    ``a/n - b/m`` with an interval that heeds that the data chose the line: where R of K tests have
+    ``q <= alpha`` its level is ``1 - .05 R / K``, so that 5 % of all such intervals are expected to miss
+    (Benjamini and Yekutieli 2005). Details: ``excess``, the rows above the better side's rate, and
+    ``certain``, the same from the end of the interval that is nearer to 0. For the first three lines, and
     for the largest where none is listed, parts ``share`` hold every group's share of rows with the mistake:
     Wilson's interval, and as null what the group would have if groups changed places within the class.
 
@@ -91,12 +97,11 @@ def disparities(
     check_common(mode, inference)
     options = Options(alpha, min_rows, correction, order)
     comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
-    lines = comparison.lines.take(comparison.listed)
-    parts, p_value = [*_parts(comparison, lines), *group_shares(comparison)], comparison.p_value
+    parts, p_value = [*_parts(comparison), *group_shares(comparison)], comparison.p_value
     if inference == "none":
         parts, p_value = [part.model_copy(update=_NO_INFERENCE) for part in parts], None
     reason = comparison.status if comparison.status in UNDEFINED else None
-    value = None if reason else float(len(lines))
+    value = None if reason else float(comparison.listed.size)
     return build(
         comparison.bound.grouped, "disparities", options.params, value, reason=reason,
         p_value=p_value, parts=parts, details=_details(comparison),
@@ -113,9 +118,11 @@ def disparity_lines(
         One row per line, those that are listed first, then by p: ``by, truth, group, prediction`` (null: a
         miss), ``direction`` (``more`` or ``less``), ``a, n, b, m, rate, others, difference, low, high,
         ratio`` (null where it never occurs elsewhere), ``excess, certain, p, q, listed, rank, repeats,
-        parent, sentence``. Of listed lines, ``sentence`` has them in words, and ``repeats`` says whether a
-        wider group, ``parent``, of fewer of the crossed attributes says the same. With weights every mistake
-        that could be compared, without p.
+        parent, listed_low, listed_high, listed_certain, sentence``. ``low``, ``high`` and ``certain`` are of
+        the 95 % interval of each line alone. Listed lines also have those of ``disparities``, which heed that
+        the data chose them; ``sentence`` has the line in words, and ``repeats`` says whether a wider group,
+        ``parent``, of fewer of the crossed attributes says the same. With weights every mistake that could be
+        compared, without p.
     """
     options = Options(alpha, min_rows, correction, order)
     comparison = GroupMistakes.of(BoundCounts.of(evidence, by, seed), options)
@@ -130,7 +137,8 @@ def disparity_lines(
     numbers: dict[str, Any] = {name: getattr(lines, name) for name in ("rate", "others", "difference")}
     numbers |= {"low": low, "high": high}
     numbers |= {name: getattr(lines, name) for name in ("ratio", "excess", "certain", "p", "q")}
-    parents, nothing = comparison.parents, [None] * rest
+    parents, nothing, chosen = comparison.parents, [None] * rest, comparison.listed_lines
+    of_listed = dict(zip(("low", "high"), chosen.limits, strict=True)) | {"certain": chosen.certain}
     frame = pl.DataFrame(
         {
             **_names(comparison, lines),
@@ -140,10 +148,13 @@ def disparity_lines(
             "rank": pl.Series([*range(1, first.size + 1), *nothing], dtype=pl.Int64),
             "repeats": pl.Series([*(name is not None for name in parents), *nothing], dtype=pl.Boolean),
             "parent": pl.Series([*parents, *nothing], dtype=pl.String),
+            **{f"listed_{name}": pl.Series([*values.tolist(), *nothing], dtype=pl.Float64)
+               for name, values in of_listed.items()},
         }
-    )
+    )  # fmt: skip
     texts = _sentences(
-        frame.head(first.size), [" · ".join(map(str, g)) for g in comparison.bound.grouped.groups]
+        frame.head(first.size).with_columns(certain="listed_certain"),
+        [" · ".join(map(str, g)) for g in comparison.bound.grouped.groups],
     )
     return frame.with_columns(sentence=pl.Series([*texts, *nothing], dtype=pl.String))
 
@@ -174,11 +185,12 @@ def _gathered(names: pl.Series, codes: Integers) -> pl.Series:
     return names.gather(pl.Series(codes, dtype=pl.UInt32))
 
 
-def _parts(comparison: GroupMistakes, lines: Lines) -> list[Part]:
+def _parts(comparison: GroupMistakes) -> list[Part]:
     """The listed lines; the key of each is class, group and, unless it is a miss, label."""
-    g, parts = comparison.bound.grouped, []
+    g, parts, lines = comparison.bound.grouped, [], comparison.listed_lines
     columns = {name: getattr(lines, name).tolist() for name in (*_NUMBERS, "difference", "p", "q", "is_more")}
     method = _METHOD if g.units is None else _OF_CLUSTERS.format(unit=g.units.name)
+    method += _SELECTED.format(level=lines.level)
     low, high = (ends.tolist() for ends in lines.limits)
     codes = zip(lines.truth.tolist(), lines.group.tolist(), lines.label.tolist(), strict=True)
     for index, (truth, group, label) in enumerate(codes):
