@@ -137,8 +137,8 @@ def disparity_lines(
     numbers: dict[str, Any] = {name: getattr(lines, name) for name in ("rate", "others", "difference")}
     numbers |= {"low": low, "high": high}
     numbers |= {name: getattr(lines, name) for name in ("ratio", "excess", "certain", "p", "q")}
-    parents, nothing, chosen = comparison.parents, [None] * rest, comparison.listed_lines
-    of_listed = dict(zip(("low", "high"), chosen.limits, strict=True)) | {"certain": chosen.certain}
+    parents, nothing, listed = comparison.parents, [None] * rest, comparison.listed_lines
+    of_listed = dict(zip(("low", "high"), listed.limits, strict=True)) | {"certain": listed.certain}
     frame = pl.DataFrame(
         {
             **_names(comparison, lines),
