@@ -62,6 +62,40 @@ def test_gates_hold_differences(folders, monkeypatch, capsys):
     assert "accuracy_difference" in capsys.readouterr().err
 
 
+def test_the_first_line_and_a_gate_say_whether_the_newer_model_is_better(folders, monkeypatch, capsys):
+    worse, _, better = folders
+    words = ["--metric", "accuracy", "--fail-if", "accuracy_difference@group got worse"]
+    for runs, code, says in (
+        ((worse, better), 0, "better of t.csv is 19 points better than biased of t.csv"),
+        ((better, worse), 4, "biased of t.csv is 19 points worse than better of t.csv"),
+        ((better, worse, "--reference", worse), 0, "better of t.csv is 19 points better than biased of t.csv"),
+    ):
+        assert type_in(monkeypatch, "compare", *runs, *words) == code
+        told = capsys.readouterr()
+        first = " ".join(told.out.split("\n\n")[0].split())
+        assert first == f"Accuracy: {says} · by group · 800 rows, matched by 'id'"
+        assert (f"is above chance; Accuracy: {says} (" in told.err) == (code == 4)
+
+
+def test_rows_that_are_not_matched_are_said_to_be(tmp_path, monkeypatch, capsys):
+    table().write_csv(tmp_path / "a.csv")
+    table().reverse().write_csv(tmp_path / "b.csv")
+    columns = (("a", "biased"), ("b", "fair"))
+    given = [audited(tmp_path, tmp_path / f"{file}.csv", name, id=None) for file, name in columns]
+    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "· 800 rows, not matched" in told
+    assert "Check rows of biased of a.csv and fair of b.csv are not matched: audited without ids" in told
+    assert "audit again with --id COL" in told
+
+
+def test_a_run_compared_with_itself_says_so(folders, monkeypatch, capsys):
+    assert type_in(monkeypatch, "compare", folders[0], folders[0], "--metric", "accuracy") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "is compared with itself; give the folder of another run" in told
+    assert "is no better and no worse than biased of t.csv" in told
+
+
 def test_one_run_is_not_enough(folders, monkeypatch, capsys):
     assert type_in(monkeypatch, "compare", folders[0]) == 2
     assert "two or more run folders" in capsys.readouterr().err

@@ -197,3 +197,15 @@ def test_the_manifest_keeps_the_gates_that_a_command_was_given() -> None:
     ]
     assert gates_of(["evenhand", "audit", "t.csv", "--fail-if"]) == []
     assert gates_of(["another", "--fail-if", "no gate"]) == []
+
+
+def test_a_gate_on_a_misspelled_grouping_is_refused_before_anything_is_counted() -> None:
+    with pytest.raises(UnknownName, match=r"no grouping 'gendr'; did you mean 'gender', 'age'.* needs one of --by"):
+        check_gate_names(["accuracy_gap@gendr>0"], groupings=["gender", "age"])
+    check_gate_names(["accuracy_gap@gender>0", "accuracy_gap>0"], groupings=["gender"])
+
+
+def test_a_gate_on_getting_worse_needs_two_models(run) -> None:
+    assert parse_gate("accuracy_difference@g got worse").sign == "worse"
+    with pytest.raises(ParameterError, match="it compares no models; write accuracy_gap beyond chance"):
+        check_gates(run.findings.findings, [f"accuracy_gap@{BY} got worse"], run.manifest)

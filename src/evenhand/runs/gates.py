@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from evenhand.core.cards import MetricCard
+from evenhand.core.display.overview.changes import direction, gain
 from evenhand.core.display.overview.mistakes import first_sentence
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.display.text import finding_facts
@@ -30,12 +31,13 @@ _OPERATORS = {
 _GATE = re.compile(
     r"\s*(?P<name>[a-z_]\w*)(?P<end>\.(?:low|high))?(?:\[(?P<only>[^\]]*)\])?(?:@(?P<by>.+?))?"
     r"(?:\s*(?P<op><=|>=|==|!=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,2})?)"
-    r"|(?(end)(?!))\s+(?P<side>beyond|above|below)\s+chance)\s*"  # an end has no verdict
+    r"|(?(end)(?!))\s+(?:(?P<side>beyond|above|below)\s+chance|got\s+(?P<worse>worse)))\s*"  # no verdict
 )
 _FORMS = (
     "write name[@by] OP number, for example 'accuracy_gap@gender>0.1'; name.low[@by] OP number or name.high "
     "for an end of the interval, for example 'accuracy_gap.low@gender>0.05'; or name[@by] beyond chance "
-    "(also above, below), for example 'accuracy_gap@gender beyond chance'"
+    "(also above, below), for example 'accuracy_gap@gender beyond chance'; of a comparison name[@by] got "
+    "worse, for example 'accuracy_difference@gender got worse'"
 )
 _SUGGESTED = 6  # findings with a verdict that a message names
 
@@ -49,7 +51,7 @@ class Condition:
         by: The grouping; None: all.
         params: The parameters that a finding must have, and the value of each.
         end: ``.low`` or ``.high``, the end of the interval that is read; empty: the value.
-        sign: An operator; or the side of chance: ``beyond``, ``above`` or ``below``.
+        sign: An operator; or the side of chance: ``beyond``, ``above`` or ``below``; or ``worse``.
         number: What the value is compared with; None beside a side.
     """
 
@@ -71,7 +73,9 @@ def check_gates(
         gates: Conditions ``name[@by] OP number``; without ``@by`` every grouping counts. Parameters in
             brackets choose among findings of one name: ``association_effect_size[stage=after]>1``.
             ``accuracy_gap.low>0.02`` reads the end of the interval that is shown. ``name[@by] beyond chance``
-            reads the verdict of ``significance_of``, and ``above chance`` and ``below chance`` its side.
+            reads the verdict of ``significance_of``, and ``above chance`` and ``below chance`` its side;
+            ``name[@by] got worse``, of a comparison, whether the newer model is worse beyond chance: the one
+            typed later, the later one in time, or the one that is no ``--reference``.
         manifest: The run's: level of its tests, and what its rows are called.
 
     Raises:
@@ -129,13 +133,15 @@ def parse_gate(gate: str) -> Condition:
         by=match["by"],
         params={key.strip(): value.strip() for key, _, value in pairs},
         end=match["end"] or "",
-        sign=match["op"] or match["side"],
-        number=None if match["side"] else float(match["number"]),
+        sign=match["op"] or match["side"] or match["worse"],
+        number=float(match["number"]) if match["op"] else None,
     )
 
 
-def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ()) -> None:
-    """Refuse gates that cannot be read or name no metric, before hours of counting.
+def check_gate_names(
+    gates: Sequence[str], own_cards: Iterable[MetricCard] = (), groupings: Sequence[str] = ()
+) -> None:
+    """Refuse gates that cannot be read, or name no metric or grouping, before hours of counting.
 
     A metric that says nothing by itself, as SkewSize, needs a gate on the one that its card names beside it,
     of the same grouping or of all.
@@ -143,6 +149,7 @@ def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ())
     Args:
         gates: Conditions.
         own_cards: Cards of metrics that nothing else declares: a benchmark's, or those of a run.
+        groupings: All that findings will have; empty: not known yet.
     """
     if not gates:
         return
@@ -153,6 +160,8 @@ def check_gate_names(gates: Sequence[str], own_cards: Iterable[MetricCard] = ())
         name, by = condition.name, condition.by
         if name not in cards_by_name:
             raise UnknownName("metric", name, sorted(cards_by_name), "see: evenhand ls metrics")
+        if by and groupings and by not in groupings:
+            raise UnknownName("grouping", by, groupings, f"{OPTION} {gate!r} needs one of --by")
         beside = cards_by_name[name].gate_beside
         if beside and not {(beside, by), (beside, None)} & gated:
             finding_name = f"{beside}@{by}" if by else beside
@@ -182,14 +191,32 @@ def _broken(
                 findings, subject.alpha
             )
         # A gate on a side is broken, too, where nothing says on which side of chance the value is.
-        is_broken = verdict.beyond and (
-            condition.sign in ("beyond", verdict.side) or verdict.side == "beyond"
-        )
+        sides = ("beyond", verdict.side, "worse") if _got_worse(finding, condition, subject) else ()
+        is_broken = verdict.beyond and (condition.sign in sides or verdict.side == "beyond")
         says = f"is {verdict.side} chance"
+        if condition.sign == "worse" and (better := direction([finding], subject)):
+            says += f"; {better}"
     if not is_broken:
         return None
     value = f"{measured:.12g}" if finding.card.unit == "count" else f"{measured:.4f}"
     return f"{metric}{end} = {value} {says}{_sentence(finding, end, subject)}"
+
+
+def _got_worse(finding: Finding, condition: Condition, subject: Subject) -> bool:
+    """Whether the newer of two models is worse by its value; true of gates that do not ask for it.
+
+    Raises:
+        ParameterError: No models are compared, or neither of two values is better.
+    """
+    if condition.sign != "worse":
+        return True
+    more = gain(finding) if finding.reference is not None else None
+    if more is None:
+        why = "neither side of it is better" if finding.reference else "it compares no models"
+        raise ParameterError(
+            f"{OPTION} '{finding.name} got worse' is not possible: {why}; write {finding.name} beyond chance"
+        )
+    return more > 0 if subject.is_turned(finding) else more < 0
 
 
 def _sentence(finding: Finding, end: str, subject: Subject) -> str:

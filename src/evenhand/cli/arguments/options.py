@@ -33,7 +33,7 @@ Gates = Annotated[
         "--fail-if",
         metavar="GATE",
         help='Exit 4 if it holds: "name[@by] OP number", "name.low[@by] OP number", '
-        '"name[@by] beyond chance".',
+        '"name[@by] beyond chance"; of compare "name[@by] got worse".',
     ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress and no summary.")]

@@ -48,7 +48,7 @@ def audit(
     from evenhand.runs.gates import check_gate_names, check_gates
     from evenhand.workflows.audit import audit_table
 
-    check_gate_names(fail_if or [])
+    check_gate_names(fail_if or [], groupings=() if search else by)
     columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
     columns |= {"cluster": cluster, "weight": weight}
     with status(quiet) as say:

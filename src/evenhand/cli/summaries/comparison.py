@@ -41,7 +41,7 @@ def print_comparison(run: Run, out: Path | None, *, verbose: bool = False, ascii
         if not verbose:
             return
         console.print()
-    for warning in run.manifest["warnings"]:
+    for warning in () if has_first_lines(run) else run.manifest["warnings"]:
         console.print(f"note: {clean(warning, 400)}")
     if "values" in run.tables:
         console.print(_wide(run.tables["values"]))
@@ -69,8 +69,7 @@ def _print_pairing(console: Console, pairing: pl.DataFrame) -> None:
     if apart.height:
         reasons = apart["reason"].unique(maintain_order=True).to_list()
         console.print(
-            f"{apart.height} of {pairing.height} pairs not paired, compared as independent samples, which is "
-            f"cautious where the samples are the same: {clean('; '.join(reasons[:3]), 300)}"
+            f"{apart.height} of {pairing.height} pairs not matched: {clean('; '.join(reasons[:3]), 300)}"
         )
 
 

@@ -35,7 +35,7 @@ from evenhand.workflows.compare.pairing import ComparisonPlan, check_asked, plan
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seed_values import ON_THESE, by_group, seed_values
 from evenhand.workflows.compare.seeds import Given, seed_findings
-from evenhand.workflows.compare.warnings import mix_warnings, not_joined
+from evenhand.workflows.compare.warnings import how_matched, mix_warnings, not_joined, unmatched
 from evenhand.workflows.outputs.result import Run
 
 Progress = Callable[[str], None]
@@ -191,7 +191,7 @@ class _GroupedRuns:
         seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
         findings = _adjusted([*findings, *(_noted(finding, [], self.runs) for finding in seeds)])
         self._pair_groups(orders[0])
-        warnings = [*warnings, *mix_warnings(findings, orders)]
+        warnings = [*warnings, *unmatched(self.pairing), *mix_warnings(findings, orders)]
         ranked = [
             ranking(over_seeds, self.groups, grouping_values)
             for over_seeds, grouping_values in zip(over, values, strict=True)
@@ -209,6 +209,7 @@ class _GroupedRuns:
         how = PAIRED if all(order.joined for order in orders) else UNPAIRED
         how += WEIGHTED if any(order.standardised for order in orders) else ""
         extra = {"by": grouping_names, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
+        extra["matched"] = how_matched(self.runs) if how == PAIRED else "not matched"
         settings = {**settings, **extra}
         return assembled(self.runs, findings, self.counts, tables, settings, warnings, self.groups)
 

@@ -28,12 +28,14 @@ class ComparisonPlan:
         groups: Every run in one of them; most hold a single run.
         pairs: First and second of every difference, as places of groups.
         times: When runs were made, where they are compared over time.
+        reference: The group that the user compares all others with; None: nobody said.
     """
 
     runs: list[ComparedRun]
     groups: list[SeedGroup]
     pairs: list[tuple[int, int]]
     times: Times | None
+    reference: str | None = None
 
     def singles(self) -> list[tuple[int, int]]:
         """Pairs of groups that are single runs, as places of the runs."""
@@ -51,6 +53,7 @@ class ComparisonPlan:
             for index, seed in zip(group.places, group.seeds, strict=True):
                 if group.several:
                     comparison.manifest["runs"][index] |= {"group": group.name, "seed": seed}
+        comparison.manifest.update({"reference": self.reference} if self.reference else {})
         if self.times is None:
             return comparison
         comparison.manifest.update(self.times.told())
@@ -125,6 +128,7 @@ def planned(
         groups,
         [(index, reference_index) for index in range(len(groups)) if index != reference_index],
         None,
+        None if reference is None else groups[reference_index].name,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -50,6 +52,8 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
         groups: Of all runs, where some are taken as one; none: each stands for itself.
     """
     sentences = adaptation_warnings([run.manifest for run in runs])
+    if len({Path(run.folder).resolve() for run in runs}) == 1:
+        sentences.append(f"{runs[0].folder!r} is compared with itself; give the folder of another run")
     sentences += seed_notes(runs, groups) if groups else each_seed_notes(runs)
     modes = {str(run.manifest.get("mode") or "default") for run in runs}
     if modes != {"default"} and all(run.counts is not None for run in runs):
@@ -85,6 +89,31 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) 
     return [
         f"runs that are not paired have rows of other classes and groups ({share} of them); "
         "differences and the ranking weight both to one mix, so they are not those of the runs' own values"
+    ]
+
+
+def how_matched(runs: Sequence[ComparedRun]) -> str:
+    """What says which rows of several runs are the same sample."""
+    ids = {str(run.manifest.get("id") or "") for run in runs if run.manifest.get("kind") == "audit"}
+    if "" in ids:
+        return "matched by their order in the file"
+    return f"matched by {' and '.join(map(repr, sorted(ids)))}" if ids else "matched sample by sample"
+
+
+def unmatched(pairing: Sequence[tuple[Any, ...]]) -> list[str]:
+    """That rows of two runs could not be matched, and why.
+
+    Args:
+        pairing: First, second, how they are compared, on how many samples, and why not on the same.
+    """
+    apart = [(first, second, why) for first, second, _, samples, why in pairing if samples is None]
+    if not apart:
+        return []
+    first, second, why = apart[0]
+    others = f" (and of {len(apart) - 1} more of {len(pairing)} pairs)" if len(apart) > 1 else ""
+    return [
+        f"rows of {first} and {second}{others} are not matched: {why}. They are compared like rows of two "
+        "different samples, which is cautious where they are the same"
     ]
 
 

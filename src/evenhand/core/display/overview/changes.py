@@ -129,11 +129,42 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
     return f"{title}{by}: {order} with {model} than with {reference}", _OTHERS
 
 
+def gain(finding: Finding, holder: Finding | Part | None = None) -> float | None:
+    """By how much the first model is better than the second, without noise; None where neither side is better."""
+    card, part = finding.card.of or finding.card, holder if isinstance(holder, Part) else None
+    direction = card.direction if part is None else card.parts_direction or card.direction
+    of = part or finding
+    value = of.value if of.corrected is None else of.corrected
+    return None if value is None or direction not in _BETTER else _BETTER[direction] * value
+
+
+def direction(findings: Sequence[Finding], subject: Subject) -> str:
+    """Which of two models is better, by how much; empty where nothing says, or there are more models.
+
+    What is beyond chance comes first, and of that how often a model is right.
+    """
+
+    def last(finding: Finding) -> tuple[bool, bool]:
+        good = (finding.card.of or finding.card).direction == "higher is better"
+        return not significance_of(finding, subject.alpha).beyond, not good
+
+    for finding in sorted(findings, key=last):
+        change, more = _Change.of(finding, finding), gain(finding)
+        if change is None or more is None or len(subject.models) != 2:
+            continue
+        newer, older = reversed(change.names) if subject.is_turned(finding) else change.names
+        more, text = -more if subject.is_turned(finding) else more, f"{title_of(finding)}: {newer} is"
+        if not more:
+            return f"{text} no better and no worse than {older}"
+        side = significance_of(finding, subject.alpha)
+        sure = "" if side.beyond else f", {side.told('what chance alone gives') or 'not tested'}"
+        return f"{text} {amount(abs(more), change.card)} {'better' if more > 0 else 'worse'} than {older}{sure}"
+    return ""
+
+
 def _verdict(change: _Change) -> str:
     """Which model is better, where more of it is better or worse."""
-    card, is_whole = change.card, isinstance(change.holder, Finding)
-    direction = card.direction if is_whole else card.parts_direction or card.direction
-    sign = _BETTER.get(direction, 0) * (1 if (change.holder.value or 0.0) > 0 else -1)
+    sign = gain(change.finding, change.holder)
     if not sign:
         return "more than chance gives"
     return f"{change.names[0]} is {'better' if sign > 0 else 'worse'}, more than chance gives"

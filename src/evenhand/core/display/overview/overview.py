@@ -101,7 +101,7 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
         kicker=_kicker(leading, beyond, subject),
         headlines=tuple(beyond or largest),
         silent=(*(text for text in quiet if text != lead), *overall),
-        checks=(*_warnings(findings), *_left_out(findings, subject)),
+        checks=(*_warnings(findings, manifest), *_left_out(findings, subject)),
     )
 
 
@@ -187,7 +187,10 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
         question = (
             subject.question if subject.question.endswith("?") or not by else f"{subject.question} by {by}"
         )
-        return " · ".join(filter(None, (question, " and ".join(subject.models[:2]), rows)))
+        better = changes.direction(leading, subject)
+        matched = f"{rows}, {subject.matched}" if rows and subject.matched else rows
+        models = "" if better else " and ".join(subject.models[:2])
+        return " · ".join(filter(None, (better, question, models, matched)))
     searched = [line for line in beyond if line.metric in searches]
     compared = [line for line in beyond if line not in searched]
     numbers = {grouping: sum(line.by == grouping for line in compared) for grouping in groupings}
@@ -203,8 +206,9 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
     return " · ".join(texts)
 
 
-def _warnings(findings: Findings) -> list[str]:
-    return [one_line(warning.message) for warning in findings.warnings]
+def _warnings(findings: Findings, manifest: Mapping[str, Any]) -> list[str]:
+    notes = (manifest.get("warnings") or []) if manifest.get("kind") == "compare" else []
+    return [one_line(note) for note in (*(warning.message for warning in findings.warnings), *notes)]
 
 
 def _left_out(findings: Findings, subject: Subject) -> list[str]:

@@ -28,6 +28,8 @@ class Subject:
         is_audit: Whether rows are those of a user's table, with their own columns.
         question: What was asked of a model; empty: nothing says.
         models: What was asked, as people call it.
+        order: Models of a comparison, the older first: the reference, then as typed, or by date.
+        matched: How rows of compared models were matched; empty: nothing says.
         findings: All of the run: parts of one may hold what another compares.
     """
 
@@ -40,6 +42,8 @@ class Subject:
     is_audit: bool = False
     question: str = ""
     models: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    matched: str = ""
     findings: tuple[Finding, ...] = ()
 
     @classmethod
@@ -47,6 +51,7 @@ class Subject:
         """From the manifest of a run, and its findings."""
         words, is_audit = words_of(manifest), manifest.get("kind") == "audit"
         models = manifest.get("models") or [manifest.get("model")]
+        order = sorted(map(str, models), key=lambda name: name != manifest.get("reference"))
         question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
         return cls(
             noun=str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1])),
@@ -58,8 +63,15 @@ class Subject:
             is_audit=is_audit,
             question=shorten(question, _QUESTION),
             models=tuple(model_name(model) for model in models if model),
+            order=tuple(order),
+            matched=str(manifest.get("matched") or ""),
             findings=tuple(findings),
         )
+
+    def is_turned(self, finding: Finding) -> bool:
+        """Whether a difference is the older model minus the newer one: of two, the one typed first is older."""
+        places = {name: place for place, name in enumerate(self.order)}
+        return places.get(str(finding.model), 0) <= places.get(str(finding.reference), 0)
 
     def attribute(self, grouping: str) -> str:
         """A grouping in words; columns of a user's table keep their names."""
