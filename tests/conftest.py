@@ -90,6 +90,9 @@ def spark() -> Iterator[Any]:
     if shutil.which("java") is None:
         pytest.skip("needs Java 17")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    # tables of a few rows: code that runs once is not worth a compiler's best work
+    builder = builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    builder = builder.config("spark.sql.codegen.wholeStage", "false")
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
