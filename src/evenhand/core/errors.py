@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -127,6 +127,15 @@ def exits_are_errors(what: str) -> Iterator[None]:
 def one_line(text: object) -> str:
     """Any text as one printable line, so that hostile labels cannot break a message."""
     return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
+def check_known(
+    what: str, names: str | Iterable[object], possible: Collection[object], hint: str = ""
+) -> None:
+    """Raise UnknownName for the first of some names, or the one name, that is not among ``possible``."""
+    for name in [names] if isinstance(names, str) else names:
+        if name not in possible:
+            raise UnknownName(what, str(name), map(str, possible), hint)
 
 
 def check_choice(name: str, value: object, possible: Iterable[object]) -> None:

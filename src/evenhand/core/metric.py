@@ -7,13 +7,15 @@ run can be shown where the package that declares its metrics is not installed.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from evenhand.core.cards import Direction, MetricCard, Source, Unit
 from evenhand.core.findings import Finding
 
 P = ParamSpec("P")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Metric(Generic[P]):
@@ -73,5 +75,24 @@ def metric(
             **more,
         )
         return Metric(compute, card)
+
+    return declare
+
+
+def of_family(compute: Callable[Concatenate[F, P], Finding]) -> Callable[[F], Callable[P, Finding]]:
+    """Metrics that share their arguments and differ in one function, which stands where they are declared.
+
+    ``compute`` takes that function first; its other arguments are the arguments of each metric.
+    """
+    signature = inspect.signature(compute)
+    shared = signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    def declare(differing: F) -> Callable[P, Finding]:
+        @functools.wraps(differing)
+        def computed(*args: P.args, **kwargs: P.kwargs) -> Finding:
+            return compute(differing, *args, **kwargs)
+
+        vars(computed)["__signature__"] = shared
+        return computed
 
     return declare

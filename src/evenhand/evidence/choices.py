@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
+from evenhand.evidence.ranked_labels import annotated_samples
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -99,14 +100,8 @@ class Choices:
             ParameterError: The candidates do not name both genders.
         """
         check_candidates(candidates, genders)
-        for name in ("sample", truth, *([cluster] if cluster else []), *strata):
-            if name not in annotations.columns:
-                raise UnknownName("column of annotations", name, annotations.columns)
-        text = pl.col("sample").cast(pl.String)
-        table = annotations.with_columns(text, truth=pl.col(truth).cast(pl.String)).sort("sample")
-        if table["sample"].is_duplicated().any():
-            twice = table["sample"].filter(table["sample"].is_duplicated())[0]
-            raise InputError(f"sample {twice!r} has several rows of annotations; give each sample one row")
+        table = annotated_samples(annotations, truth, cluster, *strata)
+        table = table.with_columns(truth=pl.col(truth).cast(pl.String))
         matrix, is_scored, unannotated = _matrix(scores, table["sample"], candidates)
         reason = _reasons(table["truth"], matrix, is_scored, genders)
         usable_scores = matrix[reason.is_null().to_numpy()]
@@ -142,9 +137,7 @@ class Choices:
             ParameterError: The candidates do not name both genders.
         """
         names = list(self.candidates)
-        for name in candidates:
-            if name not in names:
-                raise UnknownName("candidate", name, names)
+        check_known("candidate", candidates, names)
         selected = {name: self.candidates[name] for name in candidates}
         check_candidates(selected, self.genders)
         return replace(
@@ -167,8 +160,7 @@ class Choices:
 
     def check_attribute(self, name: str) -> None:
         """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        if name not in self.attributes:
-            raise UnknownName("attribute of these choices", name, self.attributes)
+        check_known("attribute of these choices", name, self.attributes)
 
     @cached_property
     def best(self) -> Mask:
@@ -261,9 +253,7 @@ def rows_where(annotated: pl.DataFrame, where: Where, check_attribute: Callable[
         column = annotated[name].cast(pl.String)
         values = [required] if isinstance(required, str) else list(required)
         levels = sorted(column.drop_nulls().unique().to_list())
-        for value in values:
-            if value not in levels:
-                raise UnknownName(f"value of {name!r}", value, levels)
+        check_known(f"value of {name!r}", values, levels)
         mask &= column.is_in(values).fill_null(False).to_numpy()
     return mask
 
@@ -327,9 +317,7 @@ def _matrix(
     """Scores by sample and candidate (NaN where there is none), which samples occur, how many others do."""
     lazy = scores.lazy()
     columns = lazy.collect_schema().names()
-    for name in ("sample", "candidate", "score"):
-        if name not in columns:
-            raise UnknownName("column of scores", name, columns)
+    check_known("column of scores", ("sample", "candidate", "score"), columns)
     long = lazy.select(
         pl.col("sample").cast(pl.String),
         pl.col("candidate").cast(pl.String),

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known, one_line
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.evidence.ranked_labels import first_ranks
 
@@ -148,9 +148,7 @@ class HouseholdHits:
             UnknownName: A column that does not exist.
             InputError: Hits outside [0, 1].
         """
-        for name in ("sample", "household", "hit"):
-            if name not in hits.columns:
-                raise UnknownName("column of hits", name, hits.columns)
+        check_known("column of hits", ("sample", "household", "hit"), hits.columns)
         table = _completed(hits).with_columns(pl.col("hit").cast(pl.Float64))
         for name, value in (("concept", None), ("covered", 1.0), ("confidence", None), ("best", None)):
             if name not in table.columns:
@@ -212,8 +210,7 @@ class HouseholdHits:
 
     def check_attribute(self, name: str) -> None:
         """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        if name not in self.attributes:
-            raise UnknownName("attribute of these samples", name, self.attributes)
+        check_known("attribute of these samples", name, self.attributes)
 
 
 def _check_threshold(value: float) -> None:
@@ -242,9 +239,7 @@ def _completed(annotations: pl.DataFrame) -> pl.DataFrame:
 
 def _pairs(annotations: pl.DataFrame) -> pl.DataFrame:
     """One row for each sample and concept."""
-    for name in ("sample", "household"):
-        if name not in annotations.columns:
-            raise UnknownName("column of annotations", name, annotations.columns)
+    check_known("column of annotations", ("sample", "household"), annotations.columns)
     if "concepts" not in annotations.columns and "concept" not in annotations.columns:
         raise UnknownName("column of annotations", "concepts", annotations.columns)
     table = _completed(annotations)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import UnknownName
+from evenhand.core.errors import check_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,9 @@ class ItemScores:
         Raises:
             UnknownName: A column that is not there, or an item without a sign.
         """
-        for name in ("sample", "item", "wording", "score"):
-            if name not in scores.columns:
-                raise UnknownName("column of scores", name, scores.columns)
+        check_known("column of scores", ("sample", "item", "wording", "score"), scores.columns)
         items, wordings = (scores[name].unique().sort().to_list() for name in ("item", "wording"))
-        for item in items:
-            if item not in signs:
-                raise UnknownName("item", item, signs)
+        check_known("item", items, signs)
         table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
         rows = scores.filter(pl.col("sample").is_in(table["sample"].implode()))
         matrix = np.full((table.height, len(items), len(wordings)), np.nan)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -58,8 +58,8 @@ class JudgedImages:
             UnknownName: A column or category that does not exist.
             InputError: Shares of a prompt that do not sum to 1.
         """
-        _check_columns(judged, ("sample", "category"))
-        _check_columns(annotations, ("sample", "prompt"))
+        check_known("column", ("sample", "category"), judged.columns)
+        check_known("column", ("sample", "prompt"), annotations.columns)
         names = tuple(categories)
         rows = annotations.join(judged.select("sample", "category"), on="sample")
         prompts = rows.drop("sample", "category").unique("prompt", keep="first").sort("prompt")
@@ -68,7 +68,7 @@ class JudgedImages:
         np.add.at(counts, (at, _codes(rows["category"], names)), 1)
         cells = np.zeros((len(names), len(names) + 1), dtype=np.int64)
         if confusion is not None:
-            _check_columns(confusion, ("true", "judged"))
+            check_known("column", ("true", "judged"), confusion.columns)
             number = confusion["n"].cast(pl.Int64) if "n" in confusion.columns else pl.Series([1])
             true = _positions(confusion["true"], names, "category")
             np.add.at(cells, (true, _codes(confusion["judged"], names)), number.to_numpy())
@@ -80,16 +80,8 @@ class JudgedImages:
         return [name for name in self.annotated.columns if name != "prompt"]
 
 
-def _check_columns(table: pl.DataFrame, names: Sequence[str]) -> None:
-    for name in names:
-        if name not in table.columns:
-            raise UnknownName("column", name, table.columns)
-
-
 def _positions(values: pl.Series, names: Sequence[str], what: str) -> Integers:
-    for value in values.unique().sort():
-        if value not in names:
-            raise UnknownName(what, str(value), names)
+    check_known(what, values.unique().sort(), names)
     return np.array([names.index(value) for value in values], dtype=np.int64)
 
 
@@ -104,7 +96,7 @@ def _reference(table: pl.DataFrame | None, prompts: pl.Series, names: tuple[str,
     shares = np.full((len(prompts), len(names)), 1 / max(len(names), 1))
     if table is None:
         return shares
-    _check_columns(table, ("category", "share"))
+    check_known("column", ("category", "share"), table.columns)
     column = _positions(table["category"], names, "category")
     numbers = table["share"].cast(pl.Float64).to_numpy()
     for row, prompt in enumerate(prompts):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, check_known
 from evenhand.evidence.ranked_labels import (
     WORDNET,
     annotated_samples,
@@ -211,8 +211,7 @@ class LabelMatches:
 
     def check_attribute(self, name: str) -> None:
         """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        if name not in self.attributes:
-            raise UnknownName("attribute of these samples", name, self.attributes)
+        check_known("attribute of these samples", name, self.attributes)
 
     def labels_of(self, name: str) -> tuple[str, ...]:
         """The model's labels that belong to an association or union; empty where it cannot say it.
@@ -232,8 +231,7 @@ class LabelMatches:
         return np.asarray(self.scores[:, columns].max(axis=1, initial=-np.inf))
 
     def _parts(self, name: str) -> tuple[str, ...]:
-        if name not in self.names:
-            raise UnknownName("association", name, self.names)
+        check_known("association", name, self.names)
         return (name,) if name in self.associations else self.unions[name]
 
     def members(self, name: str) -> Mask:
@@ -326,6 +324,4 @@ def _check_unions(unions: Terms, taxonomy: Terms) -> None:
     for name, parts in unions.items():
         if name in taxonomy:
             raise ParameterError(f"{name!r} is an association and a union; give one of them another name")
-        for part in parts:
-            if part not in taxonomy:
-                raise UnknownName(f"association in the union {name!r}", part, taxonomy)
+        check_known(f"association in the union {name!r}", parts, taxonomy)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
+from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
 from evenhand.evidence.derivation.vector_search import (
     Blocks,
     NearestSearch,
@@ -144,8 +144,7 @@ class Neighbours:
                     f"vectors of {what} have shape {array.shape}; give one row for each of "
                     f"{table.height} rows of annotations"
                 )
-            if "sample" not in table.columns:
-                raise UnknownName("column of annotations", "sample", table.columns)
+            check_known("column of annotations", "sample", table.columns)
             embeddings.append(vectors_of_array(table["sample"].cast(pl.String), array))
         return cls._searched((embeddings[0], embeddings[1]), annotations, k, cluster, overlap, facts or {})
 
@@ -215,8 +214,7 @@ class Neighbours:
         names = [column for column in self.queries.columns if column != "sample"]
         if both:
             names = [column for column in names if column in self.database.columns]
-        if name not in names:
-            raise UnknownName(f"attribute of {'both sides' if both else 'the queries'}", name, names)
+        check_known(f"attribute of {'both sides' if both else 'the queries'}", name, names)
 
     def to_frame(self, k: int | None = None) -> pl.DataFrame:
         """Rankings(query, rank, sample, score): the nearest samples of each query, best first.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.evidence.derivation.from_vectors import plain
 from evenhand.evidence.open_answers.answer_lemma import singular
 
@@ -25,20 +25,18 @@ _ROUNDING = 1e-6  # confidences in float32 may leave [0, 1], or their order, by 
 _CELLS = 16_777_216  # confidences that are looked at at once
 
 
-def annotated_samples(annotations: pl.DataFrame, cluster: str | None) -> pl.DataFrame:
+def annotated_samples(annotations: pl.DataFrame, *needed: str | None) -> pl.DataFrame:
     """Annotations sorted by sample.
 
     Args:
         annotations: ``sample`` and attributes.
-        cluster: An attribute that has to be there, or None.
+        needed: Attributes that have to be there; None is none.
 
     Raises:
         UnknownName: A column that does not exist.
         InputError: A sample with several rows.
     """
-    for name in ("sample", *([cluster] if cluster else [])):
-        if name not in annotations.columns:
-            raise UnknownName("column of annotations", name, annotations.columns)
+    check_known("column of annotations", ("sample", *filter(None, needed)), annotations.columns)
     table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
     twice = table["sample"].filter(table["sample"].is_duplicated())
     if len(twice):
@@ -64,9 +62,7 @@ def first_ranks(predictions: pl.LazyFrame, depth: int) -> tuple[pl.DataFrame, bo
         InputError: Ranks that are missing for some, do not start at 1, or occur twice in a sample.
     """
     columns = predictions.collect_schema().names()
-    for name in ("sample", "prediction"):
-        if name not in columns:
-            raise UnknownName("column of predictions", name, columns)
+    check_known("column of predictions", ("sample", "prediction"), columns)
     optional_columns = [name for name in ("rank", "confidence") if name in columns]
     lazy = predictions.select(pl.col("sample", "prediction").cast(pl.String), *optional_columns)
     if "confidence" not in columns:

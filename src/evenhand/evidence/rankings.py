@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
 from evenhand.evidence.predictions.to_polars import to_polars
@@ -122,9 +122,9 @@ class Rankings:
         order = rank if rank is not None else score
         if order is None:
             raise InputError("neither scores nor ranks are named; give score=COLUMN or rank=COLUMN")
-        for column in (query, sample, order, *([cluster] if cluster is not None else [])):
-            if column not in table.columns:
-                raise UnknownName("column", column, table.columns)
+        check_known(
+            "column", (query, sample, order, *([cluster] if cluster is not None else [])), table.columns
+        )
         if cluster in (query, sample, order):
             raise InputError(f"cluster={cluster!r} is the query, sample or score; name another column")
         if not table[order].dtype.is_numeric():
@@ -226,9 +226,7 @@ def _refuse_repeated(table: pl.DataFrame) -> None:
 def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
     table = rankings.table
     attributes = [column for column in table.columns if column not in COLUMNS]
-    for name in by:
-        if name not in attributes:
-            raise UnknownName("column", name, attributes)
+    check_known("column", by, attributes)
     encoders = [Encoder.fit(table[name], name, name, labels=False) for name in by]
     codes = [encoder.codes(table[encoder.axis.name]) for encoder in encoders]
     absent = {f"missing {name}": code == MISSING for name, code in zip(by, codes, strict=True)}

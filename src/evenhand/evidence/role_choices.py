@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName, check_choice
+from evenhand.core.errors import InputError, UnknownName, check_choice, check_known
 from evenhand.evidence.choices import Where, rows_where
+from evenhand.evidence.ranked_labels import annotated_samples
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -90,13 +91,7 @@ class RoleChoices:
             UnknownName: A column or role that does not exist.
             InputError: A sample annotated twice, or answered twice in one order.
         """
-        for name in ("sample", *filter(None, (cluster, truth, sets)), *treatments):
-            if name not in annotations.columns:
-                raise UnknownName("column of annotations", name, annotations.columns)
-        table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
-        if table["sample"].is_duplicated().any():
-            twice = table["sample"].filter(table["sample"].is_duplicated())[0]
-            raise InputError(f"sample {twice!r} has several rows of annotations; give each sample one row")
+        table = annotated_samples(annotations, cluster, truth, sets, *treatments)
         rows = _rows(answers)
         inside = rows.filter(pl.col("sample").is_in(table["sample"].implode()))
         outside = rows["sample"].n_unique() - inside["sample"].n_unique()
@@ -114,8 +109,7 @@ class RoleChoices:
 
     def check_attribute(self, name: str) -> None:
         """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        if name not in self.attributes:
-            raise UnknownName("attribute of these choices", name, self.attributes)
+        check_known("attribute of these choices", name, self.attributes)
 
     def selected(self, where: Where) -> Mask:
         """Rows of ``annotated`` with one of the given values on each of the given attributes.
@@ -171,9 +165,7 @@ def _rows(answers: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     """Answers with all columns, of the types that are worked with."""
     lazy = answers.lazy()
     columns = lazy.collect_schema().names()
-    for name in ("sample", "role"):
-        if name not in columns:
-            raise UnknownName("column of answers", name, columns)
+    check_known("column of answers", ("sample", "role"), columns)
     extra = {"order": pl.lit("0"), "wording": pl.lit(1), "score": pl.lit(None)}
     rows = lazy.with_columns(**{name: value for name, value in extra.items() if name not in columns})
     return rows.select(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName, check_choice
+from evenhand.core.errors import InputError, check_choice, check_known
 from evenhand.evidence.derivation.from_vectors import normalised
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -190,8 +190,7 @@ class Similarities:
         Raises:
             UnknownName: There is no such set.
         """
-        if name not in self.target_sets:
-            raise UnknownName("set of targets", name, self.target_sets)
+        check_known("set of targets", name, self.target_sets)
         return self.target_sets[name]
 
     def attribute_columns(self, name: str) -> Ints:
@@ -200,8 +199,7 @@ class Similarities:
         Raises:
             UnknownName: There is no such set.
         """
-        if name not in self.attribute_sets:
-            raise UnknownName("set of attributes", name, self.attribute_sets)
+        check_known("set of attributes", name, self.attribute_sets)
         return self.attribute_sets[name]
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, check_known
 from evenhand.mitigate.training_vectors import TrainingVectors
 
 Floats = npt.NDArray[np.float64]
@@ -87,8 +87,7 @@ def check_vectors(material: TrainingVectors) -> None:
 
 
 def _check_set(side: str, name: str, sets: Mapping[str, Ints], vectors: Floats) -> None:
-    if name not in sets:
-        raise UnknownName(f"set of {side}", name, sets)
+    check_known(f"set of {side}", name, sets)
     rows = sets[name]
     if len(rows) < _FEWEST[side]:
         raise InputError(

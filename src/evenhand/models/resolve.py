@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import MissingCapability, ParameterError, UnknownName, UserError, exits_are_errors
+from evenhand.core.errors import MissingCapability, ParameterError, UserError, check_known, exits_are_errors
 from evenhand.models.adapters.own_code import ObjectSource, open_own_code
 from evenhand.models.catalogue import GRAMMAR, SCHEMES, who_can
 from evenhand.models.identity.source import LoadOptions, ModelSource
@@ -40,8 +40,7 @@ def _named(model: str, load_options: LoadOptions) -> ModelSource:
     if not colon or not rest or len(scheme) == 1 or "/" in scheme or "\\" in scheme:  # one letter: a drive
         hint = f"; a folder is given as hf:{model}" if Path(model).is_dir() else ""
         raise UserError(f"--model {model!r} is no model URI{hint}; possible: {GRAMMAR}")
-    if scheme not in SCHEMES.names():
-        raise UnknownName("kind of model", scheme, SCHEMES.names(), f"possible: {GRAMMAR}")
+    check_known("kind of model", scheme, SCHEMES.names(), f"possible: {GRAMMAR}")
     if (load_options.device_map or load_options.quantize) and scheme not in _SIZED:
         raise ParameterError(f"{model!r}: --device-map and --quantize are for models of hf:; leave them out")
     source: ModelSource = SCHEMES.get(scheme)(rest, load_options)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.counts import Counts
@@ -269,8 +269,7 @@ def write_example(name: str, folder: Path) -> tuple[Path, str, Mapping[str, Any]
         UserError: There is no such example; another table stands at that path, or other files in the
             folder of the audit.
     """
-    if name not in EXAMPLES:
-        raise UnknownName("example", name, EXAMPLES)
+    check_known("example", name, EXAMPLES)
     load, options = EXAMPLES[name]
     check_out(folder / name)
     path, content = folder / f"{name}.csv", load().write_csv().encode()
@@ -322,9 +321,7 @@ def _names(columns: Sequence[str], entry: str, separator: str) -> tuple[str, ...
     if entry in columns:
         return (entry,)
     names = tuple(entry.split(separator))
-    for name in names:
-        if name not in columns:
-            raise UnknownName("column", name, columns)
+    check_known("column", names, columns)
     return names
 
 

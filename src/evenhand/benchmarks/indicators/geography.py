@@ -27,7 +27,7 @@ from evenhand.benchmarks.indicators.questions import (
     ranked_answers,
 )
 from evenhand.benchmarks.indicators.settings import numbers
-from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.core.errors import InputError, ParameterError, check_known, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.derivation.from_vectors import labels_in, plain
@@ -252,9 +252,7 @@ def _groupings(households: Households, by: str) -> list[tuple[str, ...]]:
     if by == DEFAULT_BY:
         return [entry for entry in entries if set(entry) <= set(attributes)]
     for entry in entries:
-        for name in entry:
-            if name not in attributes:
-                raise UnknownName("attribute of these households", name, attributes)
+        check_known("attribute of these households", entry, attributes)
         if len(set(entry)) < len(entry):
             raise ParameterError(f"-p by={by!r} crosses {entry[0]!r} with itself; name each attribute once")
     return list(dict.fromkeys(entries))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.core.errors import UnknownName
+from evenhand.core.errors import check_known
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,5 @@ def preset(name: str) -> Preset:
     Raises:
         UnknownName: There is none.
     """
-    if name not in PRESETS:
-        raise UnknownName("preset", name, PRESETS)
+    check_known("preset", name, PRESETS)
     return PRESETS[name]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName, import_extra
+from evenhand.core.errors import InputError, check_known, import_extra
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -37,9 +37,7 @@ def vectors_of_table(embeddings: pl.LazyFrame) -> Blocks:
         InputError: ``vector`` holds no lists of numbers, or lists of different length.
     """
     schema = embeddings.collect_schema()
-    for name in ("sample", "vector"):
-        if name not in schema:
-            raise UnknownName("column of embeddings", name, schema.names())
+    check_known("column of embeddings", ("sample", "vector"), schema.names())
     kind = schema["vector"]
     if not isinstance(kind, pl.List | pl.Array) or not getattr(kind.inner, "is_numeric", bool)():
         raise InputError(f"the column 'vector' holds {kind!s}, not lists of numbers")

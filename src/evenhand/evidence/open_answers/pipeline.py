@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.errors import ParameterError, UnknownName, check_known
 from evenhand.core.text.thoughts import without_thought
 from evenhand.evidence.open_answers.answer_lemma import singular
 from evenhand.evidence.open_answers.decisions import Decisions
@@ -52,9 +52,7 @@ class Pipeline:
     def __post_init__(self) -> None:
         """Check the steps."""
         possible = (*STEPS, *MATCHERS)
-        for step in self.steps:
-            if step not in possible:
-                raise UnknownName("step of open answers", step, possible)
+        check_known("step of open answers", self.steps, possible)
         if list(self.steps) != [step for step in possible if step in self.steps]:
             raise ParameterError(
                 f"steps={self.steps!r} are out of order or repeated; keep to {', '.join(possible)}"
@@ -95,9 +93,7 @@ class PipelineRun:
     def __post_init__(self) -> None:
         """Check that matches and decisions lead to labels."""
         for labels in self.matches.values():
-            for label in labels.values():
-                if label not in self.vocabulary.names:
-                    raise UnknownName("label that an answer was matched with", label, self.vocabulary.names)
+            check_known("label that an answer was matched with", labels.values(), self.vocabulary.names)
         for label in self.decisions.labels if self.decisions is not None else ():
             if label not in SPECIAL and self._decided(label) not in self.vocabulary.names:
                 raise UnknownName("label that was decided", label, (*self.vocabulary.names, *SPECIAL))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, Null, Part, key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
@@ -20,47 +20,28 @@ from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_
 
 CONTEXT = "context"
 """Attribute over whose values paper mode takes the mean of accuracies."""
-
-
 _Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
-
-
 _Z = 1.959963984540054
-
-
 _ROUNDING = 1e-9
-
-
 _GENDERS = ((1.0, 0.0), (0.0, 1.0))
 
-
-_RULES = {
-    "resolution_accuracy": ("correct", MEAN),
-    "resolution_gap": ("correct", GAP),
-    "misgendering_rate": ("misgendered", MEAN),
-    "misgendering_gap": ("misgendered", GAP),
-    "neutral_rate": ("neutral", MEAN),
-    "neutral_gap": ("neutral", GAP),
-}
-
-
-def rule_of(name: str) -> tuple[str, Weight]:
-    """Outcome and weights of the two genders' rates of a metric.
-
-    Raises:
-        ParameterError: Not a metric of choices.
-    """
-    if name not in _RULES:
-        raise ParameterError(f"metric={name!r} is not possible; choose one of {', '.join(map(repr, _RULES))}")
-    return _RULES[name]
+Rule = tuple[str, Weight]
+"""An outcome, and the weights of the rates of the two genders."""
 
 
 def choice_finding(
-    name: str, evidence: Choices, by: By, where: Where | None, mode: Mode, inference: Inference, seed: int
+    rule: Callable[[], Rule],
+    evidence: Choices,
+    *,
+    by: By = (),
+    where: Where | None = None,
+    mode: Mode = "default",
+    inference: Inference = "auto",
+    seed: int = 0,
 ) -> Finding:
-    """One of the metrics of choices."""
+    """One of the metrics of choices, which has the name of its rule."""
     check_common(mode, inference, seed)
-    outcome, weight = rule_of(name)
+    name, (outcome, weight) = rule.__name__, rule()
     bound = BoundChoices.of(evidence, by, where, mode)
     rows = bound.rows(outcome)
     full = inference == "auto"

@@ -13,7 +13,7 @@ from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.catalogue import BONETT_PRICE, card_of
-from evenhand.metrics.choices.estimation import rule_of
+from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, joint_p
 from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, check_common

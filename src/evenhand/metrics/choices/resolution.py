@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.findings import Finding
-from evenhand.core.metric import metric
-from evenhand.evidence.choices import Choices, Where
+from evenhand.core.errors import ParameterError
+from evenhand.core.metric import metric, of_family
 from evenhand.metrics.catalogue import VISOGENDER
-from evenhand.metrics.choices.estimation import choice_finding
-from evenhand.metrics.prepared import By, Inference, Mode
+from evenhand.metrics.choices.estimation import Rule, choice_finding
+from evenhand.metrics.choices.rows import GAP, MEAN
 
 
 @metric(
@@ -22,15 +23,8 @@ from evenhand.metrics.prepared import By, Inference, Mode
     compared="contributions", p_is_about="guessing",
     tags=("outcome", "performance",),
 )  # fmt: skip
-def resolution_accuracy(
-    evidence: Choices,
-    *,
-    by: By = (),
-    where: Where | None = None,
-    mode: Mode = "default",
-    inference: Inference = "auto",
-    seed: int = 0,
-) -> Finding:
+@of_family(choice_finding)
+def resolution_accuracy() -> Rule:
     """How often the right candidate is chosen, mean over the two genders (RA_avg); in [0, 1], higher better.
 
     Parts are the genders' own accuracies (RA_g); under a grouping also each group's mean, and each group's
@@ -60,7 +54,7 @@ def resolution_accuracy(
 
     Source: Hall et al. 2023, section 3.5 and Table 2.
     """
-    return choice_finding("resolution_accuracy", evidence, by, where, mode, inference, seed)
+    return "correct", MEAN
 
 
 @metric(
@@ -75,15 +69,8 @@ def resolution_accuracy(
         value="Accuracy for masculine minus feminine subjects"), compared="contributions",
     tags=("group gap",), first_line="rates", parts_of="resolution_accuracy",
 )  # fmt: skip
-def resolution_gap(
-    evidence: Choices,
-    *,
-    by: By = (),
-    where: Where | None = None,
-    mode: Mode = "default",
-    inference: Inference = "auto",
-    seed: int = 0,
-) -> Finding:
+@of_family(choice_finding)
+def resolution_gap() -> Rule:
     """Accuracy for the first gender minus that for the second; in [-1, 1], fair at 0.
 
     Positive: masculine subjects are resolved better. With ``their`` among the candidates the gap mixes
@@ -98,7 +85,7 @@ def resolution_gap(
 
     Source: Hall et al. 2023, section 3.5 and Table 2.
     """
-    return choice_finding("resolution_gap", evidence, by, where, mode, inference, seed)
+    return "correct", GAP
 
 
 @metric(
@@ -111,15 +98,8 @@ def resolution_gap(
         value="The pronoun of the other gender is chosen for a share of"),
     compared="contributions", p_is_about="guessing",
 )  # fmt: skip
-def misgendering_rate(
-    evidence: Choices,
-    *,
-    by: By = (),
-    where: Where | None = None,
-    mode: Mode = "default",
-    inference: Inference = "auto",
-    seed: int = 0,
-) -> Finding:
+@of_family(choice_finding)
+def misgendering_rate() -> Rule:
     """How often the other gender's candidate is chosen, mean over the two genders; in [0, 1].
 
     A neutral choice is not misgendering. Parts, interval, null, p and arguments as in
@@ -127,7 +107,7 @@ def misgendering_rate(
 
     Source: ours; the paper counts neutral and misgendering choices together as errors.
     """
-    return choice_finding("misgendering_rate", evidence, by, where, mode, inference, seed)
+    return "misgendered", MEAN
 
 
 @metric(
@@ -141,15 +121,8 @@ def misgendering_rate(
         value="Misgendering of masculine minus feminine subjects"), compared="contributions",
     tags=("group gap",), first_line="rates", parts_of="misgendering_rate",
 )  # fmt: skip
-def misgendering_gap(
-    evidence: Choices,
-    *,
-    by: By = (),
-    where: Where | None = None,
-    mode: Mode = "default",
-    inference: Inference = "auto",
-    seed: int = 0,
-) -> Finding:
+@of_family(choice_finding)
+def misgendering_gap() -> Rule:
     """Misgendering rate of the first gender minus that of the second; in [-1, 1], fair at 0.
 
     Positive: masculine subjects are misgendered more often. Interval, null, p and arguments as in
@@ -157,7 +130,7 @@ def misgendering_gap(
 
     Source: ours, after Hall et al. 2023, Table 4.
     """
-    return choice_finding("misgendering_gap", evidence, by, where, mode, inference, seed)
+    return "misgendered", GAP
 
 
 @metric(
@@ -170,15 +143,8 @@ def misgendering_gap(
         hits="get a neutral pronoun",
         value="A neutral pronoun is chosen for a share of"), compared="contributions", p_is_about="guessing",
 )  # fmt: skip
-def neutral_rate(
-    evidence: Choices,
-    *,
-    by: By = (),
-    where: Where | None = None,
-    mode: Mode = "default",
-    inference: Inference = "auto",
-    seed: int = 0,
-) -> Finding:
+@of_family(choice_finding)
+def neutral_rate() -> Rule:
     """How often a neutral candidate is chosen (R_neutral), mean over the two genders; in [0, 1].
 
     0 where no candidate is neutral. It is the same whoever is seen, so that there is no null and no p.
@@ -186,7 +152,7 @@ def neutral_rate(
 
     Source: Hall et al. 2023, Appendix D.1 and Table 4.
     """
-    return choice_finding("neutral_rate", evidence, by, where, mode, inference, seed)
+    return "neutral", MEAN
 
 
 @metric(
@@ -200,15 +166,8 @@ def neutral_rate(
         value="Neutral pronouns for masculine minus feminine subjects"), compared="contributions",
     tags=("group gap",), first_line="rates", parts_of="neutral_rate",
 )  # fmt: skip
-def neutral_gap(
-    evidence: Choices,
-    *,
-    by: By = (),
-    where: Where | None = None,
-    mode: Mode = "default",
-    inference: Inference = "auto",
-    seed: int = 0,
-) -> Finding:
+@of_family(choice_finding)
+def neutral_gap() -> Rule:
     """Neutral rate of the first gender minus that of the second (Delta_N); in [-1, 1], fair at 0.
 
     Positive: masculine subjects get the neutral pronoun more often. Interval, null, p and arguments as in
@@ -216,4 +175,25 @@ def neutral_gap(
 
     Source: Hall et al. 2023, Appendix D.1 and Table 4.
     """
-    return choice_finding("neutral_gap", evidence, by, where, mode, inference, seed)
+    return "neutral", GAP
+
+
+_METRICS = {
+    metric.card.name: metric
+    for metric in (
+        resolution_accuracy, resolution_gap, misgendering_rate, misgendering_gap, neutral_rate, neutral_gap,
+    )
+}  # fmt: skip
+
+
+def rule_of(name: str) -> Rule:
+    """Outcome and weights of a metric of choices.
+
+    Raises:
+        ParameterError: Not a metric of choices.
+    """
+    if name not in _METRICS:
+        possible = ", ".join(map(repr, _METRICS))
+        raise ParameterError(f"metric={name!r} is not possible; choose one of {possible}")
+    rule: Rule = inspect.unwrap(_METRICS[name])()  # the function as it stands above
+    return rule

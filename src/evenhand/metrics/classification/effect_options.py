@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
-from evenhand.core.errors import ParameterError, UnknownName, check_choice
+from evenhand.core.errors import ParameterError, check_choice, check_known
 from evenhand.metrics.prepared import Inference, Mode, check_common
 
 Form = Literal["separation", "sufficiency", "independence"]
@@ -65,9 +65,7 @@ class EffectOptions:
             ParameterError: A value outside what is possible.
         """
         option_names = [field.name for field in fields(cls) if field.name != "form"]
-        for name in keywords:
-            if name not in option_names:
-                raise UnknownName("option", name, option_names)
+        check_known("option", keywords, option_names)
         options = cls(form, **keywords)
         check_common(options.mode, options.inference)
         for name, possible in get_type_hints(EffectKeywords).items():

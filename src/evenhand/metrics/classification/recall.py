@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.metrics.classification.accuracy_inference import TOO_MANY, group_name
 from evenhand.metrics.classification.declared import classifier_metric
@@ -111,9 +111,7 @@ def _two(prepared: BoundCounts, groups: Sequence[str] | None) -> tuple[int, int]
         return (largest[0], largest[1]) if len(largest) == 2 else None
     if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
         raise ParameterError(f"groups={groups!r} is not possible; name two of {keys}: [first, second]")
-    for name in groups:
-        if name not in keys:
-            raise UnknownName(f"group of {'+'.join(prepared.grouped.by)}", name, keys)
+    check_known(f"group of {'+'.join(prepared.grouped.by)}", groups, keys)
     return keys.index(groups[0]), keys.index(groups[1])
 
 

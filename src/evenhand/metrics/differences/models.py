@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import UnknownName
+from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, Interval, Key, Part, key_of
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
@@ -96,9 +96,7 @@ def model_differences(
     Source: McNemar 1947; Bonett and Price 2012; Newcombe 1998; Zou and Donner 2008 (MOVER); Mantel and
     Haenszel 1959 for weights.
     """
-    for metric in metrics:
-        if metric not in SUMMARIES:
-            raise UnknownName("metric to compare", metric, SUMMARIES)
+    check_known("metric to compare", metrics, SUMMARIES)
     all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
     clusters = ", ".join(dict.fromkeys(counts.cluster for counts in all_counts if counts.cluster is not None))
     work = _Differences(ComparedCounts.of(evidence, by, names, seed), clusters)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.errors import UnknownName
+from evenhand.core.errors import check_known
 from evenhand.core.findings import Dropped, Finding, Interval, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
@@ -53,9 +53,7 @@ class BoundPrompts(named.NamedGroups):
         """
         named.check_kind(evidence, JudgedImages, "JudgedImages.join")
         names = names_of(by)
-        for name in names:
-            if name not in evidence.attributes:
-                raise UnknownName("attribute of these prompts", name, evidence.attributes)
+        check_known("attribute of these prompts", names, evidence.attributes)
         columns = named.texts(evidence.annotated, names)
         judge = judged.Judge(evidence.confusion)
         silent = evidence.counts[:, :-1].sum(axis=1) == 0

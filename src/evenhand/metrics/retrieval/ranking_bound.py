@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Pools, Rankings
 from evenhand.metrics.prepared import By, Inference, Mode, check_common, names_of
@@ -79,9 +79,7 @@ class BoundRankings:
                     f"target={self.target!r} is not possible; choose 'pool', 'equal', or shares of groups"
                 )
             return self.target
-        for name in self.target:
-            if name not in self.group_names:
-                raise UnknownName("group", str(name), self.group_names)
+        check_known("group", self.target, self.group_names)
         shares = np.array([self.target.get(name, 0.0) for name in self.group_names], dtype=np.float64)
         if not (shares > 0).all() or abs(shares.sum() - 1) > 1e-6:
             raise ParameterError(
@@ -96,8 +94,7 @@ class BoundRankings:
         Raises:
             UnknownName: No usable row has it.
         """
-        if group not in self.group_names:
-            raise UnknownName(f"group of {'+'.join(self.pools.by)}", group, self.group_names)
+        check_known(f"group of {'+'.join(self.pools.by)}", group, self.group_names)
         return self.group_names.index(group)
 
     @property

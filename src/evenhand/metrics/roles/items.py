@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.errors import UnknownName
+from evenhand.core.errors import check_known
 from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
@@ -29,9 +29,7 @@ def _grouped(evidence: Any, by: By) -> tuple[tuple[str, ...], Floats, Integers, 
     """Names, scores, group codes and groups of the images that have a value, and what is left out."""
     named.check_kind(evidence, ItemScores, "ItemScores.join")
     names = names_of(by)
-    for name in names:
-        if name not in evidence.attributes:
-            raise UnknownName("attribute of these scores", name, evidence.attributes)
+    check_known("attribute of these scores", names, evidence.attributes)
     counts = {"no score for each item and wording": evidence.incomplete} if evidence.incomplete else {}
     columns = named.texts(evidence.annotated, names)
     there = np.ones(evidence.annotated.height, dtype=bool)

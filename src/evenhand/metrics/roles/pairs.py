@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
 from evenhand.evidence.role_choices import OUTCOMES
 from evenhand.metrics.prepared import By, names_of
@@ -42,9 +42,7 @@ class PairedRows:
         """
         table, names = members(bound), names_of(attribute)
         treatments = bound.choices.treatments
-        for name in names:
-            if name not in treatments:
-                raise UnknownName("attribute that differs within sets", name, treatments)
+        check_known("attribute that differs within sets", names, treatments)
         keyed = table.with_columns(key=pl.concat_str(names, separator="*"))
         values = keyed["key"].unique().sort().to_list()
         for value in (first, second):
@@ -152,9 +150,7 @@ class SetMatrix:
     def _pairs(self, attribute: By) -> Iterator[tuple[int, int]]:
         """Cells that differ in the attribute alone."""
         names = names_of(attribute)
-        for name in names:
-            if name not in self.treatments:
-                raise UnknownName("attribute that differs within sets", name, self.treatments)
+        check_known("attribute that differs within sets", names, self.treatments)
         differs = [name in names for name in self.treatments]
         for i, j in combinations(range(len(self.cells)), 2):
             unlike = [a != b for a, b in zip(self.cells[i], self.cells[j], strict=True)]

@@ -18,7 +18,7 @@ from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import match_items
-from evenhand.metrics.choices.estimation import rule_of
+from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
 from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.estimation import HARMFUL

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.core.nouns import WORDS
 from evenhand.evidence.derivation.paired import Aligned, match
@@ -142,9 +142,7 @@ def _groupings(read: Sequence[ComparedRun], by: Sequence[str]) -> list[tuple[str
 
     if by:
         for entry in by:
-            for name in names(entry):
-                if name not in common:
-                    raise UnknownName("attribute that all runs have", name, common)
+            check_known("attribute that all runs have", names(entry), common)
         return list(dict.fromkeys(names(entry) for entry in by))
     run_groupings = [[names(str(entry)) for entry in run.manifest.get("by") or []] for run in read]
     shared = [entry for entry in run_groupings[0] if all(entry in others for others in run_groupings)]

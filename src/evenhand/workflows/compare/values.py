@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.core.findings import Finding
 from evenhand.workflows.compare.runs import ComparedRun
 
@@ -33,8 +33,8 @@ def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[
         InputError: No finding is in two runs.
     """
     findings = [finding for compared_run in runs for finding in compared_run.run.findings.findings]
-    _check("grouping of these runs", by, [finding.grouping for finding in findings])
-    _check("metric of these runs", metrics, [finding.name for finding in findings])
+    check_known("grouping of these runs", by, sorted({finding.grouping for finding in findings}))
+    check_known("metric of these runs", metrics, sorted({finding.name for finding in findings}))
     keyed: dict[Name, list[tuple[ComparedRun, Finding]]] = {}
     for compared_run in runs:
         for name, finding in wanted_findings(compared_run, by, metrics).items():
@@ -75,12 +75,6 @@ def key_of(finding: Finding) -> Name:
 
 def _ends(finding: Finding) -> tuple[float | None, float | None]:
     return (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
-
-
-def _check(what: str, names: Sequence[str], there: Sequence[str]) -> None:
-    for name in names:
-        if name not in there:
-            raise UnknownName(what, name, sorted(set(there)))
 
 
 def settings_of(values: pl.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.files.tables.scan import reading, scan
 from evenhand.mitigate.training_vectors import Floats, Ints, LabelledVectors
 from evenhand.workflows.debias.items import FORMS, AssociationItems, SourceRun, vectors_of_groups
@@ -102,9 +102,7 @@ def _listed(path: Path, samples: list[str]) -> dict[str, str]:
     with reading(f"{str(path)!r}"):
         lazy, _ = scan(path)
         columns = lazy.collect_schema().names()
-        for column in _COLUMNS:
-            if column not in columns:
-                raise UnknownName(f"column of {path.name}", column, columns)
+        check_known(f"column of {path.name}", _COLUMNS, columns)
         table = lazy.select(pl.col(_COLUMNS).cast(pl.String)).drop_nulls().collect()
     label_of = dict(table.iter_rows())
     if not label_of.keys() & set(samples):

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice
+from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
 from evenhand.mitigate.mitigation import MITIGATIONS, Fitter
 
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -35,9 +35,7 @@ def make_fitter(method: str, parameters: Mapping[str, Any], remove: int | None =
             raise ParameterError("--remove and -p remove say the same; give one of them")
         options["remove"] = remove
     fields = {field.name: field for field in dataclasses.fields(kind) if field.init}
-    for name in options:
-        if name not in fields:
-            raise UnknownName(f"parameter of {method}", name, fields)
+    check_known(f"parameter of {method}", options, fields)
     hints = get_type_hints(kind)
     values = {name: _parsed(fields[name], hints[name], value) for name, value in options.items()}
     return cast("Fitter", kind(**values))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
+from evenhand.core.errors import InputError, ParameterError, UserError, check_known
 from evenhand.files.atomic import write_bytes
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
@@ -165,8 +165,7 @@ def format_of(format: str | None, out: str | None) -> str:
         UnknownName: No such format.
     """
     if format is not None:
-        if format not in FORMATS:
-            raise UnknownName("format", format, FORMATS)
+        check_known("format", format, FORMATS)
         return format
     inferred_format = _BY_NAME.get(Path(out).suffix.lower()) if out else None
     if inferred_format is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evenhand.benchmarks.datasets.download_source import DATA, DataSource, default_folder
 from evenhand.benchmarks.recipe import Recipe, RecipeData, Step
-from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
+from evenhand.core.errors import InputError, ParameterError, UserError, check_known
 from evenhand.files.download.downloads import files_by_id
 from evenhand.models.identity.source import ModelSource
 
@@ -72,8 +72,7 @@ def data_folders(recipe: Recipe, data: Sequence[str]) -> dict[str, Path]:
             if len(names) > 1:
                 raise ParameterError(f"--data {text!r} needs a name; write {names[0]}={text}, or another of: "
                                      f"{', '.join(names)}")  # fmt: skip
-        if name not in names:
-            raise UnknownName(f"data of {recipe.paper}", name, names)
+        check_known(f"data of {recipe.paper}", name, names)
         folders[name] = Path(folder_text).expanduser()
         if not folders[name].exists():
             raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.errors import InputError, UnknownName, check_known, one_line
 from evenhand.workflows.suite.entries import Suite, SuiteBenchmark, SuiteModel
 
 SUFFIXES = (".yaml", ".yml")
@@ -53,8 +53,7 @@ def read_suite(text: str) -> Suite:
         UnknownName: No such suite, or a key that a suite does not have.
     """
     if not text.endswith(SUFFIXES):
-        if text not in shipped_suites():
-            raise UnknownName("suite", text, shipped_suites(), "or give your own as suite.yaml")
+        check_known("suite", text, shipped_suites(), "or give your own as suite.yaml")
         with as_file(_SHIPPED) as folder:
             return parse_suite(_content_of(f"{text}{SUFFIXES[0]}"), text, folder)
     path = Path(text).expanduser()

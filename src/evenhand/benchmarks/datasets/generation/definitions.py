@@ -20,7 +20,7 @@ import yaml
 from evenhand.benchmarks.datasets.generation.articles import with_articles
 from evenhand.benchmarks.datasets.generation.definition_text import check_keys, field_of, parse_text, texts_of
 from evenhand.benchmarks.datasets.readers.rows import RESERVED
-from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.core.errors import InputError, ParameterError, check_known, one_line
 
 COLUMNS: tuple[str, ...] = (
     "sample", "image", "truth", "template", "prompt", "seed", "index", "model", "flagged_by_model",
@@ -130,8 +130,7 @@ class GenerationDefinition:
         """
         text = str(name_or_path)
         if not text.endswith(_ENDING) and "/" not in text:
-            if text not in shipped():
-                raise UnknownName("definition", text, shipped(), "or give a file that ends in .yaml")
+            check_known("definition", text, shipped(), "or give a file that ends in .yaml")
             return cls.parse((_folder() / f"{text}.yaml").read_bytes(), text)
         path = Path(text).expanduser()
         if not path.is_file():
@@ -282,9 +281,7 @@ class GenerationDefinition:
     def _check_template(self, template: str, where: str, *, says_group: bool) -> None:
         placeholders = _PLACE.findall(template)
         possible = ("class", self.class_axis, "group", self.attribute)
-        for placeholder in placeholders:
-            if placeholder not in possible:
-                raise UnknownName(f"place in {template!r} of {where}", placeholder, dict.fromkeys(possible))
+        check_known(f"place in {template!r} of {where}", placeholders, dict.fromkeys(possible))
         if not set(placeholders) & set(possible[:2]):
             raise InputError(f"{where}: template {template!r} does not say the class; put {{class}} in it")
         if says_group and not set(placeholders) & set(possible[2:]):

@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
 from evenhand.benchmarks.datasets.readers.tables import find_files, read_table
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
 
@@ -65,9 +65,7 @@ def _records(file: Path) -> list[dict[str, object]]:
 
 def _image_of(columns: Sequence[str], image: Sequence[str], needed: Sequence[str]) -> str:
     """The column of images; everything that is needed is there."""
-    for name in needed:
-        if name not in columns:
-            raise UnknownName("column", name, columns)
+    check_known("column", needed, columns)
     found_columns = [name for name in image if name in columns]
     if not found_columns:
         raise UnknownName("column of images", image[0], columns)

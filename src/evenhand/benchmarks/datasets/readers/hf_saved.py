@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, named
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.files.images.sources import HFImages, load_saved
 
 
@@ -37,8 +37,7 @@ def read_saved(data: Path, spec: ColumnSpec) -> ImageRows:
 
 def _image_column(data: Path, saved: Any, column: str | None) -> str:
     if column is not None:
-        if column not in saved.column_names:
-            raise UnknownName("column", column, saved.column_names)
+        check_known("column", column, saved.column_names)
         return column
     holding: list[str] = [
         name for name, feature in saved.features.items() if type(feature).__name__ == "Image"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.core.requests import ImageSource
 from evenhand.evidence.predictions.levels import Encoder, Label, plain_numbers
 
@@ -37,9 +37,7 @@ class ColumnSpec:
 
     def check(self, possible: Sequence[str]) -> None:
         """Raise UnknownName unless all columns exist."""
-        for name in self.columns():
-            if name not in possible:
-                raise UnknownName("column", name, possible)
+        check_known("column", self.columns(), possible)
 
 
 @dataclass(frozen=True, eq=False)

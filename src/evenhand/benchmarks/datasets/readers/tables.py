@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, named
-from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.files.images.sources import ImageBytes, ImageFiles
 from evenhand.files.tables import scan as sources
 
@@ -120,8 +120,7 @@ def _scan(data: Path) -> tuple[pl.LazyFrame, list[Path]]:
 
 def _image_column(data: Path, schema: pl.Schema, column: str | None) -> str:
     if column is not None:
-        if column not in schema:
-            raise UnknownName("column", column, schema.names())
+        check_known("column", column, schema.names())
         return column
     holding = [name for name, dtype in schema.items() if _holds_bytes(dtype)]
     if len(holding) == 1:

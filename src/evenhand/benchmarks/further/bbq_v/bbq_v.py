@@ -12,7 +12,7 @@ from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Paramet
 from evenhand.benchmarks.datasets.readers.columns import read_columns
 from evenhand.benchmarks.datasets.readers.rows import ImageRows
 from evenhand.benchmarks.labelling.role_questions import ASKING, RoleQuestions, choose_way, says_unknown
-from evenhand.core.errors import InputError, UnknownName, check_choice
+from evenhand.core.errors import InputError, check_choice, check_known
 from evenhand.core.nouns import Nouns
 from evenhand.evidence.role_choices import OTHER, TARGET, UNKNOWN, RoleChoices
 from evenhand.metrics.suites.ambiguity import ambiguity_findings
@@ -126,9 +126,7 @@ def with_targets(table: pl.DataFrame, data: Path, file: str) -> pl.DataFrame:
         return table
     targets = pl.read_csv(path, infer_schema=False)
     targets = targets.rename({"example_id": "id"} if "id" not in targets.columns else {}, strict=False)
-    for column in ("id", "target_loc"):
-        if column not in targets.columns:
-            raise UnknownName(f"column of {path.name}", column, targets.columns)
+    check_known(f"column of {path.name}", ("id", "target_loc"), targets.columns)
     keys = ["id", *(["category"] if "category" in targets.columns and table["category"].any() else [])]
     pairs = targets.select(*keys, "target_loc").drop_nulls().unique(maintain_order=True)
     if pairs.select(keys).is_duplicated().any():

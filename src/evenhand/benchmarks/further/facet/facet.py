@@ -16,7 +16,7 @@ from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
 from evenhand.benchmarks.labelling.measures import audit_labels, count_labels, effects_of
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, require_folder
 from evenhand.benchmarks.skewsize.labelled_image_benchmark import LabelledPlan, PictureBenchmark
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, check_known
 from evenhand.core.nouns import Nouns
 from evenhand.files.images.cropped import ChosenImages, CroppedImages
 from evenhand.files.images.sources import ImageFiles
@@ -57,9 +57,9 @@ def read_facet(setting: Setting) -> LabelledSamples:
         raise InputError(f"{str(listing.folder)!r} has no annotations.csv; it should hold {LAYOUT}")
     with sources.reading(f"{tables[0]!r}"):
         rows = sources.scan(listing.folder / tables[0])[0].collect()
-    for name in ("person_id", "filename", "class1", "bounding_box", *TONES):
-        if name not in rows.columns:
-            raise UnknownName(f"column of {tables[0]}", name, rows.columns)
+    check_known(
+        f"column of {tables[0]}", ("person_id", "filename", "class1", "bounding_box", *TONES), rows.columns
+    )
     classes = tuple(rows["class1"].drop_nulls().unique().sort())
     places, _ = listing.ending_so(set(rows["filename"].drop_nulls()))
     boxes = pl.Series("\0box", [box_of(text) for text in rows["bounding_box"]], dtype=pl.List(pl.Float64))

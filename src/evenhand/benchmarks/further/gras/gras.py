@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.readers.tables import find_files
 from evenhand.benchmarks.labelling.role_questions import RoleQuestions, choose_way, options_of
-from evenhand.core.errors import InputError, UnknownName, check_choice
+from evenhand.core.errors import InputError, check_choice, check_known
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.item_scores import ItemScores
@@ -127,9 +127,7 @@ def read_traits(data: Path | None) -> dict[str, int]:
     if not path.is_file():
         raise InputError(f"there is no {TRAITS} in {str(data)!r}; get it from the repository of GRAS")
     table = pl.read_csv(path, infer_schema=False)
-    for column in ("WORD_ENGLISH", "pos/neg"):
-        if column not in table.columns:
-            raise UnknownName(f"column of {TRAITS}", column, table.columns)
+    check_known(f"column of {TRAITS}", ("WORD_ENGLISH", "pos/neg"), table.columns)
     words = table.select("WORD_ENGLISH", "pos/neg").drop_nulls().rows()
     return {word: 1 if sign.strip().lower().startswith("pos") else -1 for word, sign in words}
 

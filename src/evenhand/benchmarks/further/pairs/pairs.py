@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.datasets.listing import list_files
 from evenhand.benchmarks.labelling.role_questions import ASKING, NOISE, RoleQuestions, choose_way, options_of
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.files.images.sources import ImageFiles
@@ -137,9 +137,7 @@ def read_questions(file: str) -> list[dict[str, str]]:
     if not path.is_file():
         raise InputError(f"there is no file {file!r}; -p questions takes a CSV with {','.join(COLUMNS)}")
     table = pl.read_csv(path, infer_schema=False)
-    for column in COLUMNS:
-        if column not in table.columns:
-            raise UnknownName(f"column of {path.name}", column, table.columns)
+    check_known(f"column of {path.name}", COLUMNS, table.columns)
     return table.select(COLUMNS).drop_nulls().to_dicts()
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.households.samples import HouseholdImage, Households, households_of
 from evenhand.benchmarks.indicators.people.videos import as_word, read_json
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.files.tables import scan as sources
 
 NAME = "dollar_street"
@@ -157,9 +157,7 @@ def read_mlcommons(
     table = table or _table_of(listing, split)
     path = listing.folder / table
     frame = _table(path)
-    for column in _COLUMNS:
-        if column not in frame.columns:
-            raise UnknownName(f"column of {path.name}", column, frame.columns)
+    check_known(f"column of {path.name}", _COLUMNS, frame.columns)
     dropped: Counter[str] = Counter()
     names: dict[int, str] = {}
     rows = [row for row in (_row(record, names, dropped) for record in _plain(frame)) if row is not None]
@@ -174,8 +172,7 @@ def _table_of(listing: Listing, split: str) -> str:
     if not tables:
         raise InputError(f"{str(listing.folder)!r} has no {START}*.csv; it should hold {MLCOMMONS_LAYOUT}")
     split_name = split or next(name for name in SPLITS if name in tables)
-    if split_name not in tables:
-        raise UnknownName("table of this split", split_name, sorted(tables))
+    check_known("table of this split", split_name, sorted(tables))
     return tables[split_name]
 
 

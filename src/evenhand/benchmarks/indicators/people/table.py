@@ -16,7 +16,7 @@ from evenhand.benchmarks.datasets.readers.tables import read_table
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
 from evenhand.benchmarks.indicators.people.skin import SKIN_TONES, skin_tone
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import CONTENT
 from evenhand.files.images.sources import ImageFiles
@@ -87,9 +87,7 @@ def read_people_table(
         for name, dtype in schema.items()
         if name not in (path, of) and name.lower() not in (*_IDS, *RESERVED) and _plain(dtype)
     ]
-    for name in (*columns, *([subject] if subject else [])):
-        if name not in schema:
-            raise UnknownName("column", name, schema.names())
+    check_known("column", (*columns, *([subject] if subject else [])), schema.names())
     spec = ColumnSpec(path, None, tuple(dict.fromkeys((*columns, *([of] if of else [])))), sample or None)
     return _people(read_table(table, spec, []), columns, of, sample, listing)
 

@@ -12,7 +12,7 @@ from evenhand.benchmarks.mmbias.data.images import ImageFile, folder_images
 from evenhand.benchmarks.mmbias.data.irregularities import DataIrregularity
 from evenhand.benchmarks.mmbias.data.pairs import Test
 from evenhand.benchmarks.mmbias.data.phrases import clean
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 
 FORMS = (
     'one or several {"targ1": {"category": NAME, "examples": [..]}, "targ2": ..., "attr1": .., "attr2": ..}, '
@@ -103,8 +103,7 @@ def _sets_and_tests(content: Mapping[str, Any], path: Path) -> CollectedSets:
             raise InputError(f"the test {test!r} in {str(path)!r} names no attributes; write [x, y, a, b]")
         names = test if len(test) == 4 else [*test, *attributes]
         for name, possible in zip(names, (targets, targets, attributes, attributes), strict=True):
-            if name not in possible:
-                raise UnknownName("set", name, possible, f"name sets of {str(path)!r}")
+            check_known("set", name, possible, f"name sets of {str(path)!r}")
         _check_distinct(names, path)
         parsed_tests.append(Test(*names))
     collected.tests = parsed_tests

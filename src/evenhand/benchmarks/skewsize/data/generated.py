@@ -19,7 +19,7 @@ from evenhand.benchmarks.skewsize.data.samples import (
     from_definition,
     leaves,
 )
-from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.files.tables import scan as sources
 
 DEFINITION, ANNOTATIONS, MANIFEST = "definition.yaml", "annotations.parquet", "manifest.json"
@@ -58,9 +58,12 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
         )
     with sources.reading(f"{str(path)!r}"):
         table = pl.read_parquet(path)
-    for name in ("sample", "image", "truth", attribute):
-        if name not in table.columns:
-            raise UnknownName("column", name, table.columns, f"{str(path)!r} is not as evenhand wrote it")
+    check_known(
+        "column",
+        ("sample", "image", "truth", attribute),
+        table.columns,
+        f"{str(path)!r} is not as evenhand wrote it",
+    )
     texts = [pl.col(name).cast(pl.String, strict=False) for name in ("sample", "image", "truth", attribute)]
     flags = _flagged(table)
     table = table.with_columns(*texts, flags.alias(FLAGGED))

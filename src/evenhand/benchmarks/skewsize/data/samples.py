@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.benchmarks.labelling.elicitation import Labels
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.core.requests import ImageSource
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles
@@ -71,9 +71,7 @@ class LabelledSamples:
             UnknownName: A column that is not there.
         """
         possible = [name for name in self.annotations.columns if name not in _GIVEN]
-        for name in names:
-            if name not in possible:
-                raise UnknownName("attribute", name, possible)
+        check_known("attribute", names, possible)
 
     def without(self, left_out: pl.Series, reason: str) -> LabelledSamples:
         """The rows that are not left out; the others are counted under the reason."""

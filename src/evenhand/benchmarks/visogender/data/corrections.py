@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evenhand.benchmarks.visogender.data.taxonomy import LABELS, gender_of
 from evenhand.benchmarks.visogender.data.tsv import COLUMNS, column_of
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ def read_amendments(path: Path, sample_ids: AbstractSet[str]) -> list[Correction
 
 def _correction(path: Path, row: dict[str, str | None], sample_ids: AbstractSet[str]) -> Correction:
     sample, name, value = ((row[key] or "").strip() for key in ("id", "column", "value"))
-    if sample not in sample_ids:
-        raise UnknownName("sample", sample, sorted(sample_ids), f"ids to amend stand in {path}")
+    check_known("sample", sample, sorted(sample_ids), f"ids to amend stand in {path}")
     column = column_of(name)
     if column is None or column == "sample":
         possible = sorted({*COLUMNS.values()} - {"sample"})

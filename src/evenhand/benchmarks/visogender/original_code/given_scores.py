@@ -13,7 +13,7 @@ from evenhand.benchmarks.benchmark import Setting
 from evenhand.benchmarks.visogender.data.captions import OCC_FIRST
 from evenhand.benchmarks.visogender.data.study_data import read_material
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.files.tables import scan as sources
 
 _RETRIEVAL = re.compile(r"retrieval_bias_(?P<model>.+)_(?:occ|par)_first_Context(?:OP|OO)\.json")
@@ -118,8 +118,7 @@ def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
     model = str(setting.parameters["model"])
     models = sorted({match["model"] for file in outputs if (match := _RETRIEVAL.fullmatch(file.name))})
     if model and models:
-        if model not in models:
-            raise UnknownName("model of these files", model, models)
+        check_known("model of these files", model, models)
         outputs, models = [file for file in outputs if _is_retrieval(file, model)], [model]
     if len(models) > 1:
         raise InputError(

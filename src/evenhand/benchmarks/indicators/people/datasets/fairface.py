@@ -10,7 +10,7 @@ from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, AnnotatedAttrib
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.ages import FAIRFACE_AGES, fairface_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, check_known
 from evenhand.files.images.sources import ImageFiles
 from evenhand.files.tables import scan as sources
 
@@ -83,9 +83,7 @@ def _read(listing: Listing, table: str) -> pl.DataFrame:
     path = listing.folder / table
     with sources.reading(f"{str(path)!r}"):
         frame = sources.scan(path)[0].collect()
-    for column in _COLUMNS[:4]:
-        if column not in frame.columns:
-            raise UnknownName(f"column of {table}", column, frame.columns)
+    check_known(f"column of {table}", _COLUMNS[:4], frame.columns)
     if "service_test" not in frame.columns:
         frame = frame.with_columns(service_test=pl.lit(None, pl.String))
     split = path.stem.casefold().removeprefix(START).strip("_") or None

@@ -10,7 +10,7 @@ import polars as pl
 from evenhand.benchmarks.attributes import ANNOTATORS, RECORDED, AnnotatedAttribute
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
-from evenhand.core.errors import InputError, UnknownName, check_choice, one_line
+from evenhand.core.errors import InputError, check_choice, check_known, one_line
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.images.cropped import SQUARES, CroppedImages, image_size
 from evenhand.files.images.sources import ImageFiles
@@ -120,9 +120,11 @@ def _boxes(listing: Listing, split: str) -> pl.DataFrame:
     path = listing.folder / tables[split_name]
     with sources.reading(f"{str(path)!r}"):
         frame = sources.scan(path)[0].collect()
-    for column in ("ImageID", *_COORDINATES, "GenderPresentation", "AgePresentation"):
-        if column not in frame.columns:
-            raise UnknownName(f"column of {path.name}", column, frame.columns)
+    check_known(
+        f"column of {path.name}",
+        ("ImageID", *_COORDINATES, "GenderPresentation", "AgePresentation"),
+        frame.columns,
+    )
     if "LabelName" not in frame.columns:
         frame = frame.with_columns(LabelName=pl.lit(_PERSON))
     absent = [pl.lit(None, pl.String).alias(flag) for flag in _FLAGS if flag not in frame.columns]
