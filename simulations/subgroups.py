@@ -2,7 +2,8 @@
 
 Attributes have 2, 4 and 5 values, as in 89 subgroups; five classes have error rates around 10 %. Planted is a
 rate added to the mistakes of one subgroup of one, two or three attributes, or to one class of it. "Found" is
-that the planted subgroup is listed; "lines" how many are.
+that the planted subgroup is listed; "lines" how many are. Of rows that are no clusters, "intervals that hold"
+are those of listed lines that hold the difference of the rates that mistakes were drawn with.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import polars as pl
 from _common import Clock, arguments, mean, share, show
 
 from evenhand import Predictions, metrics
+from evenhand.core.findings import Part
 
 NAMES, LEVELS = ("a", "b", "c"), (2, 4, 5)
 CLASSES = 5
@@ -69,6 +71,21 @@ class Design:
             {"truth": _named("c", truth), "prediction": _named("c", prediction), "unit": cluster, **columns}
         )
 
+    def difference(self, part: Part) -> float:
+        """Of the rates that mistakes of a subgroup and of all others (of its class) are drawn with."""
+        *codes, truth = np.indices((*LEVELS, CLASSES)).reshape(len(LEVELS) + 1, -1)
+        planted = np.all([code == 0 for code in codes[: self.depth]], axis=0)
+        planted &= ~np.array(self.one_class) | (truth == 0)
+        rate = np.linspace(0.05, 0.15, CLASSES)[truth] + self.added * planted
+        key, of_class = [part.key] if isinstance(part.key, str) else list(part.key), truth >= 0
+        if part.details["truth"] is not None:
+            of_class = truth == int(str(key.pop(0))[1:])
+        inside = of_class.copy()
+        for value in key:
+            name, level = str(value).split(" = ")
+            inside &= codes[NAMES.index(name)] == int(level[1:])
+        return float(rate[inside].mean() - rate[of_class & ~inside].mean())
+
     def evidence(self, rng: np.random.Generator) -> Predictions:
         """As the metric takes it."""
         cluster = None if self.per_cluster == (1, 1) else "unit"
@@ -110,8 +127,14 @@ def main() -> None:
             found = [any(part.key == design.key for part in finding.parts) for finding in findings]
             lines = [finding.details.get("beyond") or 0 for finding in findings]
             cells = (share(listed), share(found) if design.added else "", mean(lines, 1))
-            rows.append([name, *cells, mean([len(finding.parts) for finding in findings], 2)])
-        show("Subgroups", ["tables", "any listed, %", "planted listed, %", "beyond", "lines"], rows)
+            ends = [
+                (part.details["low"], design.difference(part), part.details["high"])
+                for finding in findings for part in finding.parts if "low" in part.details
+            ]  # fmt: skip
+            covered = share([low <= truth <= high for low, truth, high in ends]) if design.added else ""
+            rows.append([name, *cells, mean([len(finding.parts) for finding in findings], 2), covered])
+        heads = ["tables", "any listed, %", "planted listed, %", "beyond", "lines", "intervals that hold, %"]
+        show("Subgroups", heads, rows)
 
 
 if __name__ == "__main__":

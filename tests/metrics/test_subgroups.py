@@ -10,6 +10,7 @@ from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.text.reasons import REASONS
 from evenhand.core.text.subgroups import search_sentence, subgroup_sentence
 from evenhand.report.suppression.suppress import suppressed_findings
+from tests.helpers import wilson
 
 BY = ["office", "channel", "tier"]
 VALUES = {"office": ["Lagos", "Osaka"], "channel": ["mail", "phone", "web"], "tier": ["free", "pro"]}
@@ -71,11 +72,6 @@ def test_chance_seldom_lists_any():
     assert all((finding.p_value <= 0.05) == (finding.value > 0) for finding in findings)
 
 
-def wilson(a, n, z=1.959963984540054):
-    middle, half = a + z**2 / 2, z * np.sqrt(a * (n - a) / n + z**2 / 4)
-    return (middle - half) / (n + z**2), (middle + half) / (n + z**2)
-
-
 def test_a_part_has_its_numbers():
     frame = tickets(office="Lagos", channel="web")
     finding = metrics.subgroups(evidence_of(frame), by=BY)
@@ -95,8 +91,9 @@ def test_a_part_has_its_numbers():
     assert {name: part.details[name] for name in numbers} == numbers
     assert part.details["expected"] == pytest.approx(expected)
     assert part.value == pytest.approx((mistakes - expected) / inside.height)
+    chosen_among = finding.details["beyond"] / finding.details["tested"]  # Benjamini and Yekutieli 2005
     (low, high), (rest_low, rest_high) = (
-        wilson(a, n) for a, n in ((mistakes, inside.height), (others, rest.height))
+        wilson(a, n, 1 - 0.05 * chosen_among) for a, n in ((mistakes, inside.height), (others, rest.height))
     )
     rate, rest_rate = mistakes / inside.height, others / rest.height
     assert part.details["difference"] == pytest.approx(rate - rest_rate)

@@ -29,3 +29,13 @@ def adjust(p_values: Floats, method: str) -> Floats:
         scaled = np.minimum.accumulate((ranked * factor / ranks)[::-1])[::-1]
     result[order] = np.maximum(np.minimum(scaled, 1), ranked)  # rounding must not go below the input
     return result
+
+
+def selected_level(selected: int, tests: int, level: float) -> float:
+    """Level of each interval of what some tests selected, so that a share of ``level`` of them is right.
+
+    ``1 - (1 - level) R / K`` for R of K tests. Plain intervals of what the data chose are right less often.
+
+    Source: Benjamini and Yekutieli 2005 (false coverage rate).
+    """
+    return 1 - (1 - level) * selected / max(tests, 1)

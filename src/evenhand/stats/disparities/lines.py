@@ -12,6 +12,7 @@ from scipy import special
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.mid_p import mid_p
+from evenhand.stats.multiplicity import selected_level
 from evenhand.stats.rates.differences import mover, normal_quantile
 from evenhand.stats.rates.rates import Rates
 
@@ -80,15 +81,9 @@ class Lines:
         return replace(self, spread=spread, robust=robust)
 
     def selected(self, index: Codes, alpha: float) -> Lines:
-        """Lines that are listed because ``q <= alpha``, with limits that heed that the data chose them.
-
-        Of R such lines among K tests each has the level ``1 - .05 R / K``, so that 5 % of the limits of all
-        of them are expected to miss their difference. Of plain 95 % limits more do.
-
-        Source: Benjamini and Yekutieli 2005 (false coverage rate).
-        """
-        share = np.count_nonzero(self.q <= alpha) / max(len(self), 1)
-        return replace(self.take(index), level=1 - (1 - _LEVEL) * share)
+        """Lines that are listed because ``q <= alpha``, with limits that heed that the data chose them."""
+        count = int(np.count_nonzero(self.q <= alpha))
+        return replace(self.take(index), level=selected_level(count, len(self), self.level))
 
     def __len__(self) -> int:
         return self.truth.size

@@ -83,7 +83,7 @@ def _size(part: Part) -> str:
     way = "more" if float(str(difference)) > 0 else "fewer"
     ends = sorted(100 * float(str(end)) * (1 if way == "more" else -1) for end in (low, high))
     more = f"{points(abs(float(str(difference))))} {way} than elsewhere"
-    return f"{more} (95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})."
+    return f"{more} (corrected 95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})."
 
 
 def _rows(finding: Finding, part: Part, subject: Subject) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ from evenhand.stats.disparities.redundancy import not_redundant
 from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExchange, step_down
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import several_in
+from evenhand.stats.multiplicity import selected_level
 from evenhand.stats.rates.differences import mover, normal_quantile
 from evenhand.stats.rates.rates import Rates
 
@@ -62,7 +63,9 @@ def subgroups(
     one goes where it does not stand out. A part's value is the rate of its mistakes above what its classes
     give, ``(o - e) / n``; its key are the values, with the class first where it is within one class. Of
     independent rows, details hold the ``difference`` of its rate and that of all others of these classes,
-    with 95 % limits ``low`` and ``high`` (Newcombe 1998, method 10).
+    with limits ``low`` and ``high`` (Newcombe 1998, method 10) that heed that the data chose them: of R
+    subgroups beyond chance among K their level is ``1 - .05 R / K``, so that 5 % of all such intervals are
+    expected to miss (Benjamini and Yekutieli 2005).
 
     Where a cluster column was declared, clusters change subgroups within a class, and the score is divided by
     what clusters of such sizes vary; a region needs two clusters, and the rest too. None with reason
@@ -254,7 +257,8 @@ def _parts(search: _Search) -> list[Part]:
     """The listed subgroups."""
     regions, parts = search.regions, []
     columns = {name: column.tolist() for name, column in vars(regions).items()}
-    differences = _differences(regions.take(search.listed)) if search.clusters is None else []
+    level = selected_level(search.beyond.size, len(regions), LEVEL)
+    differences = _differences(regions.take(search.listed), level) if search.clusters is None else []
     for number, index in enumerate(search.listed.tolist()):
         row = {name: column[index] for name, column in columns.items()}
         within = row["truth"] != ALL
@@ -278,11 +282,11 @@ def _parts(search: _Search) -> list[Part]:
     return parts
 
 
-def _differences(regions: Regions) -> list[dict[str, float]]:
+def _differences(regions: Regions, level: float) -> list[dict[str, float]]:
     """Rate less that of all others, with its limits."""
     figures = []
     for hits, rows in ((regions.mistakes, regions.rows), (regions.rest_mistakes, regions.rest_rows)):
-        low, high = Rates(hits / rows, rows, np.array(np.inf)).limits(normal_quantile(LEVEL))
+        low, high = Rates(hits / rows, rows, np.array(np.inf)).limits(normal_quantile(level))
         figures.append((low, hits / rows, high))
     difference = figures[0][1] - figures[1][1]
     columns = zip(difference, *mover(figures[0], figures[1]), strict=True)
