@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 
 from evenhand.cli.summaries.comparison import _rank
+from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Findings
 from evenhand.workflows.compare.engine import compare
+from evenhand.workflows.compare.warnings import unmatched
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, table, without_counts
 
@@ -64,11 +66,11 @@ def test_gates_hold_differences(folders, monkeypatch, capsys):
 
 def test_the_first_line_and_a_gate_say_whether_the_newer_model_is_better(folders, monkeypatch, capsys):
     worse, _, better = folders
+    gain = "better of t.csv is 19 points better than biased of t.csv"
     words = ["--metric", "accuracy", "--fail-if", "accuracy_difference@group got worse"]
     for runs, code, says in (
-        ((worse, better), 0, "better of t.csv is 19 points better than biased of t.csv"),
         ((better, worse), 4, "biased of t.csv is 19 points worse than better of t.csv"),
-        ((better, worse, "--reference", worse), 0, "better of t.csv is 19 points better than biased of t.csv"),
+        ((better, worse, "--reference", worse), 0, gain),
     ):
         assert type_in(monkeypatch, "compare", *runs, *words) == code
         told = capsys.readouterr()
@@ -77,16 +79,15 @@ def test_the_first_line_and_a_gate_say_whether_the_newer_model_is_better(folders
         assert (f"is above chance; Accuracy: {says} (" in told.err) == (code == 4)
 
 
-def test_rows_that_are_not_matched_are_said_to_be(tmp_path, monkeypatch, capsys):
-    table().write_csv(tmp_path / "a.csv")
-    table().reverse().write_csv(tmp_path / "b.csv")
-    columns = (("a", "biased"), ("b", "fair"))
-    given = [audited(tmp_path, tmp_path / f"{file}.csv", name, id=None) for file, name in columns]
-    assert type_in(monkeypatch, "compare", *given, "--metric", "accuracy") == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "· 800 rows, not matched" in told
-    assert "Check rows of biased of a.csv and fair of b.csv are not matched: audited without ids" in told
-    assert "audit again with --id COL" in told
+def test_rows_that_are_not_matched_are_said_to_be():
+    pairs = [("A", "B", "same samples", 9, None), ("A", "C", "not paired", None, "C: audited without ids")]
+    (warning,) = unmatched(pairs)
+    assert warning.startswith(
+        "rows of A and C are not matched: C: audited without ids. They are compared like"
+    )
+    manifest = {"kind": "compare", "models": ["A", "C"], "rows": 9, "matched": "not matched"}
+    lines = overview_of(Findings(manifest_id="m", findings=[]), {**manifest, "warnings": [warning]})
+    assert (lines.kicker, lines.checks) == ("A and C · 9 images, not matched", (warning,))
 
 
 def test_a_run_compared_with_itself_says_so(folders, monkeypatch, capsys):

@@ -12,6 +12,8 @@ import evenhand as eh
 from evenhand.cli.summaries.first_lines import MOST_LINES, WIDTH, first_lines
 from evenhand.core.display.overview.brief import largest, opening
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
+from evenhand.core.display.overview.mistakes import _chance
+from evenhand.core.display.overview.overview import _echoes
 from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.core.text.columns import cells, fitted, terminal_rows, wrapped
 from tests.cli.test_audit import type_in
@@ -81,7 +83,7 @@ def test_real_faces_in_25_lines(faces, tmp_path):
     lines = fits(run)
     assert terminal_rows(lines) <= MOST_LINES
     text = joined(lines)
-    assert "1 Female: 45 of 94 30-39 faces are called 20-29; Male 31 of 120. 22 points more" in text
+    assert "1 Female: 45 of 94 “30-39” faces are called “20-29”; Male 31 of 120. 22 points more" in text
     assert "2 Male: 25 of 121 20-29 faces are called 30-39; Female 9 of 126. 14 points more" in text
     assert "Left out 61 without pred_age." in text
     option = "--map '70+=more than 70'"
@@ -131,7 +133,7 @@ def test_a_quiet_run_says_what_could_be_missed():
         "Nothing differs by office beyond chance. No mistake differs between the 3 groups of office" in text
     )
     assert "would have been noticed (4 times in 5)" in text
-    assert "Largest, but chance can explain it: " in text
+    assert "Largest, within what chance alone gives: " in text
     assert "significant" not in text
 
 
@@ -223,5 +225,22 @@ def test_what_is_not_tested_is_said_once_and_not_explained_by_chance():
     other = replace(said, title="No difference is tested.", lead="")
     assert (opening(other), largest(other)) == ("No difference is tested.", f"Largest: {text}")
     tested = replace(other, headlines=(replace(line, certainty="p = 0.4."),))
-    assert largest(tested) == f"Largest, but chance can explain it: {text}"
+    assert largest(tested) == f"Largest, within what chance alone gives: {text}"
     assert largest(replace(tested, headlines=(replace(line, beyond=True),))) == ""
+    assert largest(replace(tested, headlines=(replace(line, weight=(0.5, 0.0, 0.0)),))) == ""  # no difference
+
+
+def test_a_count_outside_the_band_of_one_comparison_says_how_many_were_made():
+    band, line = Mark("f", 0.12, null=(0.031, 0.104)), {"n": 96}
+    alone = "Chance alone would give 3 to 10 of the 96"
+    assert _chance(band, line, 9) == f"{alone} in a single comparison; this is the largest of 9 comparisons."
+    assert _chance(band, line) == _chance(replace(band, value=0.09), line, 9) == f"{alone}."
+
+
+def test_a_finding_within_the_rows_of_a_crossed_one_says_so():
+    full = {"truth": "=calm", "sex": "=w", "age": "=60", "said": "=cross"}
+    crossed = Headline("A.", "A.", "9 points.", "", "p <0.001.", "sex+age", True, "d", rows=full, cases=36.0)
+    wider = {name: value for name, value in full.items() if name != "age"}
+    others = [replace(crossed, rows=wider, cases=47.0), replace(crossed, rows={**wider, "sex": "=m"})]
+    says = [line.certainty for line in _echoes([crossed, *others])]
+    assert says == ["p <0.001.", "p <0.001. 36 of them are those of finding 1.", "p <0.001."]

@@ -266,6 +266,36 @@ def test_a_column_called_weight_is_named(tmp_path, monkeypatch, capsys):
     assert "is not used" not in audit(monkeypatch, capsys, path, "--weight", "weight")
 
 
+def test_sums_of_weights_are_not_called_rows(tmp_path, monkeypatch, capsys):
+    rows = [(*row, "2.5") for row in changed(FAIR, 1, "a", "A", "a")]
+    path, out = csv(tmp_path / "t.csv", rows, "truth,prediction,group,w"), tmp_path / "out"
+    printed = audit(monkeypatch, capsys, path, "--weight", "w", "-o", str(out))
+    assert "'a' (215 by weight), 'A' (68 by weight)" in printed
+    page = (out / "report.html").read_text()
+    assert "All counts are sums of weights." in page
+    assert "<small>150 by weight</small>" in page
+
+
+def test_a_column_of_few_values_is_no_id(tmp_path, monkeypatch, capsys):
+    path = csv(
+        tmp_path / "t.csv", [(*row, "ns"[n % 2]) for n, row in enumerate(FAIR)], "truth,prediction,group,r"
+    )
+    printed = audit(monkeypatch, capsys, path, "--id", "r")
+    assert "With 2 values in all 'r' is hardly the id of a sample; leave --id out" in printed
+    assert "truth of each" not in printed
+
+
+@pytest.mark.filterwarnings("error")
+def test_series_with_other_indexes_are_matched_by_position_and_that_is_said():
+    truth, said = pandas.Series(["a", "b", "a", "b"] * 9), ["a"] * 36
+    groups = pandas.Series(["m", "f"] * 18, name="sex")
+    assert len(eh.Predictions.from_arrays(truth, said, groups=groups).frame.to_native()) == 36
+    with pytest.raises(InputError, match=r"same index in another order; give sex\.loc\[y_true\.index\]"):
+        eh.Predictions.from_arrays(truth, said, groups=groups[::-1])
+    with pytest.warns(UserWarning, match="y_true and sex are .* matched by position, not by index"):
+        eh.metrics.accuracy(truth, said, groups=groups.rename(lambda row: row + 100))
+
+
 def test_what_was_left_out_speaks_of_the_columns_of_the_table(tmp_path, monkeypatch, capsys):
     rows = [*FAIR, ("", "a", "m"), ("a", "", "f"), ("a", "a", "")]
     path, out = csv(tmp_path / "t.csv", rows, "job,said,sex"), tmp_path / "out"

@@ -147,3 +147,52 @@ def test_conversion_says_what_it_wrote_and_refuses_what_could_run(tmp_path, monk
     assert type_in(monkeypatch, "convert", tmp_path / "code.pth", tmp_path / "no.safetensors") == 2
     assert "could run code" in capsys.readouterr().err
     assert not (tmp_path / "no.safetensors").exists()
+
+
+def test_without_groups_a_run_says_that_nothing_was_compared_and_what_to_type(folder, monkeypatch, capsys):
+    words = words_of(folder)
+    where = words.index("--by")
+    assert type_in(monkeypatch, *words[:where], *words[where + 2 :], "-o", folder / "run") == 0
+    told = capsys.readouterr().out
+    assert "no group column was given, so that no groups are compared" in " ".join(told.split())
+    assert "\n              --by g\n" in told
+    assert "Accuracy is 83 %, without a test." in told
+    page = (folder / "run" / "report.html").read_text()
+    assert "The largest difference" not in page
+    assert "No group column was given" in page
+
+
+def test_a_run_keeps_the_samples_behind_its_first_headline(folder, monkeypatch, capsys):
+    hurt = pl.when(pl.col("g") == "x").then(pl.lit("dark")).otherwise("what")
+    table = pl.read_csv(folder / "images.csv").with_columns(what=hurt)
+    table.write_csv(folder / "images.csv")
+    assert type_in(monkeypatch, *words_of(folder), "-o", folder / "run") == 0
+    assert f"Cases   {folder / 'run' / 'cases' / '1.csv'}" in capsys.readouterr().out
+    cases = pl.read_csv(folder / "run" / "cases" / "1.csv")
+    assert cases.select("truth", "g", "prediction").unique().rows() == [("dark", "x", "bright")]
+    assert 5 < cases.height < 30
+    assert "true labels right" in (folder / "run" / "report.html").read_text()
+
+
+BROKEN = {
+    "could not be imported: NameError: name 'nothing' is not defined (own.py, line 2)": "\nnothing.here\n",
+    "AttributeError: 'list' object has no attribute 'mean' (own.py, line 6)": (
+        "\nclass ByBrightness:\n    labels = ('dark', 'bright')\n    version = '1'\n"
+        "    def classify(self, images):\n        return list(images).mean()\n"
+    ),
+    "a classifier needs labels = ('cat', 'dog') and classify(images)": (
+        "class ByBrightness:\n    def predict(self, images):\n        return []\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("says", BROKEN)
+def test_a_model_that_fails_names_the_line_of_the_users_code(folder, monkeypatch, capsys, says) -> None:
+    (folder / "own.py").write_text(BROKEN[says])
+    assert type_in(monkeypatch, *words_of(folder), "-o", folder / "run") == 2
+    assert says in capsys.readouterr().err
+
+
+def test_kinds_of_names_are_listed(monkeypatch, capsys) -> None:
+    assert type_in(monkeypatch, "ls") == 0
+    assert "evenhand ls benchmarks\n" in capsys.readouterr().out

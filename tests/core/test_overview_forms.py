@@ -251,7 +251,7 @@ def test_how_often_a_model_is_right_at_all_is_said_beside():
     assert lines.title == "Nothing differs by gender beyond chance."
     assert lines.headlines[0].text == "f: 255 of 345 images get the right pronoun; m 259 of 345."
     assert lines.silent == ("514 of 690 images get the right pronoun; answers at random would give 259.",)
-    assert overview(right).title.startswith("Right pronoun: 74 points")
+    assert overview(right).title.startswith("Right pronoun: 74 %")
 
 
 HOSTILE = "\u202e<b>" + "x" * 300

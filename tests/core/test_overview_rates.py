@@ -27,6 +27,9 @@ def band(low, high):
     return Null(mean=(low + high) / 2, low=low, high=high, method="m")
 
 
+WORST = "accuracy minus the accuracy of the worst group"
+
+
 def gap_of(counts, p=0.001, ends=(0.03, 0.1), **more):
     """Accuracy and its gap, as an audit makes them."""
     total = sum(k for k, _ in counts.values()) / sum(n for _, n in counts.values())
@@ -49,7 +52,7 @@ def test_accuracy_is_said_with_counts_where_no_mistake_is_beyond_chance():
     assert lines.lead == "Lagos: 370 of 469 tickets are right (79 %); elsewhere 1,258 of 1,463 (86 %)."
     (line,) = lines.headlines
     assert line.beyond
-    assert line.size == "Accuracy gap: 5 points (95 % interval 3 to 10)."
+    assert line.size == f"Accuracy gap, {WORST}: 5 points (95 % interval 3 to 10)."
     assert line.chance == "Chance alone would give 0 to 2 points."
     assert line.certainty == "p = 0.001."
     assert line.rows == {"office": "=Lagos"}
@@ -91,7 +94,7 @@ def test_within_chance_says_so_and_what_would_have_been_noticed():
     lines = overview(gap_of(LAGOS, p=0.4, ends=(0, 0.1), mde=0.07))
     assert lines.title == "Nothing differs by office beyond chance."
     assert lines.lead == (
-        "Accuracy gap by office: 5 points, within what chance alone gives (p 0.400); "
+        f"Accuracy gap by office, {WORST}: 5 points, within what chance alone gives (p 0.400); "
         "7 points would have been noticed (4 times in 5)."
     )
     assert [line.beyond for line in lines.headlines] == [False]

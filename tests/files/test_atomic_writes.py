@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import InputError
-from evenhand.files.atomic import atomic_folder, atomic_path, write_bytes
+from evenhand.files.atomic import atomic_folder, atomic_path, check_replaceable, write_bytes
 
 
 class Failure(Exception):
@@ -173,3 +173,15 @@ def test_an_old_folder_comes_back_when_the_swap_fails(tmp_path, monkeypatch):
 def test_any_name_can_be_written(tmp_path, name):
     write_bytes(tmp_path / name, b"x")
     assert tree(tmp_path) == {name: b"x"}
+
+
+def test_where_nothing_can_be_written_is_said_and_a_file_in_the_way_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="/file' is a file; give a folder"):
+        check_replaceable(tmp_path / "file" / "sub", entries=(), markers=())
+    if Path("/proc").is_dir():
+        with (
+            pytest.raises(InputError, match="nothing can be written in '/proc'"),
+            atomic_folder(Path("/proc/x"), entries=(), markers=()),
+        ):
+            pass

@@ -369,3 +369,8 @@ def test_options_that_do_not_go_together(monkeypatch, capsys):
     ):
         assert type_in(monkeypatch, "audit", CHOICE, "--by", "doc.gender", *words) == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_table_is_no_log_of_another_tool():
+    with pytest.raises(InputError, match=r"'t.csv' is a table.*leave --from out: evenhand audit t.csv"):
+        eh.Predictions.read_from("lm-eval", "t.csv")

@@ -200,7 +200,9 @@ def test_the_manifest_keeps_the_gates_that_a_command_was_given() -> None:
 
 
 def test_a_gate_on_a_misspelled_grouping_is_refused_before_anything_is_counted() -> None:
-    with pytest.raises(UnknownName, match=r"no grouping 'gendr'; did you mean 'gender', 'age'.* needs one of --by"):
+    with pytest.raises(
+        UnknownName, match=r"no grouping 'gendr'; did you mean 'gender', 'age'.* needs one of --by"
+    ):
         check_gate_names(["accuracy_gap@gendr>0"], groupings=["gender", "age"])
     check_gate_names(["accuracy_gap@gender>0", "accuracy_gap>0"], groupings=["gender"])
 

@@ -17,9 +17,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sysconfig
+import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
+
+_LONGEST = 300  # letters of a cause
 
 
 class EvenhandError(Exception):
@@ -122,6 +127,15 @@ def exits_are_errors(what: str) -> Iterator[None]:
             f"{what} called sys.exit({code}), which would end the command before it is done; "
             "raise an exception there instead"
         ) from problem
+
+
+def cause_of(problem: BaseException) -> str:
+    """What went wrong, and the last line of the user's own code on the way there: none of a library."""
+    libraries = (str(Path(__file__).parents[1]), *map(str, sysconfig.get_paths().values()), "<")
+    lines = traceback.extract_tb(problem.__traceback__)
+    users = [line for line in lines if not line.filename.startswith(libraries)]
+    there = f" ({Path(users[-1].filename).name}, line {users[-1].lineno})" if users else ""
+    return one_line(f"{type(problem).__name__}: {problem}")[:_LONGEST] + there
 
 
 def one_line(text: object) -> str:

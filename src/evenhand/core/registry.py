@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, InputError, UnknownName, exits_are_errors, one_line
+from evenhand.core.errors import EvenhandError, InputError, UnknownName, cause_of, exits_are_errors
 
 USER_MODULES = "evenhand_user_"  # how modules are called that were read from a user's file
 
@@ -108,7 +108,7 @@ def _load_file(path: Path) -> ModuleType:
     except EvenhandError:
         raise
     except Exception as problem:
-        cause = one_line(f"{type(problem).__name__}: {problem}")
+        cause = cause_of(problem)
         message = f"{str(path)!r} could not be imported: {cause}; mend it, or install what it needs"
         raise InputError(message) from problem
     return module

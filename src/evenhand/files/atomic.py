@@ -45,10 +45,11 @@ def check_replaceable(target: Path, *, entries: Collection[str], markers: Collec
     Raises:
         InputError: ``target`` is a file, or a folder that is neither empty nor wholly ours.
     """
-    if not target.exists():
+    there = next((path for path in (target, *target.parents) if path.exists()), None)
+    if there is not None and not there.is_dir():
+        raise InputError(f"{str(there)!r} is a file; give a folder with -o")
+    if there != target:
         return
-    if not target.is_dir():
-        raise InputError(f"{str(target)!r} is a file; give a folder with -o")
     present = {entry.name for entry in target.iterdir() if not _left_by_us(entry.name, entries)}
     foreign = sorted(present - set(entries))
     if present and (foreign or not set(markers) <= present):
@@ -102,6 +103,10 @@ def _alone(target: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
+        if not path.exists():
+            raise InputError(
+                f"nothing can be written in {str(target.parent)!r}; give another folder with -o"
+            ) from None
         raise InputError(
             f"another process is writing {str(target)!r}{_holder(path)}; "
             "wait for it, or give another folder with -o"

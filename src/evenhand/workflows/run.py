@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ from evenhand.workflows.mitigated_model import Applied
 from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.outputs.run_artifacts import artifact_tables
 
+_MOST_CASES = 3  # headlines whose samples are written
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AskedRun(Run):
@@ -71,6 +74,23 @@ class AskedRun(Run):
         """The samples with their attributes, one row each."""
         return self.evidence[run_folder.ANNOTATIONS].collect()
 
+    @cached_property
+    def case_tables(self) -> dict[str, pl.DataFrame]:
+        """The samples behind the first headlines beyond chance, with their predictions, by their numbers."""
+        lines = {str(number): line for number, line in enumerate(self.overview.beyond[:_MOST_CASES], 1)}
+        labels = self.tables.get("predictions", self.evidence.get("predictions"))
+        samples = self.annotations
+        if not any(line.cases for line in lines.values()) or labels is None or samples is None:
+            return {}
+        labels = labels.lazy().filter(pl.col("rank") == 1 if "rank" in labels.collect_schema() else True)
+        table = samples.join(labels.select("sample", "prediction").collect(), on="sample")
+        tables = {number: _chosen(table, line.rows) for number, line in lines.items() if line.cases}
+        return {
+            number: rows.head(run_folder.MOST_CASE_ROWS)
+            for number, rows in tables.items()
+            if rows.height == lines[number].cases  # else labels were spelled anew when they were counted
+        }
+
     def temporary_reasons(self) -> dict[str, int]:
         """Samples worth asking about again, by reason; the same command does."""
         again = self.unanswered.filter("temporary")
@@ -84,6 +104,14 @@ class AskedRun(Run):
         """Copy the evidence, unless it was made in that very folder."""
         if self.evidence_folder != folder / FOLDER:
             shutil.copytree(self.evidence_folder, folder / FOLDER)
+
+
+def _chosen(table: pl.DataFrame, conditions: Mapping[str, str]) -> pl.DataFrame:
+    """The rows with these values by column; ``!`` before a value: any other one."""
+    for column, condition in conditions.items():
+        is_it = pl.col(column).cast(pl.String) == condition[1:]
+        table = table.filter(is_it if condition[0] == "=" else ~is_it)
+    return table
 
 
 def run(

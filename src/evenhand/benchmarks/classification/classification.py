@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.datasets.labelled_images import read_samples
+from evenhand.benchmarks.datasets.labelled_images import group_columns, read_samples
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
     EFFECTS,
@@ -26,6 +27,7 @@ from evenhand.benchmarks.labelling.measures import (
 )
 from evenhand.benchmarks.labelling.open_labels import NAMED, PARAMETERS, OpenLabels, check_given, open_labels
 from evenhand.core.errors import InputError, ParameterError
+from evenhand.core.findings import TableWarning
 from evenhand.evidence.open_answers.normalise import Vocabulary
 from evenhand.files.images.sources import FirstImages
 from evenhand.metrics.suites.families import AUDIT
@@ -88,7 +90,9 @@ class Classification(Benchmark[Labels]):
         note_counts = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
         notes = {note: count for note, count in note_counts.items() if count}
         requests = questions(way, samples, labels, params)
-        return Plan(samples.annotations, requests, by, samples.dropped, notes, state=labels)
+        used = {samples.truth, *(params[name] for name in ("image", "truth", "id"))}
+        about = {} if by else {"group_columns": group_columns(setting.data, used)}
+        return Plan(samples.annotations, requests, by, samples.dropped, notes, state=labels, about=about)
 
     def measure(self, answered: Answered[Labels]) -> Measured:
         """Every classification metric under every grouping."""
@@ -114,7 +118,21 @@ class Classification(Benchmark[Labels]):
             tables["labels"] = pl.DataFrame({"label": labels.names, "text": labels.texts})
         more, exports = (opened.tables, opened.exports) if opened is not None else ({}, {})
         warnings = label_warnings(counts, str(params["truth"]), shared=way != "classify")
+        warnings += [] if plan.by else [_ungrouped(plan.about)]
         return Measured(findings, {"predictions": counts}, tables | more, unusable, exports, warnings)
+
+
+def _ungrouped(about: Mapping[str, Any]) -> TableWarning:
+    """That nothing was compared, and the columns that could say whom to compare."""
+    columns = [str(column) for column in about.get("group_columns", ())]
+    some = f" Columns with few values: {', '.join(map(repr, columns))}." if columns else ""
+    return TableWarning(
+        code="no_groups",
+        columns=columns,
+        message="no group column was given, so that no groups are compared."
+        f"{some} To compare groups, type: --by {shlex.quote(columns[0]) if columns else 'COLUMN'}",
+        option="--by",
+    )
 
 
 def _opened(answered: Answered[Any], labels: Labels, params: Mapping[str, Any]) -> OpenLabels | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,10 +18,11 @@ from evenhand.benchmarks.datasets.readers.webdataset import read_shards
 from evenhand.core.errors import InputError
 from evenhand.core.requests import ImageSource
 from evenhand.files.images.sources import FirstImages
-from evenhand.files.tables.scan import is_table
+from evenhand.files.tables.scan import is_table, scan
 
 _ARROW = ".arrow"  # files of a saved data set are no tables of samples
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
+_SEEN, _MOST_GROUPS, _SHOWN = 1_000, 20, 6  # rows read, values of a column, columns that are named
 _FORMS = (
     "a table of image paths and labels, a folder for each class, Parquet with images, a saved Hugging Face "
     "table, tar shards, or lists (.txt) of 'path number' lines"
@@ -39,6 +40,7 @@ class LabelledImages:
             still samples here.
         repeated: Rows whose id stands on an earlier row, which got ``#2``, ``#3`` and so on.
         by_name: Images that were found by their file name alone.
+        truth: The column of true labels, where there is one.
     """
 
     annotations: pl.DataFrame
@@ -46,6 +48,7 @@ class LabelledImages:
     dropped: Mapping[str, int] = field(default_factory=dict)
     repeated: int = 0
     by_name: int = 0
+    truth: str = ""
 
     def __len__(self) -> int:
         return len(self.annotations)
@@ -106,7 +109,24 @@ def _samples(rows: ImageRows, spec: ColumnSpec) -> LabelledImages:
         columns["truth"] = as_text(rows.table[rows.truth], truth_column, labels=True, is_text=rows.is_text)
     for name in spec.by:
         columns[name] = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
-    return LabelledImages(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name)
+    truth = rows.truth or ""
+    return LabelledImages(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name, truth)
+
+
+def group_columns(data: str | Path, used: Collection[str]) -> list[str]:
+    """Columns of a table that may hold groups: of few values, each of several rows; none of other layouts.
+
+    Args:
+        data: As for ``read_samples``.
+        used: Columns that have a role.
+    """
+    path = Path(data).expanduser()
+    if not path.is_file() or not is_table(path):
+        return []
+    rows = scan(path)[0].head(_SEEN).collect()
+    numbers = {name: rows[name].n_unique() for name in rows.columns if not rows[name].dtype.is_nested()}
+    few = [name for name, n in numbers.items() if 1 < n <= min(_MOST_GROUPS, rows.height // 2)]
+    return [name for name in few if name not in used][:_SHOWN]
 
 
 def _read(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows:

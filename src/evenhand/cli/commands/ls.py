@@ -8,12 +8,14 @@ import typer
 
 from evenhand.core.errors import ParameterError
 
+_KINDS = ("benchmarks", "suites", "models", "metrics", "mitigations", "artifacts")
+
 
 def ls(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help="benchmarks, suites, models, metrics, mitigations or artifacts."),
-    ],
+        typer.Argument(metavar="KIND", help=f"{', '.join(_KINDS[:-1])} or {_KINDS[-1]}; none: these names."),
+    ] = "",
     can: Annotated[str | None, typer.Option(metavar="CAPABILITY", help="Only models that have it.")] = None,
 ) -> None:
     """List what there is."""
@@ -25,6 +27,10 @@ def ls(
     )
     from evenhand.workflows.suite.suite_files import suites_with_aims
 
+    if not kind and can is None:
+        for name in _KINDS:
+            typer.echo(f"evenhand ls {name}")
+        return
     if kind != "models" and can is not None:
         raise ParameterError(f"--can {can} asks about models; type: evenhand ls models --can {can}")
     described = {

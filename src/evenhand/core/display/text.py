@@ -18,7 +18,8 @@ def finding_line(finding: Any) -> str:
         reason = _one_line(finding.reason or "no reason was recorded")
         return f"{name}: no value ({reason}); n = {finding.n:,.0f}"
     sign = ";" if finding.corrected is None else ","
-    return f"{name}: {finding.value:z.3f}{sign} {'; '.join(finding_facts(finding))}"
+    value = f"{finding.value:,g}" if finding.card.unit == "count" else f"{finding.value:z.3f}"
+    return f"{name}: {value}{sign} {'; '.join(finding_facts(finding))}"
 
 
 def finding_facts(finding: Any) -> list[str]:

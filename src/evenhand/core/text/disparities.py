@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.core.text.formatting import MINUS, count, shorten
+from evenhand.core.text.formatting import MINUS, count, quoted, shorten
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"
@@ -26,7 +26,7 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
         noun: What rows are.
         elsewhere: The name of the other group where there are two; empty: there are more.
     """
-    group, truth = shorten(line["group"]), shorten(line["truth"])
+    group, truth = shorten(line["group"]), _label(line["truth"])
     act = _act(line)
     hits = _of(line["a"], line["n"], line["rate"])
     if line["direction"] == "less":
@@ -46,7 +46,7 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
 
 def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
     """The same in at most 20 words, counts alone (names of several words count as one)."""
-    group, truth = shorten(line["group"]), shorten(line["truth"])
+    group, truth = shorten(line["group"]), _label(line["truth"])
     beside = f"{shorten(elsewhere) if elsewhere else ELSEWHERE} {count(line['b'])} of {count(line['m'])}"
     hits = f"{count(line['a'])} of {count(line['n'])} {truth} {noun}"
     if line["direction"] == "less":
@@ -137,7 +137,12 @@ def _of(hits: float, rows: float, rate: float) -> str:
 def _act(line: Line, *, brief: bool = False) -> str:
     if line["prediction"] is None:
         return "are wrong" if brief else "are wrong, under several labels"
-    return f"are called {shorten(line['prediction'])}"
+    return f"are called {_label(line['prediction'])}"
+
+
+def _label(text: object) -> str:
+    """A label in a sentence; one without letters is quoted, since it would pass for a count."""
+    return shorten(text) if any(map(str.isalpha, str(text))) else quoted(text)
 
 
 def _others(line: Line) -> str:

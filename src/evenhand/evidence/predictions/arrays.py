@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,8 +24,28 @@ def frame_of(
     columns |= {name: values for name, values in extra.values() if values is not None}
     for name, values in columns.items():
         _check_list(name, values, y_true)
+    _check_indexes(columns)
     frame = pl.DataFrame([_column(name, values) for name, values in columns.items()])
     return frame, {"truth": TRUTH, "prediction": PREDICTION, **roles}
+
+
+def _check_indexes(columns: Mapping[str, Any]) -> None:
+    """Refuse Series with one index in other orders, and warn of other indexes: values go by position."""
+    (first, index), *others = [
+        (name, index)
+        for name, values in columns.items()
+        if (index := getattr(values, "index", None)) is not None and hasattr(index, "equals")
+    ] or [("", None)]
+    for name, other in others:
+        if index is None or index.equals(other):
+            continue
+        rule = f"{first} and {name} are Series with different indexes, and are matched by position"
+        if index.is_unique and index.sort_values().equals(other.sort_values()):
+            raise InputError(
+                f"{rule}, though both hold the same index in another order; give "
+                f"{name}.loc[{first}.index], or {name}.to_numpy() if its order is right"
+            )
+        warnings.warn(f"{rule}, not by index, as in scikit-learn; give arrays to say so", stacklevel=4)
 
 
 def named_groups(groups: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +53,10 @@ def check_labels(
         warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
     warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
     advised = [*warnings, *_unused(unused)]
-    edits = [(warning, {"message": f"{warning.message}. {instead or advice}"}) for warning, advice in advised]
+    texts = [f"{warning.message}. {instead or advice}" for warning, advice in advised]
+    if counts.weighted:
+        texts = [re.sub(r"\(([\d,]+) rows\)", r"(\1 by weight)", text) for text in texts]
+    edits = [(warning, {"message": text}) for (warning, _), text in zip(advised, texts, strict=True)]
     return [
         warning.model_copy(update=text | ({"option": None} if instead else {})) for warning, text in edits
     ]

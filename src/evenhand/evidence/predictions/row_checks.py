@@ -21,6 +21,7 @@ IDS = (
 )
 MOST_ROWS = 2_000_000  # rows beyond which only a column of ids that the user named is searched
 _KEPT = 100  # ids in a warning
+_OFTEN = 50  # rows of a value from which it is hardly the id of a sample
 
 
 def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarning], int | None]:
@@ -88,6 +89,13 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
     if not repeated:
         return
     hint = "" if predictions.id else f". If that column is the id of a sample, type: --id {key}"
+    several = rows - repeated
+    is_id = rows < _OFTEN * several
+    if predictions.id and not is_id:
+        hint = (
+            f". With {several:,} values in all {key!r} is hardly the id of a sample; leave --id out, or name "
+            "the column of ids"
+        )
     yield TableWarning(
         code="repeated_ids",
         columns=[key],
@@ -97,6 +105,8 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
         ),
         option=None if predictions.id else f"--id {key}",
     )
+    if not is_id:
+        return
     table = predictions.frame.select(nw.col(key).alias("id"), nw.col(predictions.truth).alias("truth"))
     grouped = table.filter(~nw.col("id").is_null(), ~nw.col("truth").is_null()).group_by("id")
     of_ids = grouped.agg(nw.len().alias("rows"), nw.col("truth").n_unique().alias("truths"))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.capabilities import Floats, NotAnswered
-from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.errors import EvenhandError, UserError, cause_of, one_line
 from evenhand.core.requests import Question
 from evenhand.execution.answering.answer_cache import Answer
 
@@ -71,7 +71,7 @@ class BatchCaller:
         return answers
 
     def _halve_or_tell(self, problem: Exception, piece: Batch) -> None:
-        cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+        cause = cause_of(problem)
         first, last = self.question.samples[piece.rows[0]], self.question.samples[piece.rows[-1]]
         if not is_out_of_memory(problem):
             raise UserError(f"the model failed on samples {first} to {last}: {cause}") from problem

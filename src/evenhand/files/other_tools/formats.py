@@ -13,6 +13,8 @@ from evenhand.files.other_tools.inspect_log import read_log
 from evenhand.files.other_tools.lm_eval import read_samples
 from evenhand.files.other_tools.samples import SampleTable, json_file
 
+_TABLES = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
 
 def read_samples_of(source: str, path: str | Path) -> SampleTable:
     """The samples of another tool's file.
@@ -29,6 +31,11 @@ def read_samples_of(source: str, path: str | Path) -> SampleTable:
     name, _, detail = source.partition(":")
     if name not in READERS:
         raise UnknownName("format", name, READERS, "see: docs/other-tools.md")
+    if Path(path).suffix.lower() in _TABLES:
+        raise InputError(
+            f"{str(path)!r} is a table, and {name} writes none; leave --from out: evenhand audit "
+            f"{shlex.quote(str(path))} --truth COL --prediction COL --by COL"
+        )
     try:
         return READERS[name](Path(path).expanduser(), detail or None)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:

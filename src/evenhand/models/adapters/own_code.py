@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.capabilities import CAPABILITIES, HasIdentity, capabilities_of, half_met
-from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.capabilities import HasIdentity, capabilities_of, half_met
+from evenhand.core.errors import EvenhandError, UserError, cause_of, one_line
 from evenhand.core.registry import USER_MODULES, load_object, neighbours
 from evenhand.files.hashing import sha256_files, sha256_text, stamp_of
 from evenhand.models.identity.loaded_state import LoadedState, array_text, attributes_of, read_state
@@ -323,10 +323,10 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
         halves = list(source.half_met().values())
         if halves:
             raise UserError(f"{uri!r} meets no capability: {'; '.join(halves)}")
-        names = ", ".join(protocol.__name__ for protocol in CAPABILITIES.values())
         raise UserError(
-            f"{uri!r} meets no capability; give its class the methods of one of {names} "
-            "(evenhand.core.capabilities)"
+            f"{uri!r} meets no capability; a classifier needs labels = ('cat', 'dog') and "
+            "classify(images), which gives an array of logits, float32, of shape (images, labels); other "
+            "kinds of models: docs/models.md, A class of your own"
         )
     return source
 
@@ -338,6 +338,5 @@ def _made(kind: type, uri: str) -> Any:
     except EvenhandError:
         raise
     except Exception as problem:
-        cause = one_line(f"{type(problem).__name__}: {problem}")
-        message = f"{uri!r} could not be made: {cause}; it is called without arguments"
+        message = f"{uri!r} could not be made: {cause_of(problem)}; it is called without arguments"
         raise UserError(message) from problem

@@ -242,7 +242,8 @@ def told(finding: Finding, alpha: float) -> str:
         return f"{title(finding)}: {why(finding.reason)}. It is not the same as fair."
     if finding.value is None:
         return f"{title(finding)}: not estimable, {why(finding.reason)}. It is not the same as fair."
-    facts = [f"{title(finding)} = {number(finding.value)}"]
+    text = count(finding.value) if finding.card.unit == "count" else number(finding.value)
+    facts = [f"{title(finding)} = {text}"]
     if finding.interval is not None:
         facts.append(f"interval {interval_told(finding)}")
     if finding.null is not None:

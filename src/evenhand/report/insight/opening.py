@@ -184,7 +184,7 @@ def _facts(first: Headline | None) -> list[Fact]:
         size = [("", f"{first.text} "), *size]
     chance = [("", f"{first.chance} ")] if first.chance else []
     facts = [
-        Fact("How much" if first.beyond else "The largest difference", size),
+        Fact("How much" if first.beyond or not first.by else "The largest difference", size),
         Fact("How sure", [*chance, *_split(first.certainty, "," if "," in first.certainty else ".")]),
     ]
     return [fact for fact in facts if any(text.strip() for _, text in fact.texts)]

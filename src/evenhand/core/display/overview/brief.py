@@ -41,9 +41,9 @@ def opening(overview: Overview) -> str:
 def largest(overview: Overview) -> str:
     """The largest difference of those that chance can explain; empty where the opening has it already."""
     headline = overview.headlines[0] if overview.headlines and not overview.beyond else None
-    if headline is None or headline.text == overview.title:
+    if headline is None or headline.text == overview.title or headline.weight[-1:] == (0.0,):
         return ""
-    lead = "Largest" if headline.certainty == NOT_TESTED else "Largest, but chance can explain it"
+    lead = "Largest" if headline.certainty == NOT_TESTED else "Largest, within what chance alone gives"
     return f"{lead}: {headline.text}"
 
 

@@ -130,7 +130,7 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
 
 
 def gain(finding: Finding, holder: Finding | Part | None = None) -> float | None:
-    """By how much the first model is better than the second, without noise; None where neither side is better."""
+    """By how much the first model is better than the second; None where neither side is better."""
     card, part = finding.card.of or finding.card, holder if isinstance(holder, Part) else None
     direction = card.direction if part is None else card.parts_direction or card.direction
     of = part or finding
@@ -158,7 +158,9 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
             return f"{text} no better and no worse than {older}"
         side = significance_of(finding, subject.alpha)
         sure = "" if side.beyond else f", {side.told('what chance alone gives') or 'not tested'}"
-        return f"{text} {amount(abs(more), change.card)} {'better' if more > 0 else 'worse'} than {older}{sure}"
+        return (
+            f"{text} {amount(abs(more), change.card)} {'better' if more > 0 else 'worse'} than {older}{sure}"
+        )
     return ""
 
 

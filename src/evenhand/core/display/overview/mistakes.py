@@ -109,7 +109,7 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         text=headline(line, noun=noun, elsewhere=other),
         sentence=line_sentence(line, noun=noun, elsewhere=other),
         size=_size(line, None if part is None else part.interval, other),
-        chance="" if band is None else _chance(band, line),
+        chance="" if band is None else _chance(band, line, None if beyond else finding.details.get("tested")),
         certainty=_certainty(finding, line, beyond),
         by=finding.grouping,
         beyond=beyond,
@@ -165,18 +165,22 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
     return f"{points(abs(line['difference']))} {more} {than}{span}."
 
 
-def _chance(mark: Mark, line: Line) -> str:
+def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
+    """What chance gives here; where it gives more in the largest of all comparisons, that it does."""
     if mark.null is None or line["n"] < _FEWEST:
         return ""
     low, high = (round(end * line["n"]) for end in mark.null)
-    return f"Chance alone would give {count(low)} to {count(high)} of the {count(line['n'])}."
+    text = f"Chance alone would give {count(low)} to {count(high)} of the {count(line['n'])}"
+    if mark.within or not tested:
+        return f"{text}."
+    return f"{text} in a single comparison; this is the largest of {plural(float(tested), 'comparison')}."
 
 
 def _certainty(finding: Finding, line: Line, beyond: bool) -> str:
-    if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
-        return f"{p_text(finding.p_adjusted)}, corrected for all questions of this run."
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
+    if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
+        return f"{p_text(finding.p_adjusted)}, corrected for {compared} and for all questions of this run."
     near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
     return f"{p_text(line['q'])}, corrected for {compared}{near}."
 

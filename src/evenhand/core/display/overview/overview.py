@@ -92,8 +92,11 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
     leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
     ordered = sorted(every, key=lambda line: line.weight, reverse=True)
     beyond, largest = _apart([line for line in ordered if line.beyond]), ordered[:1]
+    beyond = _echoes(beyond)
     quiet = [text for form, members in _by_form(leading) for text in form.silence(members, subject)]
     title, lead = _title(beyond, largest, leading, quiet, subject)
+    if len(leading) == 1 and largest and title == largest[0].text:
+        quiet = []  # the title says it
     overall = [text for finding in beside if (text := values.overall(finding, subject))]
     return Overview(
         title=title,
@@ -143,6 +146,19 @@ def _without_seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tu
     return [line for line in lines if (line[0].card.second_to, line[0].grouping) not in spoken]
 
 
+def _echoes(lines: Sequence[Headline]) -> list[Headline]:
+    """Headlines that say which one before them, of a crossed group, lies within their rows."""
+    texts = []
+    for index, line in enumerate(lines):
+        before = enumerate(lines[:index])
+        inner = [n for n, other in before if line.rows and line.rows.items() < other.rows.items()]
+        share = (
+            f" {count(lines[inner[0]].cases)} of them are those of finding {inner[0] + 1}." if inner else ""
+        )
+        texts.append(replace(line, certainty=f"{line.certainty}{share}"))
+    return texts
+
+
 def _apart(lines: Sequence[Headline]) -> list[Headline]:
     """Headlines of which no two have the same text, or title, where their scope tells them apart."""
     many = Counter(line.text.partition(":")[0] for line in lines)
@@ -182,7 +198,9 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
     searches = {finding.metric for finding in leading if finding.card.first_line == _SEARCH}
     groupings = list(dict.fromkeys(line.grouping for line in leading if line.metric not in searches))
     if not subject.is_audit and (subject.question or subject.models):
-        rows = f"{count(subject.rows)} {subject.noun}" if subject.rows else ""
+        n = leading[0].n if leading and leading[0].card.made_of and not subject.order[1:] else subject.rows
+        some = f"{count(n)} of " if subject.rows and n and 0 < n < subject.rows else ""
+        rows = f"{some}{count(subject.rows)} {subject.noun}" if subject.rows else ""
         by = listing(map(subject.attribute, filter(None, groupings)))
         question = (
             subject.question if subject.question.endswith("?") or not by else f"{subject.question} by {by}"
@@ -228,6 +246,6 @@ def _left_out(findings: Findings, subject: Subject) -> list[str]:
         f"{n} without {columns.get(reason, reason.removeprefix('missing '))}"
         if reason.startswith("missing ")
         else f"{n}: {reason}"
-        for reason, n in numbers.items()
+        for reason, n in sorted(numbers.items())
     ]
     return [f"{LEFT_OUT}{listing(texts)}."]

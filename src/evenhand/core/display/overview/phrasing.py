@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import excludes, is_beyond, level_text, p_shown, reference_of, significance_of
+from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import MINUS, count, number, p_value, plural, points, shorten
 from evenhand.core.text.reasons import explain
 
@@ -27,6 +28,18 @@ def title_of(finding: Finding) -> str:
     return shorten((finding.card.of or finding.card).title)
 
 
+def defined(finding: Finding) -> str:
+    """The title of a metric; of a difference of shares with what is subtracted from what."""
+    card, title = finding.card, title_of(finding)
+    is_plain = card.unit == "share difference" and card.summary and card.of is None
+    return f"{title}, {card.summary}" if is_plain else title
+
+
+def level(value: float, card: MetricCard) -> str:
+    """A value that is no difference: of a share its per cent."""
+    return share(value) if card.unit == "share" else amount(value, card)
+
+
 def amount(value: float, card: MetricCard) -> str:
     """A value in points where it is a share, else as a number."""
     return points(value) if card.unit in _SHARES else number(value)
@@ -40,11 +53,13 @@ def span_of(low: float, high: float, card: MetricCard) -> str:
     return f"{100 * low:z.{digits}f} to {100 * high:z.{digits}f}".replace("-", MINUS)
 
 
-def size(holder: Holder, title: str, card: MetricCard) -> str:
-    """How much, with an interval."""
+def size(
+    holder: Holder, title: str, card: MetricCard, value: Callable[[float, MetricCard], str] = amount
+) -> str:
+    """How much, with an interval; ``value`` writes it."""
     if holder.value is None:
         return f"{title}: {explain(holder.reason or 'undefined')}."
-    text = f"{title}: {amount(holder.value, card)}"
+    text = f"{title}: {value(holder.value, card)}"
     if holder.corrected is not None:
         text += f", {amount(holder.corrected, card)} without what noise adds"
     if holder.interval is not None:
@@ -137,7 +152,8 @@ def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
 def _quiet(finding: Finding, subject: Subject) -> str:
     """Its value within chance, and what would have been noticed."""
     by = subject.about(finding)
-    title = f"{title_of(finding)}{f' by {by}' if finding.by and by else ''}"
+    title, comma, definition = defined(finding).partition(", ")
+    title += f"{f' by {by}' if finding.by and by else ''}{comma}{definition}"
     scope = subject.scope(finding)
     title += f" ({scope})" if scope else ""
     if finding.value is None:
@@ -171,7 +187,7 @@ def of_finding(
     return Headline(
         text=text,
         sentence=sentence,
-        size=size(finding, title_of(finding), card or finding.card),
+        size=size(finding, title_of(finding), card or finding.card, level),
         chance=chance(finding, card or finding.card),
         certainty=certainty(finding, subject),
         by=finding.grouping,

@@ -14,6 +14,7 @@ from evenhand.core.display.overview.phrasing import (
     capital,
     certainty,
     chance,
+    defined,
     ends_of,
     of,
     plain_counts,
@@ -67,7 +68,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     if pair is None:
         return values.headlines(finding, subject)
     worse, other = pair
-    source, title, scope = subject.source(finding), title_of(finding), subject.scope(finding)
+    source, scope = subject.source(finding), subject.scope(finding)
     spoken = finding.card.sentences if finding.card.sentences.hits else source.card.sentences
     act = spoken.hits_of(subject.noun, finding.params)
     has_counts, beyond = None not in (worse.hits, other.hits), is_beyond(finding, subject.alpha)
@@ -76,7 +77,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
         Headline(
             text=plain,
             sentence=phrasing.scoped(_sentence(worse, other, act) if has_counts else plain, scope),
-            size=size(finding, title, finding.card),
+            size=size(finding, defined(finding), finding.card),
             chance=chance(finding, finding.card),
             certainty=certainty(finding, subject),
             by=finding.grouping,

@@ -8,6 +8,7 @@ from evenhand.core.display.overview.phrasing import (
     amount,
     capital,
     ends_of,
+    level,
     of,
     of_finding,
     scoped,
@@ -60,14 +61,14 @@ def overall(finding: Finding, subject: Subject) -> str:
     within = f" ({scope})" if (scope := subject.scope(finding)) else ""
     total = whole_number(hits)
     if total is None or not finding.card.sentences.hits or abs(total / rows - finding.value) > 1e-6:
-        random = f"; answers at random {amount(at, finding.card)}" if at is not None else ""
-        return f"{heading(finding, subject)}: {amount(finding.value, finding.card)}{random}{within}."
+        random = f"; answers at random {level(at, finding.card)}" if at is not None else ""
+        return f"{heading(finding, subject)}: {level(finding.value, finding.card)}{random}{within}."
     random = f"; answers at random would give {count(round(at * rows))}" if at is not None else ""
     return f"{of(total, rows)} {act}{within}{random}."
 
 
 def _value(finding: Finding, card: MetricCard) -> str:
-    text = amount(finding.value or 0.0, card)
+    text = level(finding.value or 0.0, card)
     if finding.corrected is not None:
         text = f"{amount(finding.corrected, card)} without what noise adds"
     return text
@@ -87,7 +88,7 @@ def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     card = finding.card
     side = significance_of(finding, subject.alpha)
     what = card.sentences.value
-    start = f"{what} is" if what and "{" not in what else f"{title} is"
+    start = f"{what} is".replace(" of is", " of") if what and "{" not in what else f"{title} is"
     verdict = f", {side.told('what chance alone gives')}" if side.side else ", without a test"
     return capital(f"{start} {_value(finding, card)}{verdict}.")
 
