@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from evenhand.metrics.classification.null_effects import null_chi2, null_of_units
+from evenhand.metrics.classification.random_tables import draw_tables, samplers
 from evenhand.stats.contingency.null_tables import permutation_moments
 from evenhand.stats.contingency.tables import association
 from tests.helpers import one_table
@@ -94,3 +95,27 @@ def test_units_have_the_band_of_their_draws_and_below_ten_of_them_the_tail_of_a_
         tail = stats.gamma(mean**2 / variance, scale=variance / mean).sf(value)
         assert tail < 0.9 * counted
         assert p == pytest.approx(tail if far < 10 else counted)
+
+
+@pytest.mark.parametrize("columns", [[30, 9, 5], [3, 4, 2, 5, 4, 3]])
+def test_tables_are_those_of_scipys_random_table(columns):
+    """SciPy chooses its sampler by the size of the table; its module is loaded without scipy.stats."""
+    columns, rows = np.array(columns, dtype=float), np.array([sum(columns) - 8, 8.0])
+    theirs = stats.random_table(rows.astype(int), columns.astype(int)).rvs(
+        50, random_state=np.random.default_rng(3)
+    )
+    assert samplers() is not None
+    np.testing.assert_array_equal(draw_tables(np.random.default_rng(3), rows, columns, 50), theirs)
+
+
+def test_small_p_are_those_of_all_tables():
+    """33 of 60 wrong of one group, 9 of 60 of the two others."""
+    null = null_of([[27, 33], [51, 9], [51, 9]])[0]
+    cells = np.array([(a, b, 51 - a - b) for a in range(52) for b in range(52 - a)])
+    weight = np.exp(
+        special.gammaln(61) * 3 - (special.gammaln(cells + 1) + special.gammaln(61 - cells)).sum(1)
+    )
+    chi2 = ((cells - 17) ** 2).sum(axis=1) * (1 / 17 + 1 / 43)
+    reached = chi2 >= (16**2 + 8**2 * 2) * (1 / 17 + 1 / 43) - 1e-9
+    assert null.p[0] == pytest.approx(weight[reached].sum() / weight.sum(), rel=1e-9)
+    assert null.p[0] < 1e-6

@@ -107,6 +107,14 @@ def test_published_correlations_have_fishers_interval_and_students_p():
     assert pearson(x, y).p_value == pytest.approx(told.pvalue)
 
 
+def test_pearsons_r_and_p_are_scipys():
+    x, y = np.random.default_rng(0).normal(size=(2, 3)) * 1e-200
+    for first, second in ((x, y), (np.arange(9.0), np.arange(9.0) ** 2)):
+        theirs = stats.pearsonr(first, second)
+        ours = pearson(first, second)
+        assert (ours.value, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-9)
+
+
 def test_three_pairs_are_the_fewest():
     x, y = np.array([1.0, 2, 4]), np.array([1.0, 3, 2])
     assert (pearson(x, y).reason, pearson(x, y).n) == ("", 3)

@@ -66,9 +66,9 @@ def test_rates_that_are_not_known_are_left_out_of_a_range():
 def test_quantiles_of_all_pairs():
     assert pairwise_quantile(2, 0.95) == pytest.approx(stats.norm.ppf(0.975))
     assert pairwise_quantile(2, 0.95, 4) == pytest.approx(stats.norm.ppf(1 - 0.05 / 4 / 2))
-    assert pairwise_quantile(5, 0.9) == pytest.approx(
-        stats.studentized_range.ppf(0.9, 5, np.inf) / np.sqrt(2)
-    )
+    for groups, level in ((5, 0.9), (3, 0.95), (40, 0.999)):
+        theirs = stats.studentized_range.ppf(level, groups, np.inf) / np.sqrt(2)
+        assert pairwise_quantile(groups, level) == pytest.approx(theirs, rel=1e-9)
     assert pairwise_quantile(5, 0.95, 3) == pytest.approx(stats.norm.ppf(1 - 0.05 / 3 / (5 * 4)))
     assert normal_quantile(0.9) == pytest.approx(stats.norm.ppf(0.95))
 

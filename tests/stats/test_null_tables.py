@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from evenhand.stats.contingency.exact_tail import exact_tail
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
     draw_tables,
@@ -156,3 +157,32 @@ def test_equal_generators_draw_equal_tables():
     rows, columns = np.array([4.0, 6.0]), np.array([3.0, 5.0, 2.0])
     first, second = (draw_tables(np.random.default_rng(9), rows, columns, 5) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("table", TINY)
+def test_the_exact_tail_is_that_of_every_assignment(table):
+    every, (rows, columns) = every_assignment(table), (np.sum(table, axis=side) * 1.0 for side in (1, 0))
+    for chi2 in np.unique(every.round(9)):
+        expected = (every >= chi2 - 1e-8).mean()
+        assert exact_tail(rows, columns, chi2 - 1e-8, 10**6) == pytest.approx(expected, rel=1e-12)
+    assert exact_tail(rows, columns, every.max() + 1, 10**6) == 0
+
+
+def test_the_exact_tail_of_wide_tables_is_that_of_tables_drawn():
+    rows, columns = np.array([10.0, 24, 17]), np.array([9.0, 30, 5, 7])
+    drawn = chi2_of(draw_tables(np.random.default_rng(0), rows, columns, 40_000), rows, columns)
+    for chi2 in (6.0, 12.0):
+        error = 4 * np.sqrt((drawn >= chi2).mean() / drawn.size)
+        assert exact_tail(rows, columns, chi2, 10**7) == pytest.approx((drawn >= chi2).mean(), abs=error)
+    assert exact_tail(rows, columns, 6.0, 1_000) is None  # steps at most
+    assert exact_tail(rows, columns[:1], 6.0, 10**7) is None
+
+
+def test_the_exact_tail_of_two_columns_of_many_rows_is_the_hypergeometric():
+    rows, columns = np.array([3_000.0, 5_000]), np.array([7_900.0, 100])
+    law, hits = stats.hypergeom(8_000, 3_000, 100), np.arange(101)
+    far = (hits - 37.5) ** 2 * 8_000**3 / (3_000 * 5_000 * 7_900 * 100)
+    for chi2 in (3.84, 30.0, 60.0):
+        assert exact_tail(rows, columns, chi2, 10**6) == pytest.approx(
+            law.pmf(hits)[far >= chi2].sum(), rel=1e-6
+        )

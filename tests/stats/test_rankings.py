@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from evenhand.stats.hypergeometric import top_outcomes
+from evenhand.stats.hypergeometric import hypergeometric_limits, top_outcomes
 from evenhand.stats.rankings.fairness import (
     RankedPools,
     difference,
@@ -186,6 +187,19 @@ def test_hypergeometric_outcomes():
     np.testing.assert_allclose(weight @ counts, 4 * np.array([3, 2, 4]) / 9, atol=1e-14)
     drawn, share = top_outcomes((60,) * 6, 100, RNG(0))  # C(105, 5) would be 96 million
     np.testing.assert_allclose(share @ drawn, 100 / 6, atol=0.2)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.5])
+def test_hypergeometric_limits_are_scipys(level):
+    for total, hits, draws in [
+        (7, 3, [1, 4, 7]),
+        (500, 0, [9]),
+        (40, 40, [6]),
+        (3_000_000, 9_000, [5, 900_000]),
+    ]:
+        law = stats.hypergeom(total, hits, np.array(draws))
+        ends = hypergeometric_limits(total, hits, np.array(draws), level)
+        np.testing.assert_array_equal(ends, (law.ppf((1 - level) / 2), law.isf((1 - level) / 2)))
 
 
 def every_ranking(pool):

@@ -144,7 +144,6 @@ def largest_test(
     Both are those of the draws, except that units of several groups leave the quantile to Tukey and Kramer,
     who also give the p of weighted rows.
     """
-    from scipy import stats
 
     def quantile(level: float) -> float | None:
         mixed = margins.tables is not None and margins.tables.mixed.any()
@@ -155,6 +154,8 @@ def largest_test(
     t = max(float(margins.tally(kind).largest()[0]) for kind in kinds)
     if draws is not None:
         return exceeded(t, draws), quantile, []
+    from scipy import stats  # its import takes longer than a small audit, which does not come here
+
     p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
     return min(1.0, p), quantile, [_ASYMPTOTIC]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InputError
+from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.contingency import resampling
-from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.rates import Tally
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -264,7 +264,7 @@ class Margins:
                 label, chunk = key
                 return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
 
-            return resampling.cellwise_null(prepared.classes, support, replicates, streams)
+            return resampling.cellwise_null(prepared.classes, support, replicates, streams, draw_tables)
         wrong = prepared.expected_wrong()
         return resampling.marginal_null(self.confusion, wrong, replicates, prepared.stream("null"))
 

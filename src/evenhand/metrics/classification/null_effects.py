@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.contingency.exact_tail import exact_tail
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
-    draw_tables,
     exact_2x2,
     gamma_null,
     permutation_moments,
@@ -33,6 +34,7 @@ _MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
 _SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
+_LISTED = 2_000_000  # steps in all to list the tables of small p; beyond, they are drawn
 _ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
 _RARE = (1 + _ENOUGH) / (1 + REPLICATES)  # p below which fewer than these exceed
 _CHUNK = 2_000
@@ -193,7 +195,10 @@ def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.
 def _resample(
     batch: TableBatch, tables: Association, indices: Codes, streams: Streams, p: Floats, chi2: Floats
 ) -> None:
-    """Permute the chosen tables, writing p and draws in place; small p are sharpened."""
+    """Permute the chosen tables, writing p and draws in place.
+
+    Small p are those of all tables with these margins, or of more draws where there are too many to list.
+    """
     promising = []
     for table in indices.tolist():
         rng, dense = streams(table), _dense_table(batch, table)
@@ -204,9 +209,13 @@ def _resample(
             promising.append((table, rng, margins))
         else:
             p[table] = p_value
-    budget = _SECOND_STAGE // max(1, len(promising))
+    budget, most = (steps // max(1, len(promising)) for steps in (_SECOND_STAGE, _LISTED))
     for table, rng, margins in promising:
-        p[table] = _sharpened(rng, margins, chi2[:, table], _reached(tables.chi2[table]), budget, p[table])
+        observed = _reached(tables.chi2[table])
+        exact = exact_tail(*margins, observed, most)
+        p[table] = (
+            _sharpened(rng, margins, chi2[:, table], observed, budget, p[table]) if exact is None else exact
+        )
 
 
 def _sharpened(

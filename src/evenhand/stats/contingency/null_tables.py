@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.arrays import Ends, Floats, Integers
 from evenhand.stats.contingency.tables import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose
 
@@ -53,17 +55,32 @@ def exact_2x2(table: Floats) -> tuple[Floats, Floats]:
     return chi2[order], weight[order] / weight.sum()
 
 
-def draw_tables(
-    rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int
-) -> npt.NDArray[np.int64]:
-    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
-    from scipy.stats import random_table
+Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
+"""Rows, columns, their sum, replicates and a generator to tables."""
 
+
+def draw_tables(
+    rng: np.random.Generator,
+    rows: Floats,
+    columns: Floats,
+    replicates: int,
+    samplers: tuple[Sampler, Sampler] | None = None,
+) -> Integers:
+    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments.
+
+    ``samplers``: by cells (Patefield 1981) and by counts (Boyett 1979); those of
+    ``scipy.stats.random_table`` if None.
+    """
     if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
         only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
         return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
-    sampler = random_table(rows.astype(np.int64), columns.astype(np.int64))
-    tables = np.asarray(sampler.rvs(size=replicates, random_state=rng), dtype=np.int64)
+    margins, n = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum())
+    if samplers is not None:  # as random_table chooses
+        sampler = samplers[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
+        return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
+    from scipy.stats import random_table
+
+    tables = np.asarray(random_table(*margins).rvs(size=replicates, random_state=rng), dtype=np.int64)
     return tables.reshape(replicates, rows.size, columns.size)
 
 

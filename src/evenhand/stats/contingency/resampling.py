@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Floats, Integers
 from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.rates.confusion import Confusion
 
 Streams = Callable[[object], np.random.Generator]
+Draw = Callable[[np.random.Generator, Floats, Floats, int], Integers]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
 _HYPERGEOMETRIC = 1_000_000_000
@@ -90,14 +91,17 @@ def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
 
 
 def cellwise_null(
-    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams, draw: Draw = draw_tables
 ) -> Iterator[Confusion]:
-    """Chunks of replicates of the margins with groups exchanged at random within each class."""
+    """Chunks of replicates of the margins with groups exchanged at random within each class.
+
+    ``draw``: random tables with given margins.
+    """
     for start, size in _chunks(replicates, support.size):
         correct, predicted = np.zeros((2, size, *support.shape))
         for cells in classes:
             table, groups, labels = cells.dense()
-            tables = draw_tables(streams((cells.label, start)), table.sum(1), table.sum(0), size)
+            tables = draw(streams((cells.label, start)), table.sum(1), table.sum(0), size)
             predicted[:, groups[:, None], labels] += tables
             hit = labels == cells.label
             correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]

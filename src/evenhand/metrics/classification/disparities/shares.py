@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
@@ -11,6 +10,7 @@ from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.arrays import Floats
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
+from evenhand.stats.hypergeometric import hypergeometric_limits
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
 
@@ -63,9 +63,8 @@ def _parts(
 ) -> list[Part]:
     g, (truth, label), (codes, a, n) = comparison.bound.grouped, mistake, groups
     low, high = Rates.of_rows(a, n).limits(normal_quantile(LEVEL))
-    tail = (1 - LEVEL) / 2
-    total = stats.hypergeom(int(margins[1]), int(margins[0]), n.astype(np.int64))
-    band = [np.asarray(ends) / n for ends in (total.ppf(tail), total.isf(tail))]
+    limits = hypergeometric_limits(int(margins[1]), int(margins[0]), n.astype(np.int64), LEVEL)
+    band = [ends / n for ends in limits]
     parts = []
     for index, code in enumerate(codes.tolist()):
         key = [g.label_key(truth), *map(str, g.groups[code])]
