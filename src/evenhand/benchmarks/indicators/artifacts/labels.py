@@ -23,7 +23,6 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     asked_groupings,
     axes_of,
     chosen,
-    finding_of,
     frame,
     group_name,
     grouping,
@@ -37,6 +36,7 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
 )
 from evenhand.benchmarks.indicators.people.datasets.casual_conversations import NAME as CASUAL_CONVERSATIONS
 from evenhand.benchmarks.labelling.taxonomies import HARMFUL, HUMAN
+from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
@@ -95,7 +95,7 @@ def _kinds(run: RunFolder) -> list[str]:
 def _rates(name: str, run: RunFolder, by: tuple[str, ...], kind: str, threshold: float) -> list[Row]:
     """A row a group: as the finding has it, else as the curve has it."""
     params = {"threshold": threshold, **({} if kind == HARMFUL else {"association": kind})}
-    finding = finding_of(run, _HARMFUL_RATE if kind == HARMFUL else _RATE, by, **params)
+    finding = find(run, _HARMFUL_RATE if kind == HARMFUL else _RATE, "+".join(by), **params)
     shared = {**lead(name, run, by), "part": RATES, "measure": _TITLES.get(kind, kind.replace("_", " "))}
     if finding is not None:
         return [{**shared, "threshold": threshold, **numbers(part)} for part in finding.parts]

@@ -14,7 +14,6 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     Row,
     against_size,
     axes_of,
-    finding_of,
     frame,
     groupings_in,
     lead,
@@ -27,6 +26,7 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     with_recipe,
 )
 from evenhand.benchmarks.indicators.settings import numbers as numbers_in
+from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
@@ -49,7 +49,7 @@ def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ro
     for name, run in named(runs):
         for by in _groupings(run, str(setting.parameters["by"])):
             for k in ks:
-                finding = finding_of(run, _PRECISION, by, k=k)
+                finding = find(run, _PRECISION, "+".join(by), k=k)
                 if finding is not None:
                     shared = {**lead(name, run, by), "part": RATES, "measure": f"precision@{k}", "k": str(k)}
                     rows += [

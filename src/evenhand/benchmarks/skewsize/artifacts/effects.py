@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.indicators.artifacts.rows import tags_of
 from evenhand.benchmarks.skewsize import published
 from evenhand.benchmarks.skewsize.artifacts.views import (
     ANSWERS,
@@ -29,6 +28,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     panel,
     views,
 )
+from evenhand.benchmarks.tidy import tags_of
 from evenhand.core.errors import UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding, Part

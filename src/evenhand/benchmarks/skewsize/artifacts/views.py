@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Parameter, Setting
-from evenhand.benchmarks.indicators.artifacts.rows import named, number_of, tags_of
-from evenhand.benchmarks.tidy import table_of
+from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
+from evenhand.benchmarks.tidy import parameters_of, table_of, tags_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.evidence.predictions.counts import Counts
@@ -107,9 +107,7 @@ class RunSlice:
 
     def own(self, name: str) -> Any:
         """A setting of the run: of an audit, or a parameter of its benchmark."""
-        parameters = self.run.manifest.get("parameters")
-        inside = parameters.get(name) if isinstance(parameters, dict) else None
-        return self.run.manifest.get(name, inside)
+        return self.run.manifest.get(name, parameters_of(self.run).get(name))
 
     def options(self, mev: str | float = "", rule: str = "", inference: str = "auto") -> dict[str, Any]:
         """How effect sizes are measured: as the run was, but for what is given.
