@@ -13,11 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
+from evenhand.evidence.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Where = Mapping[str, str | Sequence[str]]
 
 GENDERS = ("masculine", "feminine")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
+from evenhand.evidence.arrays import Codes, Floats, Mask
 from evenhand.evidence.ranked_labels import (
     WORDNET,
     annotated_samples,
@@ -22,9 +23,6 @@ from evenhand.evidence.ranked_labels import (
     leading_ids,
 )
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Codes: TypeAlias = npt.NDArray[np.int32]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Terms: TypeAlias = Mapping[str, Sequence[str]]
 
 UNKNOWN = frozenset({"unknown", "n/a", "-1", "prefer not to say", "gender_unknown", "age_unknown"})

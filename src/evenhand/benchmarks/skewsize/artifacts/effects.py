@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.skewsize import published
@@ -38,10 +37,9 @@ from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.prepared import EqualizedOdds
 from evenhand.runs.run_folder import RunFolder
+from evenhand.stats.arrays import Floats
 from evenhand.stats.correlation import fisher_interval, pearson
 from evenhand.stats.multiplicity import adjust
-
-Floats = npt.NDArray[np.float64]
 
 _UNDEFINED = "undefined"
 _BANDS = ("negligible", "small", "medium", "large", _UNDEFINED)
