@@ -63,9 +63,8 @@ def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding |
 
 
 def ends_of(of: Finding | Part) -> dict[str, float | None]:
-    """The value with the ends of its interval and of what chance gives, as columns."""
+    """The ends of its interval and of what chance gives, as columns."""
     return {
-        "value": of.value,
         "low": of.interval.low if of.interval else None,
         "high": of.interval.high if of.interval else None,
         "null_low": of.null.low if of.null else None,

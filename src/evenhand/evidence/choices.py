@@ -156,9 +156,9 @@ class Choices:
         """Names of the attributes."""
         return [name for name in self.annotated.columns if name not in ("sample", "truth")]
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these choices", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these choices", names, self.attributes)
 
     @cached_property
     def best(self) -> Mask:

@@ -207,9 +207,9 @@ class LabelMatches:
         """The associations, then the unions of them."""
         return (*self.associations, *self.unions)
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these samples", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these samples", names, self.attributes)
 
     def labels_of(self, name: str) -> tuple[str, ...]:
         """The model's labels that belong to an association or union; empty where it cannot say it.

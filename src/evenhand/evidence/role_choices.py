@@ -103,9 +103,9 @@ class RoleChoices:
         """Names of the attributes."""
         return [name for name in self.annotated.columns if name != "sample"]
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these choices", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these choices", names, self.attributes)
 
     def selected(self, where: Where) -> Mask:
         """Rows of ``annotated`` with one of the given values on each of the given attributes.

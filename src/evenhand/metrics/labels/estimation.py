@@ -26,8 +26,6 @@ HARMFUL = "harmful"
 
 
 _GAP = "MOVER of all pairs, simultaneous by the exchange's largest t"
-
-
 _ALPHA = 0.05
 
 

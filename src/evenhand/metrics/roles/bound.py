@@ -46,8 +46,7 @@ class BoundRoles(named.NamedGroups):
         """
         named.check_kind(evidence, RoleChoices, "RoleChoices.join")
         names = names_of(by)
-        for name in names:
-            evidence.check_attribute(name)
+        evidence.check_attribute(*names)
         counts = {"not annotated": evidence.unannotated} if evidence.unannotated else {}
         counts |= {"no answer": evidence.unanswered} if evidence.unanswered else {}
         columns = named.texts(evidence.annotated, names)

@@ -135,6 +135,7 @@ def numbers(part: Part) -> Row:
     coverage = part.details.get("coverage")
     return {
         "group": group_name(part.key),
+        "value": part.value,
         **ends_of(part),
         "p": part.p_adjusted if part.p_adjusted is not None else part.p_value,
         "n": part.n,

@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Parameter, Setting
 from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
-from evenhand.benchmarks.tidy import parameters_of, table_of, tags_of
+from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.evidence.predictions.counts import Counts
@@ -314,14 +314,7 @@ def in_words(options: Mapping[str, Any], answers: str = "") -> str:
 
 def ends(finding: Finding) -> Row:
     """Interval, null band and p of a finding, or why it has no value."""
-    return {
-        "low": finding.interval.low if finding.interval else None,
-        "high": finding.interval.high if finding.interval else None,
-        "null_low": finding.null.low if finding.null else None,
-        "null_high": finding.null.high if finding.null else None,
-        "p": finding.p_value,
-        "reason": finding.reason,
-    }
+    return {**ends_of(finding), "p": finding.p_value, "reason": finding.reason}
 
 
 def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:

@@ -118,6 +118,7 @@ def numbers(of: Finding | Part | None, reason: str = NO_IMAGES) -> Row:
     if of is None:
         return {**dict.fromkeys(NUMBERS), "reason": reason}
     return {
+        "value": of.value,
         **ends_of(of),
         "null_mean": of.null.mean if of.null else None,
         "p": of.p_value,
