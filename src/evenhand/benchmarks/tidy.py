@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.core.findings import Finding
+from evenhand.core.findings import Finding, Part
+from evenhand.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,37 @@ def beside(published: Sequence[Published], findings: Sequence[Finding]) -> pl.Da
     ]
     texts = columns[:3]
     return table_of([dict(zip(columns, row, strict=True)) for row in rows], columns, texts=texts)
+
+
+def tags_of(run: RunFolder) -> dict[str, str]:
+    """Facts about the model that the user gave."""
+    tags = run.manifest.get("tags")
+    return {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
+
+
+def parameters_of(run: RunFolder) -> dict[str, Any]:
+    """What the benchmark was run with."""
+    parameters = run.manifest.get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding | None:
+    """The finding of this name, of exactly this grouping, with these parameters; None if there is none."""
+    for finding in run.findings.findings:
+        fits = finding.name == name and finding.grouping == by
+        if fits and all(finding.params.get(key) == value for key, value in params.items()):
+            return finding
+    return None
+
+
+def ends_of(of: Finding | Part) -> dict[str, float | None]:
+    """The ends of its interval and of what chance gives, as columns."""
+    return {
+        "low": of.interval.low if of.interval else None,
+        "high": of.interval.high if of.interval else None,
+        "null_low": of.null.low if of.null else None,
+        "null_high": of.null.high if of.null else None,
+    }
 
 
 def table_of(

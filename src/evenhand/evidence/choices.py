@@ -13,11 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
+from evenhand.evidence.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Where = Mapping[str, str | Sequence[str]]
 
 GENDERS = ("masculine", "feminine")
@@ -158,9 +156,9 @@ class Choices:
         """Names of the attributes."""
         return [name for name in self.annotated.columns if name not in ("sample", "truth")]
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these choices", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these choices", names, self.attributes)
 
     @cached_property
     def best(self) -> Mask:

@@ -208,9 +208,9 @@ class HouseholdHits:
         kinds = self.table.schema.items()
         return [name for name, kind in kinds if name not in hidden and not kind.is_nested()]
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these samples", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these samples", names, self.attributes)
 
 
 def _check_threshold(value: float) -> None:

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from evenhand.evidence.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)

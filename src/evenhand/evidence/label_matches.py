@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
+from evenhand.evidence.arrays import Codes, Floats, Mask
 from evenhand.evidence.ranked_labels import (
     WORDNET,
     annotated_samples,
@@ -22,9 +23,6 @@ from evenhand.evidence.ranked_labels import (
     leading_ids,
 )
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Codes: TypeAlias = npt.NDArray[np.int32]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Terms: TypeAlias = Mapping[str, Sequence[str]]
 
 UNKNOWN = frozenset({"unknown", "n/a", "-1", "prefer not to say", "gender_unknown", "age_unknown"})
@@ -209,9 +207,9 @@ class LabelMatches:
         """The associations, then the unions of them."""
         return (*self.associations, *self.unions)
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these samples", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these samples", names, self.attributes)
 
     def labels_of(self, name: str) -> tuple[str, ...]:
         """The model's labels that belong to an association or union; empty where it cannot say it.

@@ -209,12 +209,12 @@ class Neighbours:
         """How many neighbours of each query are known."""
         return int(self.ids.shape[1])
 
-    def check_attribute(self, name: str, *, both: bool = False) -> None:
+    def check_attribute(self, *names: str, both: bool = False) -> None:
         """Raise UnknownName, with the closest names, unless the queries (or both sides) have it."""
-        names = [column for column in self.queries.columns if column != "sample"]
+        possible = [column for column in self.queries.columns if column != "sample"]
         if both:
-            names = [column for column in names if column in self.database.columns]
-        check_known(f"attribute of {'both sides' if both else 'the queries'}", name, names)
+            possible = [column for column in possible if column in self.database.columns]
+        check_known(f"attribute of {'both sides' if both else 'the queries'}", names, possible)
 
     def to_frame(self, k: int | None = None) -> pl.DataFrame:
         """Rankings(query, rank, sample, score): the nearest samples of each query, best first.

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
+from evenhand.evidence.arrays import Codes, Floats, Mask
 from evenhand.evidence.derivation.from_vectors import plain
 from evenhand.evidence.open_answers.answer_lemma import singular
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Codes: TypeAlias = npt.NDArray[np.int32]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 WORDNET = re.compile(r"n\d{8}")
 """A WordNet id, such as ``n02395003``."""

@@ -13,11 +13,9 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
+from evenhand.evidence.arrays import Floats, Integers
 from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
 from evenhand.evidence.predictions.to_polars import to_polars
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 COLUMNS = ("query", "sample", "score")
 
@@ -48,13 +46,13 @@ class Pools:
     queries: tuple[str, ...]
     codes: Codes
     scores: Floats
-    group_sizes: Ints
+    group_sizes: Integers
     dropped: tuple[tuple[str, int], ...]
-    lost: Ints
+    lost: Integers
     emptied: int
-    samples: Ints
-    labels: Ints
-    units: Ints
+    samples: Integers
+    labels: Integers
+    units: Integers
     cluster: str | None
     kind: str
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -301,7 +299,9 @@ def _missing(
     return usable, tuple(dropped)
 
 
-def _cross(encoders: Sequence[Encoder], codes: Sequence[Codes]) -> tuple[Ints, tuple[tuple[Label, ...], ...]]:
+def _cross(
+    encoders: Sequence[Encoder], codes: Sequence[Codes]
+) -> tuple[Integers, tuple[tuple[Label, ...], ...]]:
     """One code per row for the crossed attributes, numbered over the groups that occur."""
     group = np.zeros(codes[0].size if codes else 0, dtype=np.int64)
     groups: list[tuple[Label, ...]] = [()]
@@ -312,6 +312,6 @@ def _cross(encoders: Sequence[Encoder], codes: Sequence[Codes]) -> tuple[Ints, t
     return group, tuple(groups)
 
 
-def _positions(values: pl.Series, names: Sequence[str]) -> Ints:
+def _positions(values: pl.Series, names: Sequence[str]) -> Integers:
     """Where each value stands in ``names``."""
     return values.cast(pl.Enum(pl.Series(names))).to_physical().to_numpy().astype(np.int64)

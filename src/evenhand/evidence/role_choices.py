@@ -8,16 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice, check_known
+from evenhand.evidence.arrays import Floats, Integers, Mask
 from evenhand.evidence.choices import Where, rows_where
 from evenhand.evidence.ranked_labels import annotated_samples
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 TARGET, OTHER, UNKNOWN, UNUSABLE = "target", "other", "unknown", "unusable"
 ROLES = (TARGET, OTHER, UNKNOWN)
@@ -107,9 +103,9 @@ class RoleChoices:
         """Names of the attributes."""
         return [name for name in self.annotated.columns if name != "sample"]
 
-    def check_attribute(self, name: str) -> None:
-        """Raise UnknownName, with the closest names, unless there is such an attribute."""
-        check_known("attribute of these choices", name, self.attributes)
+    def check_attribute(self, *names: str) -> None:
+        """Raise UnknownName, with the closest names, unless there are such attributes."""
+        check_known("attribute of these choices", names, self.attributes)
 
     def selected(self, where: Where) -> Mask:
         """Rows of ``annotated`` with one of the given values on each of the given attributes.

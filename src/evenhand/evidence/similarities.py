@@ -11,11 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice, check_known
+from evenhand.evidence.arrays import Floats, Integers, Mask
 from evenhand.evidence.derivation.from_vectors import normalised
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Sets: TypeAlias = Mapping[str, Sequence[str]]
 Losses: TypeAlias = Mapping[str, Mapping[str, str]]
 
@@ -51,8 +49,8 @@ class Similarities:
     values: Floats
     targets: tuple[str, ...]
     attributes: tuple[str, ...]
-    target_sets: Mapping[str, Ints]
-    attribute_sets: Mapping[str, Ints]
+    target_sets: Mapping[str, Integers]
+    attribute_sets: Mapping[str, Integers]
     kind: str = "cosine"
     form: str = ""
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -184,7 +182,7 @@ class Similarities:
             columns.lost(),
         )
 
-    def target_rows(self, name: str) -> Ints:
+    def target_rows(self, name: str) -> Integers:
         """Rows of a set of targets.
 
         Raises:
@@ -193,7 +191,7 @@ class Similarities:
         check_known("set of targets", name, self.target_sets)
         return self.target_sets[name]
 
-    def attribute_columns(self, name: str) -> Ints:
+    def attribute_columns(self, name: str) -> Integers:
         """Columns of a set of attributes.
 
         Raises:
@@ -243,9 +241,9 @@ class _ItemSets:
     """
 
     names: pl.Series
-    members: dict[str, Ints]
-    state: Ints
-    there: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    members: dict[str, Integers]
+    state: Integers
+    there: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     vectors: Any = None
     width: int = 0
 
@@ -291,7 +289,7 @@ class _ItemSets:
         """Ids of the usable items."""
         return tuple(self.names.filter(pl.Series(self.usable)).to_list())
 
-    def places(self) -> dict[str, Ints]:
+    def places(self) -> dict[str, Integers]:
         """Name of each set to the places of its usable items among all usable ones."""
         positions = np.cumsum(self.usable) - 1
         return {name: positions[indices[self.usable[indices]]] for name, indices in self.members.items()}

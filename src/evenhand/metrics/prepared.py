@@ -37,6 +37,8 @@ By: TypeAlias = str | Sequence[str]
 
 REPLICATES = 999
 LEVEL = 0.95
+Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
+"""The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
 _MOST_CELLS = 1_000_000
 _MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
 

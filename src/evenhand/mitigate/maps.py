@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 _SMALL, _LARGE = 1e-140, 1e140  # of entries: squares of others are far from the limits of float64
 _NUMBERS = 1 << 19  # of a block, 4 MiB in float64

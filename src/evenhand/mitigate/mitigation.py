@@ -18,13 +18,13 @@ from evenhand.core.registry import Registry
 from evenhand.mitigate.card import KIND, SCHEMA_VERSION, as_json, read_mitigation, write_mitigation
 from evenhand.mitigate.maps import Map, in_range, unit
 from evenhand.mitigate.training_vectors import TrainingVectors
+from evenhand.stats.arrays import Floats
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["CANNOT_PROMISE", "MITIGATIONS", "MODALITIES", "Fitter", "Map", "Mitigation"]
 
-Floats = npt.NDArray[np.float64]
 
 MITIGATIONS = Registry(
     "mitigation",

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.mitigate.maps import in_range
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +23,7 @@ class LabelledVectors:
     """
 
     vectors: Floats
-    labels: Ints
+    labels: Integers
     name: str
 
 
@@ -48,14 +45,14 @@ class TrainingVectors:
     """
 
     targets: Floats
-    target_sets: Mapping[str, Ints]
+    target_sets: Mapping[str, Integers]
     attributes: Floats
-    attribute_sets: Mapping[str, Ints]
+    attribute_sets: Mapping[str, Integers]
     tests: tuple[tuple[str, str, str, str], ...]
     target_modality: str = "image"
     attribute_modality: str = "text"
-    labels: Ints | None = None
-    positive_pairs: Ints | None = None
+    labels: Integers | None = None
+    positive_pairs: Integers | None = None
     labelled: LabelledVectors | None = None
 
     @property
@@ -63,7 +60,7 @@ class TrainingVectors:
         """D."""
         return int(self.targets.shape[1])
 
-    def grouped(self) -> tuple[Floats, Ints, tuple[str, ...]]:
+    def grouped(self) -> tuple[Floats, Integers, tuple[str, ...]]:
         """Targets that belong to just one set of the tests, their set as a number, and the sets' names."""
         names = tuple(dict.fromkeys(name for x, y, _, _ in self.tests for name in (x, y)))
         memberships = np.zeros(len(self.targets), dtype=np.int64)
@@ -74,7 +71,7 @@ class TrainingVectors:
         is_single = memberships == 1
         return self.targets[is_single], codes[is_single], names
 
-    def directions(self) -> tuple[Floats, Ints, tuple[str, ...]]:
+    def directions(self) -> tuple[Floats, Integers, tuple[str, ...]]:
         """As ``grouped``, checked and at length 1, as cosines see them.
 
         Raises:
@@ -92,7 +89,7 @@ class TrainingVectors:
             )
         return directions_of(vectors, "targets"), codes, names
 
-    def pairs(self) -> Ints:
+    def pairs(self) -> Integers:
         """``positive_pairs``; where there are none, items at the same place of X and Y in every test.
 
         Returns:

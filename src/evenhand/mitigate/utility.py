@@ -6,13 +6,13 @@ import numpy as np
 
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.linear_classifier import fitted_classifier
-from evenhand.mitigate.training_vectors import Floats, Ints
+from evenhand.stats.arrays import Floats, Integers
 
 _ITERATIONS = 300
 _NOTHING = 1e-12  # a spread of unit vectors below this is rounding
 
 
-def probe_accuracy(train: Floats, train_labels: Ints, test: Floats, test_labels: Ints) -> float:
+def probe_accuracy(train: Floats, train_labels: Integers, test: Floats, test_labels: Integers) -> float:
     """Share of items that a linear classifier (logistic regression) names rightly.
 
     Vectors are brought to length 1, centred and scaled by one number, all from the training items, so that a
@@ -43,7 +43,7 @@ def probe_accuracy(train: Floats, train_labels: Ints, test: Floats, test_labels:
     return float(np.mean(probe.predict((unit_test - centre) / spread) == test_labels))
 
 
-def chance_level(train_labels: Ints, test_labels: Ints) -> float:
+def chance_level(train_labels: Integers, test_labels: Integers) -> float:
     """What naming the most frequent training label always would reach; NaN without items."""
     if not len(train_labels) or not len(test_labels):
         return float("nan")
@@ -51,7 +51,7 @@ def chance_level(train_labels: Ints, test_labels: Ints) -> float:
 
 
 def nearest_prototype_accuracy(
-    items: Floats, labels: Ints, texts: Floats, text_labels: Ints, groups: int
+    items: Floats, labels: Integers, texts: Floats, text_labels: Integers, groups: int
 ) -> float:
     """Zero-shot accuracy: share of items nearest (cosine) to the mean text of their own group.
 
@@ -72,7 +72,7 @@ def nearest_prototype_accuracy(
     return float(np.mean((normalised(items) @ normalised(centres).T).argmax(axis=1) == labels))
 
 
-def recall_at(items: Floats, labels: Ints, texts: Floats, text_labels: Ints, k: int) -> float:
+def recall_at(items: Floats, labels: Integers, texts: Floats, text_labels: Integers, k: int) -> float:
     """Share of items with a phrase of their own group among the k nearest phrases.
 
     Args:
@@ -92,7 +92,7 @@ def recall_at(items: Floats, labels: Ints, texts: Floats, text_labels: Ints, k: 
     return float(np.mean((text_labels[nearest] == labels[:, None]).any(axis=1)))
 
 
-def recall_by_chance(labels: Ints, text_labels: Ints, k: int) -> float:
+def recall_by_chance(labels: Integers, text_labels: Integers, k: int) -> float:
     """What ``recall_at`` is on average when the phrases are in random order; NaN where it is."""
     from scipy.special import gammaln
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, check_known
 from evenhand.mitigate.training_vectors import TrainingVectors
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers
 
 _FEWEST = {"targets": 2, "attributes": 1}
 
@@ -86,7 +83,7 @@ def check_vectors(material: TrainingVectors) -> None:
         )
 
 
-def _check_set(side: str, name: str, sets: Mapping[str, Ints], vectors: Floats) -> None:
+def _check_set(side: str, name: str, sets: Mapping[str, Integers], vectors: Floats) -> None:
     check_known(f"set of {side}", name, sets)
     rows = sets[name]
     if len(rows) < _FEWEST[side]:

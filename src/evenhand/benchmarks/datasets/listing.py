@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +38,12 @@ class Listing:
     videos: Sequence[str]
     passed: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def own_tables(self) -> list[str]:
+        """Tables of the outermost folder that has one."""
+        tables = [table for table in self.tables if not table.casefold().endswith((".json", ".lst"))]
+        return [table for table in tables if table.count("/") == tables[0].count("/")]
+
     def named(self, *starts: str, ending: str) -> list[str]:
         """Tables whose file name starts so and ends so, whatever the case."""
         prefixes = tuple(start.casefold() for start in starts)
@@ -65,6 +71,19 @@ class Listing:
                     places.setdefault(end, image)
                     break
         return places, twice
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout that is read.
+
+    Attributes:
+        layout: What lies where, in words.
+        fits: Whether a folder is of this kind.
+    """
+
+    layout: str
+    fits: Callable[[Listing], bool]
 
 
 def list_files(data: Path) -> Listing:

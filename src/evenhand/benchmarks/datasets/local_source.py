@@ -8,7 +8,6 @@ from pathlib import Path
 
 from evenhand.benchmarks.datasets.download_source import DataSource, SourcePart
 from evenhand.core.requests import UnreadableImage
-from evenhand.files.download.downloads import Link
 from evenhand.files.images.cropped import image_size
 from evenhand.files.images.sources import ImageFiles
 
@@ -73,28 +72,4 @@ def counted_source(
         by_hand: Where to get it, and where to put it.
         parts: From the name and a folder to what is there.
     """
-    return DataSource(
-        name=name,
-        title=title,
-        licence=licence,
-        home=home,
-        form="",
-        files=(),
-        size=size,
-        images="",
-        image_folders=(),
-        links=_no_links,
-        own_tables=_no_tables,
-        parts=partial(parts, name),
-        by_hand=by_hand,
-    )
-
-
-def _no_links(folder: Path) -> list[Link]:
-    """None: nothing is fetched."""
-    return []
-
-
-def _no_tables(folder: Path) -> list[str]:
-    """None: no table is fetched, so none takes its place."""
-    return []
+    return DataSource(name, title, licence, home, size, parts=partial(parts, name), by_hand=by_hand)

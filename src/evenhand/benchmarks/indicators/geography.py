@@ -26,7 +26,7 @@ from evenhand.benchmarks.indicators.questions import (
     label_questions,
     ranked_answers,
 )
-from evenhand.benchmarks.indicators.settings import numbers
+from evenhand.benchmarks.indicators.settings import thresholds_of, top_of
 from evenhand.core.errors import InputError, ParameterError, check_known, one_line
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
@@ -72,7 +72,7 @@ class Geography(Benchmark[Households]):
         """Each image once; where labels are texts, each of them once too."""
         _check_files(setting)
         households = _households(setting)
-        top, _ = _top(setting), _thresholds(setting)
+        top, _ = top_of(setting), thresholds_of(setting)
         by = _groupings(households, str(setting.parameters["by"]))
         samples = households.annotations["sample"].to_list()
         words = _words(households)
@@ -84,10 +84,10 @@ class Geography(Benchmark[Households]):
         """Hit rates, gaps and the worst group by threshold and grouping; countries by income; tables."""
         plan, setting = answered.plan, answered.setting
         households = plan.state
-        ranked = ranked_answers(answered, _words(households), n_labels=_top(setting), who=NAME)
+        ranked = ranked_answers(answered, _words(households), n_labels=top_of(setting), who=NAME)
         mapped = _mapped(households, ranked, setting)
         mapped = replace(mapped, annotations=answered_rows(mapped.annotations, answered))
-        mode, thresholds = setting.parameters["mode"], _thresholds(setting)
+        mode, thresholds = setting.parameters["mode"], thresholds_of(setting)
         reference = _reference(setting, mapped.name)
         first = _hits(ranked, mapped, setting, thresholds[0])
         first = replace(first, notes=(*first.notes, *_not_grouped(households)))
@@ -199,7 +199,7 @@ def _words(households: Households) -> list[str]:
 
 
 def _hits(ranked: RankedAnswers, mapped: MappedConcepts, setting: Setting, threshold: float) -> HouseholdHits:
-    paper, top = setting.parameters["mode"] == "paper", _top(setting)
+    paper, top = setting.parameters["mode"] == "paper", top_of(setting)
     predictions = ranked.predictions
     if ranked.way == "answer":
         predictions, top = _named(predictions, mapped)
@@ -220,7 +220,7 @@ def _hits(ranked: RankedAnswers, mapped: MappedConcepts, setting: Setting, thres
     )
     mapping_notes = [f"{reason}: {count}" for reason, count in mapped.notes.items()]
     hit_notes = [note for note in hits.notes if ranked.way != "answer" or "confidence" not in note]
-    return replace(hits, top=_top(setting), notes=(*ranked.notes, *mapping_notes, *hit_notes))
+    return replace(hits, top=top_of(setting), notes=(*ranked.notes, *mapping_notes, *hit_notes))
 
 
 def _named(answers: pl.LazyFrame, mapped: MappedConcepts) -> tuple[pl.LazyFrame, int]:
@@ -256,17 +256,6 @@ def _groupings(households: Households, by: str) -> list[tuple[str, ...]]:
         if len(set(entry)) < len(entry):
             raise ParameterError(f"-p by={by!r} crosses {entry[0]!r} with itself; name each attribute once")
     return list(dict.fromkeys(entries))
-
-
-def _top(setting: Setting) -> int:
-    top = int(setting.parameters["top"])
-    if top < 1:
-        raise ParameterError(f"-p top={top} is not possible; give 1 or more")
-    return top
-
-
-def _thresholds(setting: Setting) -> list[float]:
-    return numbers("threshold", str(setting.parameters["threshold"]), low=0, high=1)
 
 
 GEOGRAPHY = Geography()

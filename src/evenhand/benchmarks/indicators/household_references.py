@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.indicators.settings import numbers
+from evenhand.benchmarks.tidy import parameters_of
 from evenhand.core.errors import InputError
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.prepared import Mode
@@ -52,10 +53,9 @@ class ReferenceHits:
     @classmethod
     def of(cls, run: RunFolder) -> ReferenceHits:
         """As a finished run was judged."""
-        params = run.manifest.get("parameters")
         rates = [finding for finding in run.findings.findings if finding.name == _RATE]
         used = next((finding.params.get("concept_map") for finding in rates), None)
-        return cls.by(params if isinstance(params, dict) else {}, str(used) if used is not None else None)
+        return cls.by(parameters_of(run), str(used) if used is not None else None)
 
     def unlike(self, reference: ReferenceHits) -> list[str]:
         """What a reference differs in, in words; it may have more thresholds.

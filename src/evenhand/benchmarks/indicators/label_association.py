@@ -24,12 +24,12 @@ from evenhand.benchmarks.indicators.settings import (
     PEOPLE,
     default_taxonomy,
     groupings_of,
-    numbers,
     people_of,
+    thresholds_of,
+    top_of,
 )
 from evenhand.benchmarks.labelling.elicitation import choose_way
 from evenhand.benchmarks.labelling.taxonomies import HARMFUL, NO_HYPONYMS, Taxonomy, find_taxonomy
-from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.labels import association as metrics
@@ -75,8 +75,8 @@ class LabelAssociation(Benchmark[People]):
     def plan(self, setting: Setting) -> Plan[People]:
         """Each picture once; where labels are texts, each of them once too."""
         people = people_of(setting)
-        top = _top(setting)
-        _thresholds(setting)
+        top = top_of(setting)
+        thresholds_of(setting)
         by = groupings_of(people, str(setting.parameters["by"]))
         taxonomy, params = _taxonomy(setting, people), setting.parameters
         if choose_way(str(params["ask"]), setting.capabilities, NAME) != "classify":
@@ -92,12 +92,12 @@ class LabelAssociation(Benchmark[People]):
         """Rates and gaps of every kind of label, threshold and grouping; curves, confidences, labels."""
         plan, setting = answered.plan, answered.setting
         people = plan.state
-        taxonomy, top = _taxonomy(setting, people), _top(setting)
+        taxonomy, top = _taxonomy(setting, people), top_of(setting)
         ranked = ranked_answers(answered, _words(taxonomy, setting), n_labels=top, who=NAME)
         annotations = answered_rows(people.annotations, answered)
         matches = _matches(ranked, replace(people, annotations=annotations), taxonomy, setting)
         groupings = list(plan.by) or [()]
-        thresholds, unknown = _thresholds(setting), setting.parameters["unknown"]
+        thresholds, unknown = thresholds_of(setting), setting.parameters["unknown"]
         findings = [
             finding
             for threshold in thresholds
@@ -181,8 +181,8 @@ def _matches(ranked: RankedAnswers, people: People, taxonomy: Taxonomy, setting:
         terms,
         ranked.labels,
         ranked.wordnet_ids,
-        top=_top(setting),
-        kept=max(_top(setting), KEPT),
+        top=top_of(setting),
+        kept=max(top_of(setting), KEPT),
         unions=taxonomy.unions,
         cluster=people.clusters,
         facts=facts,
@@ -220,17 +220,6 @@ def _words(taxonomy: Taxonomy, setting: Setting) -> list[str]:
     """Every word of a taxonomy once, for models that choose among texts."""
     terms = taxonomy.terms(None, synonyms=setting.parameters["synonyms"] != "no")
     return list(dict.fromkeys(term for kind in terms.values() for term in kind))
-
-
-def _top(setting: Setting) -> int:
-    top = int(setting.parameters["top"])
-    if top < 1:
-        raise ParameterError(f"-p top={top} is not possible; give 1 or more")
-    return top
-
-
-def _thresholds(setting: Setting) -> list[float]:
-    return numbers("threshold", str(setting.parameters["threshold"]), low=0, high=1)
 
 
 LABEL_ASSOCIATION = LabelAssociation()

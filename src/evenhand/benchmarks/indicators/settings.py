@@ -114,6 +114,23 @@ def numbers(name: str, text: str, *, low: float, high: float, integers: bool = F
     return sorted(set(values))
 
 
+def top_of(setting: Setting) -> int:
+    """How many labels of an image count.
+
+    Raises:
+        ParameterError: None at all.
+    """
+    top = int(setting.parameters["top"])
+    if top < 1:
+        raise ParameterError(f"-p top={top} is not possible; give 1 or more")
+    return top
+
+
+def thresholds_of(setting: Setting) -> list[float]:
+    """The confidences from which labels count, in [0, 1], ascending."""
+    return numbers("threshold", str(setting.parameters["threshold"]), low=0, high=1)
+
+
 def _usual(people: People) -> list[tuple[str, ...]]:
     several = [name for name in people.attributes if _comparable(people, name)]
     axis = {people.definitions[name].axis: name for name in reversed(several)}

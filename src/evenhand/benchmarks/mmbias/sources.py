@@ -9,7 +9,6 @@ from evenhand.benchmarks.mmbias.data.collected import CollectedSets
 from evenhand.benchmarks.mmbias.data.groups import ATTRIBUTES, TARGETS, looked_for
 from evenhand.benchmarks.mmbias.data.images import read_layout
 from evenhand.benchmarks.mmbias.data.release import gather_release
-from evenhand.files.download.downloads import Link
 from evenhand.files.hashing import sha256_files
 
 _REPOSITORY = "https://raw.githubusercontent.com/sepehrjng92/MMBias"
@@ -103,26 +102,13 @@ def own_tables(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in read_layout(folder).phrases if path.parent != folder]
 
 
-def links(folder: Path) -> list[Link]:
-    """None: the URLs of MMBias are pages, not images.
-
-    Args:
-        folder: Of the data.
-    """
-    return []
-
-
 SOURCE = DataSource(
     name="mmbias",
     title="MMBias: phrases and photos of groups of people, and unpleasant and pleasant words and photos",
     licence="compilation MIT; each photo under its owner's Creative Commons licence, not to be passed on",
     home="https://github.com/sepehrjng92/MMBias",
-    form="",
     files=FILES,
     size="phrases, URLs and 100 photos 3.5 MB; 3,500 photos of people to be got by hand",
-    images="",
-    image_folders=(),
-    links=links,
     own_tables=own_tables,
     parts=parts,
     by_hand=BY_HAND,

@@ -21,10 +21,6 @@ def _sprites(name: str, removed: str, strength: str = "strong") -> Step:
     return Step(name, "sprites", parameters=planted, trains=planted)
 
 
-def _study(name: str) -> Step:
-    return Step(name, f"skewsize/{name}", _ANY, name, suggestion=_ANSWERER)
-
-
 RECIPE = Recipe(
     paper="skewsize",
     title="SkewSize (Albuquerque et al. 2024): do mistakes differ by group, class by class",
@@ -39,7 +35,7 @@ RECIPE = Recipe(
         _sprites("sprites-none", "none"),
         *(_sprites(name, shape) for name, shape in zip(_PLANTED, SHAPES, strict=True)),
         *(_sprites(name, SHAPES[1], name.partition("-")[2]) for name in _STRENGTHS),  # class 1, as Table 2
-        *map(_study, _STUDIES),
+        *(Step(name, f"skewsize/{name}", _ANY, name, suggestion=_ANSWERER) for name in _STUDIES),
     ),
     artifacts={
         **numbered(_TABLE, (1, 5), "sprites-none", *_PLANTED),

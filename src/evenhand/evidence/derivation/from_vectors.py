@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.text.thoughts import UNFINISHED, without_thought
+from evenhand.evidence.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 NO_LABEL = "answer names no label"
 SEVERAL_LABELS = "answer names several labels"
 LOOKED_AT = 10_000  # characters of an answer; a label after that is not looked for

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.arrays import Floats, Integers
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Losses = tuple[tuple[str, int], ...]
 
 _SAMPLE = "sample"

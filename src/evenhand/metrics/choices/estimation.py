@@ -14,14 +14,12 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
-from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, check_common
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
 
 CONTEXT = "context"
 """Attribute over whose values paper mode takes the mean of accuracies."""
-_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
-_Z = 1.959963984540054
 _ROUNDING = 1e-9
 _GENDERS = ((1.0, 0.0), (0.0, 1.0))
 
@@ -89,8 +87,8 @@ class Piece:
         interval = self.interval(LEVEL, p_value, at)
         fields = {"interval": interval, "chance_at": at, "p_value": p_value, "null": self.null(exchange)}
         if self.weight == GAP:
-            sd, error = float(exchange.values.std()), (interval.high - interval.low) / (2 * _Z)
-            fields["mde"] = number(_Z * sd + _Z_POWER * max(sd, error))
+            sd, error = float(exchange.values.std()), (interval.high - interval.low) / (2 * Z_LEVEL)
+            fields["mde"] = number(Z_LEVEL * sd + Z_POWER * max(sd, error))
         return fields
 
     def exchanged(self, weight: tuple[float, float]) -> Exchanged | None:

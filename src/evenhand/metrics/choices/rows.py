@@ -185,8 +185,7 @@ class BoundChoices(named.NamedGroups):
         """
         named.check_kind(evidence, Choices, "Choices.join")
         names = names_of(by)
-        for name in names:
-            evidence.check_attribute(name)
+        evidence.check_attribute(*names)
         inside = evidence.selected(where or {})
         usable = evidence.reason.is_null().to_numpy()
         counts = dict(Counter(evidence.reason.to_numpy()[inside & ~usable].tolist()))

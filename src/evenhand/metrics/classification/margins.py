@@ -12,12 +12,9 @@ from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference, Mode, check_common
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, BoundCounts, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.rates.confusion import Confusion, summaries
-
-_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
-_Z_LEVEL = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def _detectable(inference: MarginInference, arm: float) -> float | None:
     """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
     if inference.draws is None or inference.side != "high" or np.isnan(inference.draws).all():
         return None
-    return number(float(np.nanquantile(inference.draws, LEVEL) + _Z_POWER * (arm / _Z_LEVEL)))
+    return number(float(np.nanquantile(inference.draws, LEVEL) + Z_POWER * (arm / Z_LEVEL)))
 
 
 def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.findings import Finding
@@ -21,8 +20,7 @@ from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.metrics.estimates import percentile_interval
 from evenhand.metrics.prepared import LEVEL
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 MEASURES: dict[str, Callable[..., Finding]] = {
     "skewsize": effect_size.skewsize,

@@ -21,11 +21,7 @@ from evenhand.stats.paired.differences import Paired, paired_difference
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval
 
 _ELSEWHERE = "not in the other evidence"
-
-
 _FLIPPED = "models exchanged in each household"
-
-
 _KEYS = ("household", "sample", "concept")
 
 

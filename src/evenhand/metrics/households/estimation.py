@@ -18,7 +18,7 @@ from evenhand.metrics.estimates import agreeing, few_decide, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GroupQuestion
 from evenhand.metrics.households.tables import BoundHits, HouseholdUnits
 from evenhand.metrics.named_groups import kept
-from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Weighting, check_common
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, Weighting, check_common
 from evenhand.stats.arrays import Floats, Limits
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.differences import pair_limits, range_limits, worst_limits
@@ -27,8 +27,6 @@ from evenhand.stats.rates.rates import Rates
 EXTREMES = "extremes"
 """The best group minus the worst one."""
 
-_Z = 1.959963984540054
-_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 _WILSON = "Wilson, n of independent households"
 _MOVER = "MOVER of Wilson intervals by household"
 _WORST = "Wilson of the groups by household, simultaneous"
@@ -201,7 +199,7 @@ def _between(question: HitQuestion, codes: list[int], **fields: Any) -> Finding:
     if not question.infers:
         return question.finding(value, parts=question.parts(), **fields)
     units = bound.units(np.array(codes), question.stream("exchange", *codes))
-    least = (_Z + _Z_POWER) * difference_error(first, second)
+    least = (Z_LEVEL + Z_POWER) * difference_error(first, second)
     fields["mde"] = least if 0 < least <= 1 else None
     chance, null = -float(np.diff(units.expected)[0]), question.band(-np.diff(units.nulls)[:, 0], "both")
     return _compared(question, value, units, chance, null, lambda level: pair_limits(rates, level), **fields)

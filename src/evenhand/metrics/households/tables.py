@@ -24,8 +24,6 @@ from evenhand.stats.rates.rates import Rates
 WEIGHTINGS = get_args(Weighting)
 _CONCEPT = "concept"
 _RELEASED = ("household", "country", "region", "income")  # what the released code calls a household
-
-
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.8)
 """Where a curve is drawn by default."""
 
@@ -174,8 +172,7 @@ class BoundHits(NamedGroups):
         check_choice("weighting", weighting, WEIGHTINGS)
         check_hits(evidence)
         names = names_of(by)
-        for name in names:
-            evidence.check_attribute(name)
+        evidence.check_attribute(*names)
         key = ("groups", names, weighting, mode)
         return kept(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
 

@@ -15,7 +15,7 @@ from evenhand.metrics.estimates import null_band, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import kept
-from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common
+from evenhand.metrics.prepared import LEVEL, Z_POWER, By, Inference, Mode, Unknown, check_common
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
 from evenhand.stats.rates.differences import range_limits
@@ -26,11 +26,6 @@ HARMFUL = "harmful"
 
 
 _GAP = "MOVER of all pairs, simultaneous by the exchange's largest t"
-
-
-_Z_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
-
-
 _ALPHA = 0.05
 
 
@@ -225,7 +220,7 @@ def _detectable(draws: Floats, groups: int) -> float | None:
     Of two groups the draws are absolute values, which have only ``sqrt(1 - 2/pi)`` of the signed spread.
     """
     spread = draws.std() / (np.sqrt(1 - 2 / np.pi) if groups == 2 else 1.0)
-    return number(float(np.quantile(draws, 1 - _ALPHA) + _Z_POWER * spread))
+    return number(float(np.quantile(draws, 1 - _ALPHA) + Z_POWER * spread))
 
 
 def _percent(count: float, n: int) -> float:

@@ -253,8 +253,7 @@ class BoundMatches(NamedGroups):
         check_choice("unknown", unknown, get_args(Unknown))
         check_kind(evidence, LabelMatches, "LabelMatches.from_predictions")
         names = names_of(by)
-        for name in names:
-            evidence.check_attribute(name)
+        evidence.check_attribute(*names)
         key = ("groups", names, unknown)
         return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 

@@ -57,10 +57,8 @@ class BoundQueries(NamedGroups):
         alike, names = names_of(match), names_of(by)
         if not alike:
             raise ParameterError("match=[] is not possible; name an attribute of both sides")
-        for name in alike:
-            evidence.check_attribute(name, both=True)
-        for name in names:
-            evidence.check_attribute(name)
+        evidence.check_attribute(*alike, both=True)
+        evidence.check_attribute(*names)
         key = ("groups", alike, names, unknown, paper)
         return named.kept(evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper))
 

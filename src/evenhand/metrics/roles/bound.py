@@ -16,14 +16,12 @@ from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import agreeing, joint_p, number
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Inference, names_of
+from evenhand.metrics.prepared import LEVEL, Z_POWER, By, Inference, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair
 from evenhand.stats.paired.differences import Deviations, paired_difference
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import group_rates
-
-_POWER = 0.8416212335729143  # the .8 quantile of the normal distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +46,7 @@ class BoundRoles(named.NamedGroups):
         """
         named.check_kind(evidence, RoleChoices, "RoleChoices.join")
         names = names_of(by)
-        for name in names:
-            evidence.check_attribute(name)
+        evidence.check_attribute(*names)
         counts = {"not annotated": evidence.unannotated} if evidence.unannotated else {}
         counts |= {"no answer": evidence.unanswered} if evidence.unanswered else {}
         columns = named.texts(evidence.annotated, names)
@@ -151,7 +148,7 @@ class SignedRows:
         error = max(test.sd, (ends[1] - ends[0]) / (2 * z))
         return fields | {
             "interval": self.interval(LEVEL, p_value), "null": band, "p_value": p_value,
-            "mde": number(self.scale * (z + _POWER) * error),
+            "mde": number(self.scale * (z + Z_POWER) * error),
         }  # fmt: skip
 
     def interval(self, level: float, p_value: float | None) -> Interval:

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import MissingExtra
-
-Floats = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 
 def neighbour_information(

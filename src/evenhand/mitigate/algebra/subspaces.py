@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import ParameterError
 from evenhand.mitigate.maps import Map
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from evenhand.stats.arrays import Floats, Integers
 
 
 def span(vectors: Floats, most: int | None = None) -> Floats:
@@ -36,7 +33,7 @@ def away_from(basis: Floats) -> Floats:
     return np.eye(basis.shape[1]) - basis.T @ basis
 
 
-def set_means(vectors: Floats, codes: Ints, sets: int) -> Floats:
+def set_means(vectors: Floats, codes: Integers, sets: int) -> Floats:
     """Mean of each set, shape (sets, D)."""
     totals = np.zeros((sets, vectors.shape[1]))
     np.add.at(totals, codes, vectors)

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.mitigate.algebra.subspaces import Floats, Ints, away_from, removal_facts
+from evenhand.mitigate.algebra.subspaces import away_from, removal_facts
 from evenhand.mitigate.methods.projections import BASES, group_span
 from evenhand.mitigate.mitigation import Map, Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors, directions_of
+from evenhand.stats.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class CalibratedProjection:
         }
         return Mitigation(self.name, asdict(self), maps, facts)
 
-    def _map(self, material: TrainingVectors, basis: Floats, pairs: Ints) -> Map:
+    def _map(self, material: TrainingVectors, basis: Floats, pairs: Integers) -> Map:
         left, right = (directions_of(material.targets[ends], "targets") for ends in pairs.T)
         apart = left - right
         together = apart.T @ apart / len(pairs)

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError, check_choice
 from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
@@ -14,9 +13,8 @@ from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.stats.arrays import Floats
 from evenhand.stats.mutual_information import binned_information, smoothed_information
-
-Floats = npt.NDArray[np.float64]
 
 KEPT = 400 / 512  # of the dimensions, unless the user says how many go: as in the released code
 

@@ -17,11 +17,10 @@ from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association.without_dimension import RemainingDimensions
 from evenhand.stats.mutual_information import binned_information
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MOST = 0.105  # of all dimensions, unless the user says how many: 54 of 512 in the paper
@@ -367,7 +366,7 @@ def usual_amount(dimensions: int) -> int:
     return min(max(1, round(MOST * dimensions)), dimensions - 1)
 
 
-def _labelled(material: TrainingVectors) -> tuple[Floats, Ints, str]:
+def _labelled(material: TrainingVectors) -> tuple[Floats, Integers, str]:
     """Vectors with a label, their labels, and where those come from; a label below 0 is none."""
     if material.labelled is not None:
         vectors, labels = material.labelled.vectors, material.labelled.labels

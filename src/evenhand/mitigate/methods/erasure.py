@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigate.algebra.subspaces import Floats, check_something_left, removal_facts
+from evenhand.mitigate.algebra.subspaces import check_something_left, removal_facts
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.stats.arrays import Floats
 
 NEGLIGIBLE = 1e-6
 """A direction along which the whitened covariance with the groups is smaller is not removed."""

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.mitigate.algebra.subspaces import Floats, Ints, away_from, span, without
+from evenhand.mitigate.algebra.subspaces import away_from, span, without
 from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.stats.arrays import Floats, Integers
 
 MOST_ROUNDS = 100
 FIVE_PERCENT = 1.645
@@ -105,7 +106,7 @@ class INLP:
         return Mitigation(self.name, asdict(self), without(basis), facts)
 
     def _classifier(
-        self, vectors: Floats, codes: Ints, held_in: npt.NDArray[np.bool_]
+        self, vectors: Floats, codes: Integers, held_in: npt.NDArray[np.bool_]
     ) -> tuple[Floats, float]:
         """Orthonormal rows that a classifier uses, and its accuracy on the held-in quarter."""
         classifier = fitted_classifier(
@@ -120,7 +121,7 @@ class INLP:
         return directions, accuracy
 
 
-def _a_quarter(codes: Ints, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _a_quarter(codes: Integers, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
     """A quarter of each group, one item at least."""
     is_selected = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):

@@ -8,17 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.core.errors import check_choice
-from evenhand.mitigate.algebra.subspaces import (
-    Floats,
-    check_something_left,
-    removal_facts,
-    set_means,
-    span,
-    without,
-)
+from evenhand.mitigate.algebra.subspaces import check_something_left, removal_facts, set_means, span, without
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.stats.arrays import Floats
 
 BASES = ("means", "items")
 

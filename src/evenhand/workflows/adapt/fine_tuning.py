@@ -21,10 +21,10 @@ from evenhand.models.identity.source import LoadOptions
 from evenhand.models.trainable import Trainable
 from evenhand.models.weights.device import choose_device, import_torch, to_numpy
 from evenhand.models.weights.hub import import_library
+from evenhand.stats.arrays import Integers
 from evenhand.workflows.adapt.heads import accuracies
 from evenhand.workflows.adapt.training_images import TrainingImages
 
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 _RATIO = (3 / 4, 4 / 3)  # of the sides of a random crop, as is usual
 _TRIES = 10
@@ -49,7 +49,7 @@ class FineTuning:
 
     trainable: Trainable
     training: TrainingImages
-    halves: tuple[Ints, Ints]
+    halves: tuple[Integers, Integers]
     recipe: Mapping[str, Any]
     seed: int
     options: LoadOptions
@@ -164,7 +164,7 @@ class FineTuning:
     def _codes(self, codes: Sequence[int], logits: Any) -> Any:
         return import_torch().tensor(list(codes), device=logits.device)
 
-    def _batches(self, several: Sequence[Ints], epoch: int) -> Iterator[list[tuple[Any, int]]]:
+    def _batches(self, several: Sequence[Integers], epoch: int) -> Iterator[list[tuple[Any, int]]]:
         """Inputs and class of the readable rows of each batch; the next batch is read meanwhile."""
         with ThreadPoolExecutor(self.workers, "images") as pool:
             coming = [[pool.submit(self._input, row, epoch) for row in rows.tolist()] for rows in several[:1]]
@@ -193,7 +193,7 @@ class FineTuning:
 
         return load(self.training.images, row, prepare)
 
-    def _answers(self, network: Any, rows: Ints) -> Iterator[tuple[Any, list[int]]]:
+    def _answers(self, network: Any, rows: Integers) -> Iterator[tuple[Any, list[int]]]:
         """Logits, float32, with the classes, batch by batch, of images as they are."""
         network.eval()
         batch = int(self.recipe["batch"])

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
@@ -25,6 +24,7 @@ from evenhand.files.hashing import sha256_text
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles, TarImages
 from evenhand.files.images.tar import members
+from evenhand.stats.arrays import Integers
 from evenhand.workflows.adapt.head_classes import ClassSelection, HeadClass, called, classes_of, split_truth
 
 NO_LABEL = "no label"
@@ -34,7 +34,6 @@ TWO_LABELS = "one content under several labels"
 COPIES = "copies of another image"
 _AT_ONCE = 256
 _TAR = re.compile(r"(n\d{8})\.tar")
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class TrainingImages:
 
     samples: list[str]
     images: ImageSource
-    codes: Ints
+    codes: Integers
     digests: list[str]
     classes: list[HeadClass]
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -62,11 +61,11 @@ class TrainingImages:
     def __len__(self) -> int:
         return len(self.samples)
 
-    def per_class(self) -> Ints:
+    def per_class(self) -> Integers:
         """Images of each class, shape (C,)."""
         return np.bincount(self.codes, minlength=len(self.classes)).astype(np.int64)
 
-    def only(self, rows: Ints) -> TrainingImages:
+    def only(self, rows: Integers) -> TrainingImages:
         """Those that could be read; a class that has none left is no class of the head.
 
         Args:
@@ -96,7 +95,7 @@ class TrainingImages:
             not_found=(*self.not_found, *(_said(head_class) for head_class in lost)),
         )
 
-    def halves(self, validation: float, seed: int) -> tuple[Ints, Ints]:
+    def halves(self, validation: float, seed: int) -> tuple[Integers, Integers]:
         """Rows to fit on and rows to validate on, drawn within each class.
 
         A class gives its share, rounded, to validation, and keeps at least one image to fit on.
@@ -176,7 +175,7 @@ def read_training(
 
 def readable_rows(
     training: TrainingImages, workers: int, progress: Callable[[str, int, int], None]
-) -> tuple[Ints, list[str]]:
+) -> tuple[Integers, list[str]]:
     """Rows whose image can be decoded, and why each of the others cannot.
 
     A network whose class has no image to learn from keeps an output that means nothing; so this is known
@@ -260,7 +259,7 @@ def _from_tars(train: Path, names: Sequence[str]) -> tuple[list[str], list[str |
     return samples, list(truths), TarImages(shards, images), {}
 
 
-def _few(samples: Sequence[str], codes: Ints, rows: Ints, per_class: int) -> Ints:
+def _few(samples: Sequence[str], codes: Integers, rows: Integers, per_class: int) -> Integers:
     """The first of each class by a hash of the id, which is the same wherever the images lie."""
     order = sorted(rows.tolist(), key=lambda row: sha256_text(samples[row]))
     counts: Counter[int] = Counter()
@@ -272,7 +271,9 @@ def _few(samples: Sequence[str], codes: Ints, rows: Ints, per_class: int) -> Int
     return np.array(sorted(selected), dtype=np.int64)
 
 
-def _each_content_once(images: Any, codes: Ints, rows: Ints) -> tuple[Ints, list[str], dict[str, int]]:
+def _each_content_once(
+    images: Any, codes: Integers, rows: Integers
+) -> tuple[Integers, list[str], dict[str, int]]:
     """Rows whose content has one label, the first of each content; their hashes; what was left out."""
     selected_images = ChosenImages(images, rows)
     dropped: Counter[str] = Counter()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
@@ -24,7 +23,6 @@ from evenhand.workflows.compare.compare_cells import Combination, Contributions,
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.values import settings_of, values_of, wanted_findings
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[str], None]
 
 NOT_TESTED = "side by side"

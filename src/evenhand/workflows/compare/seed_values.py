@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.bound import MetricId
@@ -22,11 +21,11 @@ from evenhand.metrics.differences.seeds import (
     uncertain,
 )
 from evenhand.metrics.prepared import LEVEL
+from evenhand.stats.arrays import Floats
 from evenhand.stats.paired import seeds as between_seeds
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.values import SCHEMA, Name, wanted_findings
 
-Floats = npt.NDArray[np.float64]
 Found = Sequence[Mapping[Name, Finding]]
 
 ON_THESE = (

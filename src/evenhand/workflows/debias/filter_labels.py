@@ -11,7 +11,8 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known
 from evenhand.files.tables.scan import reading, scan
-from evenhand.mitigate.training_vectors import Floats, Ints, LabelledVectors
+from evenhand.mitigate.training_vectors import LabelledVectors
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.workflows.debias.items import FORMS, AssociationItems, SourceRun, vectors_of_groups
 from evenhand.workflows.debias.split import Split
 from evenhand.workflows.debias.utility import UtilityImages
@@ -33,7 +34,7 @@ class FilterLabels:
 
     name: str
     vectors: Floats
-    labels: Ints
+    labels: Integers
     in_train: np.ndarray | None = None
 
     def part(self, items: AssociationItems, held_out: Split | None = None) -> LabelledVectors:

@@ -16,7 +16,8 @@ from evenhand.metrics.association.weat import association_effect_size, associati
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import Inference
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Floats, LabelledVectors
+from evenhand.mitigate.training_vectors import LabelledVectors
+from evenhand.stats.arrays import Floats
 from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.measures import (
     RANDOM_SETS,

@@ -13,8 +13,9 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.mitigate.maps import in_range
-from evenhand.mitigate.training_vectors import Floats, Ints, TrainingVectors
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.runs import run_folder
+from evenhand.stats.arrays import Floats, Integers
 
 FORMS: Mapping[str, tuple[str, str]] = {
     "cross-modal": ("image", "text"),
@@ -93,8 +94,8 @@ class AssociationItems:
     targets: tuple[str, ...]
     attributes: tuple[str, ...]
     phrases: Floats
-    phrase_sets: Mapping[str, Ints]
-    compared: Mapping[Test, tuple[Ints, Ints, Ints, Ints]]
+    phrase_sets: Mapping[str, Integers]
+    compared: Mapping[Test, tuple[Integers, Integers, Integers, Integers]]
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -178,7 +179,7 @@ def vectors_of_groups(source: SourceRun, modality: str) -> dict[str, tuple[tuple
     }
 
 
-def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, Ints]:
+def _compared(material: TrainingVectors, test: Test) -> tuple[Integers, Integers, Integers, Integers]:
     x, y, a, b = test
     set_pairs = (
         (material.targets, material.target_sets[x], material.target_sets[y], material.target_modality),
@@ -193,7 +194,7 @@ def _compared(material: TrainingVectors, test: Test) -> tuple[Ints, Ints, Ints, 
     return (*first, *second)
 
 
-def _apart(vectors: Floats, first: Ints, second: Ints, modality: str) -> tuple[Ints, Ints]:
+def _apart(vectors: Floats, first: Integers, second: Integers, modality: str) -> tuple[Integers, Integers]:
     """Two sets of rows without images whose vectors both have; phrases of both stay in both."""
     if modality != "image":
         return first, second
@@ -259,7 +260,7 @@ def _members(
 
 def _vectors(
     source: SourceRun, modality: str, sets: Mapping[str, Sequence[str]], dropped: dict[str, int]
-) -> tuple[tuple[str, ...], Floats, dict[str, Ints]]:
+) -> tuple[tuple[str, ...], Floats, dict[str, Integers]]:
     """Ids and vectors of the usable items, and the rows of each set; the others are counted."""
     required = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))
     vectors_by_sample: dict[str, npt.NDArray[np.float64]] = {}
@@ -291,7 +292,7 @@ def _vectors(
 
 
 def _check(
-    targets: Floats, attributes: Floats, rows: Mapping[str, Ints], names: Sequence[str], form: str
+    targets: Floats, attributes: Floats, rows: Mapping[str, Integers], names: Sequence[str], form: str
 ) -> None:
     for name in names:
         if not len(rows[name]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from evenhand.mitigate.training_vectors import Floats
+from evenhand.stats.arrays import Floats
 from evenhand.workflows.debias.items import SourceRun
 
 NO_PROMPTS = "the run has no texts of the labels"

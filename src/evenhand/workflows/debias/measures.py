@@ -10,7 +10,8 @@ import numpy as np
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.evidence.similarities import Similarities
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Floats, Ints, TrainingVectors
+from evenhand.mitigate.training_vectors import TrainingVectors
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association.effect_size import associations, effect_size
 from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.split import Split, rows_within
@@ -70,7 +71,7 @@ def everything(items: AssociationItems) -> Split:
     return Split(np.arange(targets), np.arange(attributes), np.arange(len(items.phrases)))
 
 
-Compared = tuple[Ints, Ints, Ints, Ints]
+Compared = tuple[Integers, Integers, Integers, Integers]
 
 
 def compared_in(items: AssociationItems, half: Split, tests: Sequence[Test]) -> list[Compared]:

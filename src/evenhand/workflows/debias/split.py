@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.core.errors import InputError
-from evenhand.mitigate.training_vectors import Floats, Ints, TrainingVectors
+from evenhand.mitigate.training_vectors import TrainingVectors
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.workflows.debias.items import AssociationItems
 
 LEAST = 4  # items of a set: two in each half, so that each half has a spread
@@ -18,9 +19,9 @@ LEAST = 4  # items of a set: two in each half, so that each half has a spread
 class Split:
     """Rows of the targets, of the attributes and of the groups' phrases, in ascending order."""
 
-    targets: Ints
-    attributes: Ints
-    phrases: Ints
+    targets: Integers
+    attributes: Integers
+    phrases: Integers
 
 
 def split_halves(items: AssociationItems, rng: np.random.Generator) -> tuple[Split, Split]:
@@ -73,7 +74,7 @@ def part_of(material: TrainingVectors, half: Split) -> TrainingVectors:
     )
 
 
-def _pairs_within(material: TrainingVectors, half: Split) -> Ints | None:
+def _pairs_within(material: TrainingVectors, half: Split) -> Integers | None:
     """Prompts paired by their place in the whole lists, where both are in the half.
 
     Within a half items no longer stand where they stood, so pairs must be known before.
@@ -88,13 +89,13 @@ def _pairs_within(material: TrainingVectors, half: Split) -> Ints | None:
     return np.searchsorted(half.targets, selected).astype(np.int64)
 
 
-def rows_within(rows: Ints, half_rows: Ints) -> Ints:
+def rows_within(rows: Integers, half_rows: Integers) -> Integers:
     """Places in ``half_rows`` (ascending) of those of ``rows`` that are there."""
     selected = rows[np.isin(rows, half_rows)]
     return np.searchsorted(half_rows, selected).astype(np.int64)
 
 
-def _renumbered(sets: Mapping[str, Ints], half_rows: Ints) -> dict[str, Ints]:
+def _renumbered(sets: Mapping[str, Integers], half_rows: Integers) -> dict[str, Integers]:
     return {name: rows_within(rows, half_rows) for name, rows in sets.items()}
 
 

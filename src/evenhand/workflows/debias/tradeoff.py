@@ -12,7 +12,8 @@ import polars as pl
 
 from evenhand.core.random_streams import stream
 from evenhand.mitigate.mitigation import Fitter, Mitigation
-from evenhand.mitigate.training_vectors import Floats, LabelledVectors
+from evenhand.mitigate.training_vectors import LabelledVectors
+from evenhand.stats.arrays import Floats
 from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.measures import (
     Removal,

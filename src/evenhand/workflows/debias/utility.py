@@ -16,8 +16,8 @@ from evenhand.evidence.derivation.from_vectors import normalised, prototypes
 from evenhand.mitigate import utility
 from evenhand.mitigate.maps import in_range
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.mitigate.training_vectors import Floats, Ints
 from evenhand.runs.run_folder import RunFolder
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.workflows.debias.items import AssociationItems, SourceRun, Test
 from evenhand.workflows.debias.label_texts import LabelTexts
 from evenhand.workflows.debias.measures import changed
@@ -93,11 +93,11 @@ class GroupViews:
 
     names: tuple[str, ...]
     train: Floats
-    train_labels: Ints
+    train_labels: Integers
     test: Floats
-    test_labels: Ints
+    test_labels: Integers
     texts: Floats
-    text_labels: Ints
+    text_labels: Integers
 
     @classmethod
     def make(cls, items: AssociationItems, fit: Split, held_out: Split, change: Change) -> GroupViews:
@@ -164,7 +164,7 @@ class GroupViews:
         return utility.chance_level(train, test), len(test)
 
 
-def _phrases(items: AssociationItems, fit: Split, names: Sequence[str]) -> tuple[Floats, Ints]:
+def _phrases(items: AssociationItems, fit: Split, names: Sequence[str]) -> tuple[Floats, Integers]:
     """The groups' phrases with their group; of textual tests those of the fit half alone."""
     rows, labels = [], []
     for code, name in enumerate(names):
@@ -201,7 +201,7 @@ class UtilityImages:
 
     name: str
     images: Floats
-    labels: Ints
+    labels: Integers
     in_train: np.ndarray
     names: tuple[str, ...]
     texts: LabelTexts
@@ -315,7 +315,7 @@ def _image_vectors(source: SourceRun, labelled: pl.DataFrame) -> tuple[Floats, l
     return vectors[usable], rows["truth"].filter(pl.Series(usable)).to_list()
 
 
-def _half_of_each(labels: Ints, rng: np.random.Generator) -> np.ndarray:
+def _half_of_each(labels: Integers, rng: np.random.Generator) -> np.ndarray:
     """Half of the items of each label, the odd one too."""
     is_selected = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(labels):

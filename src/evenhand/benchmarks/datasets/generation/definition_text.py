@@ -33,7 +33,8 @@ def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
         )
     try:
         text = unicodedata.normalize("NFC", content.decode("utf-8"))  # one é, however it was typed
-        aliased = next((event for event in yaml.parse(text, yaml.SafeLoader) if _is_alias(event)), None)
+        events = yaml.parse(text, yaml.SafeLoader)
+        aliased = next((event for event in events if isinstance(event, yaml.AliasEvent)), None)
         _check_keys(yaml.compose(text, yaml.SafeLoader) if aliased is None else None, file_name)
         parsed = None if aliased is not None else yaml.safe_load(text)
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as problem:
@@ -93,10 +94,6 @@ def check_keys(holder: Mapping[Any, Any], possible: Sequence[str], where: str) -
     for key in holder:
         if key not in possible:
             raise UnknownName(f"key of {where}", one_line(key)[:60], possible, "see docs/generate.md")
-
-
-def _is_alias(event: Any) -> bool:
-    return isinstance(event, yaml.AliasEvent)
 
 
 def _check_keys(node: Any, file_name: str) -> None:

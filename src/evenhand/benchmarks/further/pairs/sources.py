@@ -52,23 +52,15 @@ def parts(folder: Path) -> list[SourcePart]:
     return [SourcePart(section, counts[section], size) for section, size in SIZES.items()]
 
 
-def _no_tables(folder: Path) -> list[str]:
-    """None: the questions are shipped."""
-    return []
-
-
 SOURCE = DataSource(
     name="pairs",
     title="PAIRS: generated images of four people in each of 50 scenarios",
     licence="CC BY 4.0",
     home=_HOME,
-    form="",
-    files=(),
     size="200 images, 18 MB",
     images=IMAGES,
     image_folders=(IMAGES,),
     links=links,
-    own_tables=_no_tables,
     parts=parts,
 )
 """What ``evenhand data fetch pairs`` fetches."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -23,7 +24,6 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     asked_groupings,
     axes_of,
     chosen,
-    finding_of,
     frame,
     group_name,
     grouping,
@@ -37,6 +37,7 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
 )
 from evenhand.benchmarks.indicators.people.datasets.casual_conversations import NAME as CASUAL_CONVERSATIONS
 from evenhand.benchmarks.labelling.taxonomies import HARMFUL, HUMAN
+from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
@@ -95,7 +96,7 @@ def _kinds(run: RunFolder) -> list[str]:
 def _rates(name: str, run: RunFolder, by: tuple[str, ...], kind: str, threshold: float) -> list[Row]:
     """A row a group: as the finding has it, else as the curve has it."""
     params = {"threshold": threshold, **({} if kind == HARMFUL else {"association": kind})}
-    finding = finding_of(run, _HARMFUL_RATE if kind == HARMFUL else _RATE, by, **params)
+    finding = find(run, _HARMFUL_RATE if kind == HARMFUL else _RATE, "+".join(by), **params)
     shared = {**lead(name, run, by), "part": RATES, "measure": _TITLES.get(kind, kind.replace("_", " "))}
     if finding is not None:
         return [{**shared, "threshold": threshold, **numbers(part)} for part in finding.parts]
@@ -247,22 +248,6 @@ def _figures(rows: Sequence[Row], lines: Sequence[Row], threshold: float) -> tup
     return tuple(figures)
 
 
-def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    return _made(runs, setting, _PEOPLE, "indicators/figure3", apart=False)
-
-
-def _figure8(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    return _made(runs, setting, _AGE, "indicators/figure8", apart=False)
-
-
-def _figure9(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    return _made(runs, setting, _PEOPLE, "indicators/figure9", apart=True, curves=False)
-
-
-def _figure10(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    return _made(runs, setting, _AGE, "indicators/figure10", apart=True)
-
-
 def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
     threshold = float(setting.parameters["threshold"])
     rows: list[Row] = []
@@ -285,34 +270,24 @@ def _figure11(runs: Sequence[RunFolder], setting: Setting) -> Made:
 _BY = Parameter(_AUTO, help="groupings in order of preference, such as gender+race,gender; auto: the paper's")
 _AT = {"by": _BY, "threshold": Parameter(0.1, help="lowest confidence that counts")}
 
-FIGURE3 = Artifact(
-    "indicators/figure3",
-    "Harmful and human labels by gender and skin tone, with coverage: by training, data and threshold",
-    _figure3,
-    benchmarks=(LABELS,),
-    parameters=_AT,
+
+def _figure(
+    number: int, title: str, usual: Sequence[frozenset[str]], *, apart: bool, curves: bool = True
+) -> Artifact:
+    name = f"indicators/figure{number}"
+    make = partial(_made, usual=usual, artifact=name, apart=apart, curves=curves)
+    return Artifact(name, title, make, benchmarks=(LABELS,), parameters=_AT)
+
+
+FIGURE3 = _figure(
+    3, "Harmful and human labels by gender and skin tone, with coverage: by training, data and threshold",
+    _PEOPLE, apart=False,
+)  # fmt: skip
+FIGURE8 = _figure(
+    8, "Harmful and human labels by age, with coverage: by training, data and threshold", _AGE, apart=False
 )
-FIGURE8 = Artifact(
-    "indicators/figure8",
-    "Harmful and human labels by age, with coverage: by training, data and threshold",
-    _figure8,
-    benchmarks=(LABELS,),
-    parameters=_AT,
-)
-FIGURE9 = Artifact(
-    "indicators/figure9",
-    "Every kind of label apart, by gender and skin tone",
-    _figure9,
-    benchmarks=(LABELS,),
-    parameters=_AT,
-)
-FIGURE10 = Artifact(
-    "indicators/figure10",
-    "Every kind of label apart, by age, and against the threshold",
-    _figure10,
-    benchmarks=(LABELS,),
-    parameters=_AT,
-)
+FIGURE9 = _figure(9, "Every kind of label apart, by gender and skin tone", _PEOPLE, apart=True, curves=False)
+FIGURE10 = _figure(10, "Every kind of label apart, by age, and against the threshold", _AGE, apart=True)
 FIGURE11 = Artifact(
     "indicators/figure11",
     "Harmful and human labels against the size of the model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.indicators.artifacts.rows import (
@@ -14,7 +15,6 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     Row,
     against_size,
     axes_of,
-    finding_of,
     frame,
     groupings_in,
     lead,
@@ -27,6 +27,7 @@ from evenhand.benchmarks.indicators.artifacts.rows import (
     with_recipe,
 )
 from evenhand.benchmarks.indicators.settings import numbers as numbers_in
+from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
@@ -49,7 +50,7 @@ def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Ro
     for name, run in named(runs):
         for by in _groupings(run, str(setting.parameters["by"])):
             for k in ks:
-                finding = finding_of(run, _PRECISION, by, k=k)
+                finding = find(run, _PRECISION, "+".join(by), k=k)
                 if finding is not None:
                     shared = {**lead(name, run, by), "part": RATES, "measure": f"precision@{k}", "k": str(k)}
                     rows += [
@@ -103,14 +104,6 @@ def _sized(runs: Sequence[RunFolder], setting: Setting, size: str, artifact: str
     return Made(frame(all_rows, (*COLUMNS, "recipe", "chance")), _NOTES, figures)
 
 
-def _figure7(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    return _sized(runs, setting, IMAGES, "indicators/figure7")
-
-
-def _figure13(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    return _sized(runs, setting, PARAMETERS, "indicators/figure13")
-
-
 def _figure2(runs: Sequence[RunFolder]) -> Made:
     """One row a model, however many of the indicators it was asked."""
     rows: dict[tuple[object, ...], Row] = {}
@@ -123,7 +116,7 @@ def _figure2(runs: Sequence[RunFolder]) -> Made:
     return Made(frame(list(rows.values()), columns))
 
 
-_BY = Parameter(_AUTO, help=_GROUPED)
+_BY, _KS = Parameter(_AUTO, help=_GROUPED), "values of K, separated by commas"
 
 FIGURE2 = Artifact(
     "indicators/figure2",
@@ -147,19 +140,15 @@ FIGURE6 = Artifact(
     "Precision at K by gender, by skin tone and by both",
     _figure6,
     benchmarks=(RETRIEVAL,),
-    parameters={"k": Parameter("10,50", help="values of K, separated by commas"), "by": _BY},
+    parameters={"k": Parameter("10,50", help=_KS), "by": _BY},
 )
-FIGURE7 = Artifact(
-    "indicators/figure7",
-    "Precision at K against the images that models were trained on",
-    _figure7,
-    benchmarks=(RETRIEVAL,),
-    parameters={"k": Parameter("10", help="values of K, separated by commas"), "by": _BY},
-)
-FIGURE13 = Artifact(
-    "indicators/figure13",
-    "Precision at K against the size of the model",
-    _figure13,
-    benchmarks=(RETRIEVAL,),
-    parameters={"k": Parameter("10,50", help="values of K, separated by commas"), "by": _BY},
-)
+
+
+def _sized_figure(number: int, title: str, size: str, k: str) -> Artifact:
+    name, parameters = f"indicators/figure{number}", {"k": Parameter(k, help=_KS), "by": _BY}
+    make = partial(_sized, size=size, artifact=name)
+    return Artifact(name, title, make, benchmarks=(RETRIEVAL,), parameters=parameters)
+
+
+FIGURE7 = _sized_figure(7, "Precision at K against the images that models were trained on", IMAGES, "10")
+FIGURE13 = _sized_figure(13, "Precision at K against the size of the model", PARAMETERS, "10,50")

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.attributes import plain_axis
-from evenhand.benchmarks.tidy import table_of
+from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
-from evenhand.core.findings import Finding, Key, Part
+from evenhand.core.findings import Key, Part
 from evenhand.core.text.model_names import model_names
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.evidence.label_matches import UNKNOWN
@@ -51,12 +51,6 @@ def frame(rows: Sequence[Row], columns: Sequence[str] = COLUMNS) -> pl.DataFrame
     return table_of(rows, columns, numbers=_NUMBERS)
 
 
-def tags_of(run: RunFolder) -> dict[str, str]:
-    """Facts about the model that the user gave."""
-    tags = run.manifest.get("tags")
-    return {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
-
-
 def number_of(text: str | None) -> float | None:
     """A tag as a number above 0: ``7e8``, ``700M`` and ``700,000,000`` are alike; None if it is none."""
     words = (text or "").strip().casefold().replace(",", "").replace("_", "")
@@ -88,7 +82,7 @@ def named(runs: Sequence[RunFolder]) -> list[tuple[str, RunFolder]]:
 def names_of(runs: Sequence[RunFolder]) -> list[str]:
     """The model of each run, and its mode where that is not the usual one."""
     names = model_names(run.manifest.get("model") or "model" for run in runs)
-    modes = [" · paper mode" if _parameters(run).get("mode") == "paper" else "" for run in runs]
+    modes = [" · paper mode" if parameters_of(run).get("mode") == "paper" else "" for run in runs]
     return [f"{name}{mode}" for name, mode in zip(names, modes, strict=True)]
 
 
@@ -97,18 +91,13 @@ def _groupings(run: RunFolder) -> frozenset[str]:
 
 
 def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
-    for facts in ([tags_of(run) for run in runs], [_parameters(run) for run in runs]):
+    for facts in ([tags_of(run) for run in runs], [parameters_of(run) for run in runs]):
         keys = [key for key in dict.fromkeys(key for run_facts in facts for key in run_facts)
                 if len({str(run_facts.get(key)) for run_facts in facts}) > 1]  # fmt: skip
         texts = [", ".join(str(run_facts.get(key, "–")) for key in keys) for run_facts in facts]
         if len(set(texts)) == len(texts):
             return texts
     return [str(index + 1) for index in range(len(runs))]
-
-
-def _parameters(run: RunFolder) -> dict[str, Any]:
-    parameters = run.manifest.get("parameters")
-    return parameters if isinstance(parameters, dict) else {}
 
 
 def lead(name: str, run: RunFolder, by: Sequence[str]) -> Row:
@@ -147,10 +136,7 @@ def numbers(part: Part) -> Row:
     return {
         "group": group_name(part.key),
         "value": part.value,
-        "low": part.interval.low if part.interval else None,
-        "high": part.interval.high if part.interval else None,
-        "null_low": part.null.low if part.null else None,
-        "null_high": part.null.high if part.null else None,
+        **ends_of(part),
         "p": part.p_adjusted if part.p_adjusted is not None else part.p_value,
         "n": part.n,
         "coverage": coverage if isinstance(coverage, float | int) else None,
@@ -176,15 +162,6 @@ def asked_groupings(text: str) -> list[frozenset[str]]:
     """Groupings of a text such as ``gender+race,age``, in order of preference."""
     entries = [entry for entry in text.split(",") if entry.strip()]
     return [axes_of(name.strip() for name in entry.split("+")) for entry in entries]
-
-
-def finding_of(run: RunFolder, name: str, by: Sequence[str], **params: object) -> Finding | None:
-    """The finding of exactly this grouping with these parameters; None if there is none."""
-    for finding in run.findings.findings:
-        fits = finding.name == name and finding.by == list(by)
-        if fits and all(finding.params.get(key) == value for key, value in params.items()):
-            return finding
-    return None
 
 
 def ordered_groups(rows: Iterable[Row]) -> tuple[str, ...]:

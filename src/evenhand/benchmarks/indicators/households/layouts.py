@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.listing import Listing, list_files
+from evenhand.benchmarks.datasets.listing import Layout, Listing, list_files
 from evenhand.benchmarks.indicators.households import dollar_street
 from evenhand.benchmarks.indicators.households import table as households_table
 from evenhand.benchmarks.indicators.households.samples import Households
@@ -15,29 +13,14 @@ from evenhand.core.errors import InputError, UnknownName, check_choice
 __all__ = ["HOUSEHOLD_KINDS", "Households", "household_kind_of", "list_households", "read_households"]
 
 
-@dataclass(frozen=True)
-class HouseholdKind:
-    """A layout that is read.
-
-    Attributes:
-        layout: What lies where, in words.
-        fits: Whether a folder is of this kind.
-    """
-
-    layout: str
-    fits: Callable[[Listing], bool]
-
-
-HOUSEHOLD_KINDS: dict[str, HouseholdKind] = {
-    dollar_street.NAME: HouseholdKind(
+HOUSEHOLD_KINDS: dict[str, Layout] = {
+    dollar_street.NAME: Layout(
         dollar_street.LAYOUT, lambda listing: bool(dollar_street.metadata_file(listing))
     ),
-    dollar_street.MLCOMMONS: HouseholdKind(
+    dollar_street.MLCOMMONS: Layout(
         dollar_street.MLCOMMONS_LAYOUT, lambda listing: bool(dollar_street.csv_tables(listing))
     ),
-    households_table.NAME: HouseholdKind(
-        households_table.LAYOUT, lambda listing: len(_own_tables(listing)) == 1
-    ),
+    households_table.NAME: Layout(households_table.LAYOUT, lambda listing: len(listing.own_tables) == 1),
 }
 """The layouts by name, in the order in which a folder is compared with them."""
 
@@ -82,7 +65,7 @@ def household_kind_of(listing: Listing, data: Path) -> str:
         InputError: Of none.
     """
     name = next((name for name, kind in HOUSEHOLD_KINDS.items() if kind.fits(listing)), None)
-    table = _given(listing, data) or (_own_tables(listing)[0] if name == households_table.NAME else "")
+    table = _given(listing, data) or (listing.own_tables[0] if name == households_table.NAME else "")
     if table:
         return dollar_street.form_of(listing.folder / table) or households_table.NAME
     if name is None:
@@ -114,14 +97,14 @@ def list_households(
         raise InputError(f"{kind} has no splits; leave -p split= out")
     data_table = _given(listing, data)
     if not data_table and kind != households_table.NAME and not HOUSEHOLD_KINDS[kind].fits(listing):
-        data_table = next(iter(_own_tables(listing)), "")  # a table with its columns and another name
+        data_table = next(iter(listing.own_tables), "")  # a table with its columns and another name
     if kind == dollar_street.NAME:
         return dollar_street.read_dollar_street(listing, duplicates=duplicates, table=data_table)
     if kind == dollar_street.MLCOMMONS:
         if split and data_table:
             _check_split(data_table, split)
         return dollar_street.read_mlcommons(listing, duplicates=duplicates, split=split, table=data_table)
-    tables = [data_table] if data_table else _own_tables(listing)
+    tables = [data_table] if data_table else listing.own_tables
     if len(tables) != 1:
         raise InputError(f"{str(data)!r} holds {len(tables)} tables; give the one that is meant as the data")
     return households_table.read_households_table(listing, tables[0], duplicates=duplicates)
@@ -140,9 +123,3 @@ def _check_split(table: str, split: str) -> None:
 def _given(listing: Listing, data: Path) -> str:
     """The table, if the user gave one rather than a folder."""
     return listing.tables[0] if listing.tables and not Path(data).expanduser().is_dir() else ""
-
-
-def _own_tables(listing: Listing) -> list[str]:
-    """Tables of the outermost folder that has one."""
-    tables = [table for table in listing.tables if not table.casefold().endswith((".json", ".lst"))]
-    return [table for table in tables if table.count("/") == tables[0].count("/")]

@@ -19,7 +19,7 @@ from evenhand.benchmarks.mmbias.artifacts.rows import (
     pair_title,
     typed,
 )
-from evenhand.benchmarks.visogender.artifacts.rows import find
+from evenhand.benchmarks.tidy import find
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.significance import ALPHA, Significance, uncorrected

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
@@ -23,8 +22,7 @@ from evenhand.core.figure import Figure
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.runs.run_folder import RunFolder
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from evenhand.stats.arrays import Floats
 
 COMPONENTS, NEIGHBOURS, PERPLEXITY = 100, 5, 30.0
 BEFORE = "before"

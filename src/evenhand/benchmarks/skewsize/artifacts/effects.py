@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
-from evenhand.benchmarks.indicators.artifacts.rows import tags_of
 from evenhand.benchmarks.skewsize import published
 from evenhand.benchmarks.skewsize.artifacts.views import (
     ANSWERS,
@@ -29,6 +27,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     panel,
     views,
 )
+from evenhand.benchmarks.tidy import tags_of
 from evenhand.core.errors import UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding, Part
@@ -38,10 +37,9 @@ from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.prepared import EqualizedOdds
 from evenhand.runs.run_folder import RunFolder
+from evenhand.stats.arrays import Floats
 from evenhand.stats.correlation import fisher_interval, pearson
 from evenhand.stats.multiplicity import adjust
-
-Floats = npt.NDArray[np.float64]
 
 _UNDEFINED = "undefined"
 _BANDS = ("negligible", "small", "medium", "large", _UNDEFINED)

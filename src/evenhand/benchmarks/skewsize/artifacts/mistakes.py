@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.skewsize import published
@@ -33,8 +32,6 @@ from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
 from evenhand.runs.run_folder import RunFolder
-
-Floats = npt.NDArray[np.float64]
 
 _OTHERS = "(others)"
 _ALL = "all"

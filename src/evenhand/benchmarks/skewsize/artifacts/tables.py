@@ -32,6 +32,7 @@ from evenhand.benchmarks.skewsize.artifacts.views import (
     panel,
     views,
 )
+from evenhand.benchmarks.tidy import ends_of
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
@@ -67,13 +68,8 @@ def _measured(view: RunSlice, options: Mapping[str, Any], *, words: bool = False
         "mev": options["mev"], "mev_rule": options["mev_rule"] if options["mev"] else None,
         "skewsize": effect.value, "n": effect.n, "classes": len(reasons),
         "classes_used": reasons.count(None), "classes_lost": reasons.count("below_minimum_expected"),
-        **{name: _plain(view, name, options) for name in _SIZES},
+        **{name: view.effect(name, **{**options, "inference": "none"}).value for name in _SIZES},
     }  # fmt: skip
-
-
-def _plain(view: RunSlice, name: str, options: Mapping[str, Any]) -> float | None:
-    """A summary of V without inference, unless the run has it."""
-    return view.effect(name, **{**options, "inference": "none"}).value
 
 
 def _paper(benchmark: str, values: Sequence[float], setting: str, **more: object) -> Iterator[Row]:
@@ -123,10 +119,7 @@ def _classes(view: RunSlice, effect: Finding) -> Iterator[Row]:
         yield {
             **view.lead, "class": str(part.key), "n": part.n, "accuracy": part.details.get("accuracy"),
             "accuracy_gap": part.details.get("accuracy_gap"), "effect_size": part.value,
-            "low": part.interval.low if part.interval else None,
-            "high": part.interval.high if part.interval else None,
-            "null_low": part.null.low if part.null else None,
-            "null_high": part.null.high if part.null else None,
+            **ends_of(part),
             "p": part.p_value if part.p_adjusted is None else part.p_adjusted,
             "band": part.band, "reason": part.reason,
         }  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Parameter, Setting
-from evenhand.benchmarks.indicators.artifacts.rows import named, number_of, tags_of
-from evenhand.benchmarks.tidy import table_of
+from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
+from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.evidence.predictions.counts import Counts
@@ -107,9 +107,7 @@ class RunSlice:
 
     def own(self, name: str) -> Any:
         """A setting of the run: of an audit, or a parameter of its benchmark."""
-        parameters = self.run.manifest.get("parameters")
-        inside = parameters.get(name) if isinstance(parameters, dict) else None
-        return self.run.manifest.get(name, inside)
+        return self.run.manifest.get(name, parameters_of(self.run).get(name))
 
     def options(self, mev: str | float = "", rule: str = "", inference: str = "auto") -> dict[str, Any]:
         """How effect sizes are measured: as the run was, but for what is given.
@@ -316,14 +314,7 @@ def in_words(options: Mapping[str, Any], answers: str = "") -> str:
 
 def ends(finding: Finding) -> Row:
     """Interval, null band and p of a finding, or why it has no value."""
-    return {
-        "low": finding.interval.low if finding.interval else None,
-        "high": finding.interval.high if finding.interval else None,
-        "null_low": finding.null.low if finding.null else None,
-        "null_high": finding.null.high if finding.null else None,
-        "p": finding.p_value,
-        "reason": finding.reason,
-    }
+    return {**ends_of(finding), "p": finding.p_value, "reason": finding.reason}
 
 
 def frame(rows: Sequence[Row], columns: Sequence[str]) -> pl.DataFrame:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Setting
@@ -21,11 +20,10 @@ from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, TW
 from evenhand.core.errors import InputError
 from evenhand.evidence.choices import OUTCOMES
 from evenhand.runs.run_folder import RunFolder
+from evenhand.stats.arrays import Floats
 from evenhand.stats.correlation import Correlation, kendall, pearson
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.rates.subsampling import CellCount, kept_draws, kept_spread
-
-Floats = npt.NDArray[np.float64]
 
 COEFFICIENTS = {"pearson": pearson, "kendall": kendall}
 MEASURES = ("overall", "single", "two_person", "same", "different")

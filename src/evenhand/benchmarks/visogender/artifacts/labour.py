@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.tidy import find
 from evenhand.benchmarks.visogender import published
 from evenhand.benchmarks.visogender.artifacts.analyses import (
     answers_of,
@@ -27,7 +28,6 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
     RETRIEVAL_RUNS,
     Row,
     benchmark_of,
-    find,
     frame,
     labels_of,
     mode_notes,

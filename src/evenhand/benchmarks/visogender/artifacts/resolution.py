@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from evenhand.benchmarks.benchmark import Artifact, Made
+from evenhand.benchmarks.tidy import find
 from evenhand.benchmarks.visogender import published
 from evenhand.benchmarks.visogender.artifacts.rows import (
     EVEN,
@@ -18,7 +19,6 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
     SETTING_TITLES,
     ZERO_SHOT,
     Row,
-    find,
     frame,
     is_paper_mode,
     labels_of,

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
+from evenhand.benchmarks.tidy import find
 from evenhand.benchmarks.visogender import published
 from evenhand.benchmarks.visogender.artifacts.resolution import accuracy_rows, spread_table
 from evenhand.benchmarks.visogender.artifacts.rows import (
@@ -20,7 +21,6 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
     ZERO_SHOT,
     Row,
     benchmark_of,
-    find,
     frame,
     labels_of,
     mode_notes,

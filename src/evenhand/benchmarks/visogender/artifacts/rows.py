@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.tidy import table_of
+from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
 from evenhand.core.figure import Reference
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.model_names import model_names
@@ -61,7 +61,7 @@ def benchmark_of(run: RunFolder) -> str:
 
 def is_paper_mode(run: RunFolder) -> bool:
     """Whether the run rounds and breaks ties as the original code does."""
-    return bool(_parameters(run).get("mode") == "paper")
+    return bool(parameters_of(run).get("mode") == "paper")
 
 
 def labels_of(runs: Sequence[RunFolder]) -> list[str]:
@@ -82,13 +82,13 @@ def labels_of(runs: Sequence[RunFolder]) -> list[str]:
 
 
 def _label(model: str, run: RunFolder) -> str:
-    tags = [f"{key}={value}" for key, value in _tags(run).items() if key != ZERO_SHOT]
+    tags = [f"{key}={value}" for key, value in tags_of(run).items() if key != ZERO_SHOT]
     return " · ".join([model, *tags, *(["paper mode"] if is_paper_mode(run) else [])])
 
 
 def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
     """Parameters in which like-named runs differ, or their number."""
-    params = [{**_parameters(run), "seed": run.manifest.get("seed")} for run in runs]
+    params = [{**parameters_of(run), "seed": run.manifest.get("seed")} for run in runs]
     keys = [key for key in params[0] if len({str(run_params.get(key)) for run_params in params}) > 1]
     texts = [", ".join(f"{key}={run_params.get(key)}" for key in keys) for run_params in params]
     return texts if len(set(texts)) == len(texts) else [str(index + 1) for index in range(len(runs))]
@@ -97,18 +97,9 @@ def _told_apart(runs: Sequence[RunFolder]) -> list[str]:
 def zero_shot_of(run: RunFolder) -> float | None:
     """The tag ``imagenet_zero_shot`` as a number, if it is one."""
     try:
-        return float(_tags(run)[ZERO_SHOT])
+        return float(tags_of(run)[ZERO_SHOT])
     except (KeyError, ValueError):
         return None
-
-
-def find(run: RunFolder, name: str, by: str = "", **params: object) -> Finding | None:
-    """The finding of this name, of exactly this grouping, with these parameters; None if there is none."""
-    for finding in run.findings.findings:
-        fits = finding.name == name and finding.grouping == by
-        if fits and all(finding.params.get(key) == value for key, value in params.items()):
-            return finding
-    return None
 
 
 def part_of(finding: Finding | None, kind: str, key: str) -> Part | None:
@@ -128,11 +119,8 @@ def numbers(of: Finding | Part | None, reason: str = NO_IMAGES) -> Row:
         return {**dict.fromkeys(NUMBERS), "reason": reason}
     return {
         "value": of.value,
-        "low": of.interval.low if of.interval else None,
-        "high": of.interval.high if of.interval else None,
+        **ends_of(of),
         "null_mean": of.null.mean if of.null else None,
-        "null_low": of.null.low if of.null else None,
-        "null_high": of.null.high if of.null else None,
         "p": of.p_value,
         "n": of.n,
         "reason": of.reason,
@@ -156,13 +144,3 @@ def mode_notes(runs: Sequence[RunFolder]) -> tuple[str, ...]:
             if usable != complete:
                 notes.append(f"{name} rests on {usable} of {complete} images.")
     return tuple(dict.fromkeys(notes))
-
-
-def _tags(run: RunFolder) -> dict[str, str]:
-    tags = run.manifest.get("tags")
-    return {str(key): str(value) for key, value in tags.items()} if isinstance(tags, dict) else {}
-
-
-def _parameters(run: RunFolder) -> dict[str, Any]:
-    parameters = run.manifest.get("parameters")
-    return parameters if isinstance(parameters, dict) else {}

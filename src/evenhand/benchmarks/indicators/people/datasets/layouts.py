@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.benchmarks.datasets.listing import Listing, list_files
+from evenhand.benchmarks.datasets.listing import Layout, Listing, list_files
 from evenhand.benchmarks.indicators.people import table as people_table
 from evenhand.benchmarks.indicators.people.datasets import (
     casual_conversations,
@@ -23,34 +22,21 @@ from evenhand.core.errors import InputError, UnknownName
 __all__ = ["KINDS", "People", "kind_of", "list_people", "read_people"]
 
 
-@dataclass(frozen=True)
-class DatasetLayout:
-    """A layout that is read.
-
-    Attributes:
-        layout: What lies where, in words.
-        fits: Whether a folder is of this kind.
-    """
-
-    layout: str
-    fits: Callable[[Listing], bool]
-
-
-KINDS: dict[str, DatasetLayout] = {
-    casual_conversations.NAME: DatasetLayout(
+KINDS: dict[str, Layout] = {
+    casual_conversations.NAME: Layout(
         casual_conversations.LAYOUT, lambda listing: casual_conversations.annotation_file(listing) is not None
     ),
-    casual_conversations_v2.NAME: DatasetLayout(
+    casual_conversations_v2.NAME: Layout(
         casual_conversations_v2.LAYOUT,
         lambda listing: bool(listing.named("casualconversationsv2", ending="v2.json")),
     ),
-    miap.NAME: DatasetLayout(miap.LAYOUT, lambda listing: bool(listing.named(miap.START, ending=".csv"))),
-    fairface.NAME: DatasetLayout(
+    miap.NAME: Layout(miap.LAYOUT, lambda listing: bool(listing.named(miap.START, ending=".csv"))),
+    fairface.NAME: Layout(
         fairface.LAYOUT, lambda listing: bool(listing.named(fairface.START, ending=".csv"))
     ),
-    fairface_shards.NAME: DatasetLayout(fairface_shards.LAYOUT, fairface_shards.looks_like),
-    utkface.NAME: DatasetLayout(utkface.LAYOUT, utkface.looks_like),
-    people_table.NAME: DatasetLayout(people_table.LAYOUT, lambda listing: len(_own_tables(listing)) == 1),
+    fairface_shards.NAME: Layout(fairface_shards.LAYOUT, fairface_shards.looks_like),
+    utkface.NAME: Layout(utkface.LAYOUT, utkface.looks_like),
+    people_table.NAME: Layout(people_table.LAYOUT, lambda listing: len(listing.own_tables) == 1),
 }
 """The layouts by name, in the order in which a folder is compared with them."""
 
@@ -110,7 +96,7 @@ def kind_of(listing: Listing, data: Path) -> str:
         name = None
     if name is None and KINDS[people_table.NAME].fits(listing):
         name = people_table.NAME
-    if name is None and _own_tables(listing):
+    if name is None and listing.own_tables:
         raise InputError(_several(listing, data))
     if name is None:
         layouts = "; ".join(f"{name}: {kind.layout}" for name, kind in KINDS.items())
@@ -146,7 +132,7 @@ def list_people(
     if kind == miap.NAME:
         return miap.read_miap(listing, crop=crop, split=split)
     if kind == people_table.NAME:
-        tables = _own_tables(listing)
+        tables = listing.own_tables
         if len(tables) != 1:
             raise InputError(_several(listing, data))
         return people_table.read_people_table(listing.folder / tables[0], listing, attributes=attributes)
@@ -162,15 +148,9 @@ def list_people(
 
 def _several(listing: Listing, data: Path) -> str:
     """What to say where no table, or more than one, may be meant."""
-    tables = _own_tables(listing)
+    tables = listing.own_tables
     examples = f" ({', '.join(map(repr, tables[:4]))}{', ...' if len(tables) > 4 else ''})" if tables else ""
     return f"{str(data)!r} holds {len(tables)} tables{examples}; give the one that is meant as the data"
-
-
-def _own_tables(listing: Listing) -> list[str]:
-    """Tables of the outermost folder that has one."""
-    tables = [table for table in listing.tables if not table.casefold().endswith((".json", ".lst"))]
-    return [table for table in tables if table.count("/") == tables[0].count("/")]
 
 
 def _nothing(listing: Listing, kind: str, people: People, data: Path) -> str:

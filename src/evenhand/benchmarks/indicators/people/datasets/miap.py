@@ -82,6 +82,7 @@ def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST,
     image_ids = boxes["ImageID"].unique(maintain_order=True).to_list()
     places = _places(listing, set(image_ids), notes)
     sizes = {image: _size(listing, path) for image, path in places.items()}
+    readable = sum(not isinstance(size, UnreadableImage) for size in sizes.values())
     box_indices, spans = _large(boxes, sizes, smallest, dropped)
     table = boxes[box_indices]
     images = list(dict.fromkeys(table["ImageID"].to_list()))
@@ -97,7 +98,7 @@ def read_miap(listing: Listing, *, crop: str = "code", smallest: int = SMALLEST,
         dropped=dict(+dropped),
         notes=dict(+notes),
         coverage=(
-            Coverage("images of the boxes", _readable(sizes), len(image_ids)),
+            Coverage("images of the boxes", readable, len(image_ids)),
             *_of_list(listing, boxes),
         ),
         paper_counts=PAPER_COUNTS,
@@ -185,10 +186,6 @@ def _of_list(listing: Listing, boxes: pl.DataFrame) -> list[Coverage]:
     listed = {line.rpartition("/")[2] for line in lines}
     there = {image.rpartition("/")[2].rpartition(".")[0] for image in listing.images}
     return [Coverage("images of the list", len(listed & there), len(listed))]
-
-
-def _readable(sizes: dict[str, tuple[int, int] | UnreadableImage]) -> int:
-    return sum(not isinstance(size, UnreadableImage) for size in sizes.values())
 
 
 def _large(
