@@ -131,7 +131,9 @@ def main() -> None:
                 (part.details["low"], design.difference(part), part.details["high"])
                 for finding in findings for part in finding.parts if "low" in part.details
             ]  # fmt: skip
-            covered = share([low <= truth <= high for low, truth, high in ends]) if design.added else ""
+            covered = (
+                share([low <= truth <= high for low, truth, high in ends]) if ends and design.added else ""
+            )
             rows.append([name, *cells, mean([len(finding.parts) for finding in findings], 2), covered])
         heads = ["tables", "any listed, %", "planted listed, %", "beyond", "lines", "intervals that hold, %"]
         show("Subgroups", heads, rows)
