@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evenhand.report.figures import style
+from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, finite
-
-if TYPE_CHECKING:
-    import altair as alt
 
 INNER, OUTER = 0.18, 0.12
 """Room between names along an axis and at its ends, as shares of a step."""
@@ -77,17 +74,15 @@ def number_axis(
     prepared: FigureData, panel: Panel, role: str, size: float, *, field: str | None = None
 ) -> Any:
     """A channel of numbers; ``field`` is another key drawn on the same axis."""
-    import altair as alt
-
     figure = prepared.figure
     low, high = extent(prepared, role, panel)
     log = role in figure.log
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    scale = vega.options(type="log", domain=[low, high], nice=False)
     if not log:
-        scale = alt.Scale(type="linear", domain=[low, high], nice=False, zero=False)
+        scale = vega.options(type="linear", domain=[low, high], nice=False, zero=False)
     how = figure.formats.get(getattr(figure, role))
     ticks = max(2, int(size // (70 if role == "x" else 45)))
-    axis = alt.Axis(
+    axis = vega.options(
         format=style.tick_format(how), tickCount=ticks, labels=_labelled(prepared, panel, role),
         title=axis_title(prepared, panel, role), labelFlush=False, labelOverlap=True,
     )  # fmt: skip
@@ -95,8 +90,7 @@ def number_axis(
         axis["values"] = _log_ticks(low, high)
     if how == "short":
         axis["labelExpr"] = "replace(format(datum.value, '~s'), 'G', 'B')"
-    channel = alt.X if role == "x" else alt.Y
-    return channel(field=field or role, type="quantitative", scale=scale, axis=axis, stack=None)
+    return vega.options(field=field or role, type="quantitative", scale=scale, axis=axis, stack=None)
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
@@ -109,18 +103,15 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 def name_axis(prepared: FigureData, panel: Panel, role: str, step: float) -> Any:
     """A channel of names in their order."""
-    import altair as alt
-
     order = prepared.order_in(role, panel)
     slanted = role == "x" and style.label_width(order) > step
-    axis = alt.Axis(
+    axis = vega.options(
         labels=_labelled(prepared, panel, role), ticks=False, grid=False, labelAngle=-40 if slanted else 0,
         title=axis_title(prepared, panel, role), labelOverlap=False, labelLimit=190 if slanted else 220,
         domainColor=style.LINE,
     )  # fmt: skip
-    scale = alt.Scale(type="band", domain=order, paddingInner=INNER, paddingOuter=OUTER)
-    channel = alt.X if role == "x" else alt.Y
-    return channel(field=role, type="nominal", sort=None, scale=scale, axis=axis)
+    scale = vega.options(type="band", domain=order, paddingInner=INNER, paddingOuter=OUTER)
+    return vega.options(field=role, type="nominal", sort=None, scale=scale, axis=axis)
 
 
 def _labelled(prepared: FigureData, panel: Panel, role: str) -> bool:
@@ -143,16 +134,14 @@ def axis_title(prepared: FigureData, panel: Panel, role: str) -> str | None:
 
 def colour(prepared: FigureData, width: float, *, shaped: bool = False, with_legend: bool = True) -> Any:
     """The colour channel: one colour each, or one colour for all."""
-    import altair as alt
-
     order = prepared.orders["colour"]
     if not prepared.figure.colour:
-        return alt.ColorValue(style.ACCENT)
+        return vega.constant(style.ACCENT)
     legend = style.legend(prepared.title("colour"), order, width) if with_legend else None
     if legend is not None and not shaped:
         legend["symbolType"] = "square"
-    scale = alt.Scale(domain=order, range=style.colours_of(order))
-    return alt.Color(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
+    scale = vega.options(domain=order, range=style.colours_of(order))
+    return vega.options(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
 
 
 def shade_ends(prepared: FigureData) -> tuple[float, float]:
@@ -168,10 +157,8 @@ def shade_ends(prepared: FigureData) -> tuple[float, float]:
 
 def shade(prepared: FigureData, low: float, high: float) -> Any:
     """The colour channel of values, from light to dark, or to both sides of a centre."""
-    import altair as alt
-
     figure = prepared.figure
-    scale = alt.Scale(
+    scale = vega.options(
         domain=[low, high],
         range=style.ramp(figure.centre is not None),
         nice=False,
@@ -179,26 +166,22 @@ def shade(prepared: FigureData, low: float, high: float) -> Any:
         interpolate="rgb",
     )
     ticks = ".1%" if figure.formats.get(figure.value) == "percent" else ".3~f"
-    legend = alt.Legend(title=prepared.title("value"), orient="right", format=ticks, gradientLength=140)
-    return alt.Color(field="value", type="quantitative", scale=scale, legend=legend)
+    legend = vega.options(title=prepared.title("value"), orient="right", format=ticks, gradientLength=140)
+    return vega.options(field="value", type="quantitative", scale=scale, legend=legend)
 
 
 def shape(prepared: FigureData, width: float) -> Any:
     """The shape channel, which says again what the colour says."""
-    import altair as alt
-
     order = prepared.orders["colour"]
     if not prepared.figure.colour:
-        return alt.ShapeValue("circle")
-    scale = alt.Scale(domain=order, range=style.shapes(len(order)))
+        return vega.constant("circle")
+    scale = vega.options(domain=order, range=style.shapes(len(order)))
     legend = style.legend(prepared.title("colour"), order, width)
-    return alt.Shape(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
+    return vega.options(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
 
 
 def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
     """What hovering tells; the texts are made here, and written into the rows."""
-    import altair as alt
-
     figure = prepared.figure
     titles: dict[str, str] = {}
     for role in ("label", "y", "x", "value", "colour"):
@@ -223,36 +206,33 @@ def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
                 row[f"{low}_text"] = " to ".join(ends) if is_complete else "–"
     titles["source"] = "source"
     # The tooltip takes a key "image" for the address of a picture, and "title" for a heading.
-    return [alt.Tooltip(field=key, type="nominal", title=f"{title or key} ") for key, title in titles.items()]
+    return [
+        vega.options(field=key, type="nominal", title=f"{title or key} ") for key, title in titles.items()
+    ]
 
 
-def reference_layers(panel: Panel, width: float) -> list[alt.Chart]:
+def reference_layers(panel: Panel, width: float) -> list[vega.Layer]:
     """Reference lines over the whole panel with their words; the caller gives them the panel's scales."""
-    import altair as alt
-
-    layers: list[alt.Chart] = []
+    layers: list[vega.Layer] = []
     for axis, at, text in panel.references:
         rows = style.inline([{"at": at, "text": text}])
-        channel = alt.X if axis == "x" else alt.Y
-        line = alt.Chart(rows).mark_rule(strokeDash=[5, 4], color=style.MUTED, strokeWidth=1.2)
-        encoded = {axis: channel(field="at", type="quantitative")}
+        line = vega.Layer(rows).mark("rule", strokeDash=[5, 4], color=style.MUTED, strokeWidth=1.2)
+        encoded = {axis: vega.options(field="at", type="quantitative")}
         layers.append(line.encode(**encoded))
         if text:
-            other = {"y": alt.YValue(-4)} if axis == "x" else {"x": alt.XValue(width + 4)}
+            other = {"y": vega.constant(-4)} if axis == "x" else {"x": vega.constant(width + 4)}
             mark: dict[str, Any] = (
                 {"align": "center", "baseline": "bottom"} if axis == "x"
                 else {"align": "left", "baseline": "middle"}
             )  # fmt: skip
-            words = alt.Chart(rows).mark_text(color=style.MUTED, fontSize=10, **mark)
-            words = words.encode(text=alt.Text(field="text", type="nominal"), **encoded, **other)
+            words = vega.Layer(rows).mark("text", color=style.MUTED, fontSize=10, **mark)
+            words = words.encode(text=vega.options(field="text", type="nominal"), **encoded, **other)
             layers.append(words)
     return layers
 
 
-def panel_heading(prepared: FigureData, panel: Panel) -> list[alt.Chart]:
+def panel_heading(prepared: FigureData, panel: Panel) -> list[vega.Layer]:
     """A panel's title with the numbers under it, as layers: so it is as high above its axes as all others."""
-    import altair as alt
-
     marked = any(axis == "x" and text for panel in prepared.panels for axis, _, text in panel.references)
     lines = [(panel.title, "bold"), *((line, "normal") for line in panel.above)]
     lines = [(text, weight) for text, weight in lines if text]
@@ -260,11 +240,11 @@ def panel_heading(prepared: FigureData, panel: Panel) -> list[alt.Chart]:
     for index, (text, weight) in enumerate(reversed(lines)):
         height = _HEADING_GAP + index * _HEADING_LINE + (_HEADING_LINE if marked else 0)
         mark: Any = {"align": "left", "baseline": "bottom", "fontSize": 11, "fontWeight": weight}
-        chart = alt.Chart(style.inline([{"heading": text}])).mark_text(
-            color=style.INK if weight == "bold" else style.MUTED, **mark
+        chart = vega.Layer(style.inline([{"heading": text}])).mark(
+            "text", color=style.INK if weight == "bold" else style.MUTED, **mark
         )
-        words = alt.Text(field="heading", type="nominal")
-        layers.append(chart.encode(x=alt.XValue(0), y=alt.YValue(-height), text=words))
+        words = vega.options(field="heading", type="nominal")
+        layers.append(chart.encode(x=vega.constant(0), y=vega.constant(-height), text=words))
     return layers
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from evenhand.report.figures import axes, style
+from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row
 from evenhand.report.figures.layout import layered
 
@@ -25,8 +26,6 @@ def draw_dots(prepared: FigureData, panel: Panel) -> Any:
 
 def draw_stacked(prepared: FigureData, panel: Panel) -> Any:
     """Bars on each other, in the order of the colours; the paper's stand beside ours, hollow."""
-    import altair as alt
-
     order = prepared.orders["colour"]
     for row in prepared.rows:
         row["stack"] = order.index(row["colour"])
@@ -51,10 +50,10 @@ def draw_stacked(prepared: FigureData, panel: Panel) -> Any:
         hints = axes.tooltip(prepared, rows)
         chart = (
             layout.base(rows)
-            .mark_bar(size=layout.thick * 0.92, **mark)
+            .mark("bar", size=layout.thick * 0.92, **mark)
             .encode(
                 color=axes.colour(prepared, layout.legend_width),
-                order=alt.Order(field="stack", type="quantitative"),
+                order=vega.options(field="stack", type="quantitative"),
                 tooltip=hints,
             )
         )
@@ -110,15 +109,12 @@ class _Named:
 
     def base(self, rows: list[Row]) -> Any:
         """A chart of rows with their names and places."""
-        import altair as alt
-
-        chart = alt.Chart(axes.data(rows))
+        chart = vega.Layer(axes.data(rows))
         names = axes.name_axis(self.prepared, self.panel, self.names, self.step)
         chart = chart.encode(**{self.names: names})
         if len(self.series) > 1:
-            offset: Any = alt.YOffset if self.names == "y" else alt.XOffset
-            scale = alt.Scale(domain=self.series, paddingInner=0.0, paddingOuter=0.0)
-            channel = offset(field="series", type="nominal", sort=None, scale=scale)
+            scale = vega.options(domain=self.series, paddingInner=0.0, paddingOuter=0.0)
+            channel = vega.options(field="series", type="nominal", sort=None, scale=scale)
             chart = chart.encode(**{f"{self.names}Offset": channel})
         return chart
 
@@ -129,10 +125,7 @@ class _Named:
 
     def span(self, low: str, high: str) -> dict[str, Any]:
         """The channels of something from one key to another."""
-        import altair as alt
-
-        second = alt.X2 if self.role == "x" else alt.Y2
-        return {**self.value(low), f"{self.role}2": second(field=high)}
+        return {**self.value(low), f"{self.role}2": vega.options(field=high)}
 
     def layered(self, makers: list[Any]) -> Any:
         """All layers that have anything to show."""
@@ -140,7 +133,7 @@ class _Named:
 
     def finished(self, layers: list[Any]) -> Any:
         """Layers and reference lines as one panel."""
-        layers = layers or [self.base([]).mark_point().encode(**self.value())]
+        layers = layers or [self.base([]).mark("point").encode(**self.value())]
         lines = axes.reference_layers(self.panel, self.width)
         size = {"width": self.width, "height": self.height}
         return layered([*layers, *lines, *axes.panel_heading(self.prepared, self.panel)], **size)
@@ -150,7 +143,7 @@ def _band(layout: _Named) -> Any:
     rows = [row for row in layout.panel.rows if row["null_low"] is not None and row["null_high"] is not None]
     if not rows:
         return None
-    chart = layout.base(rows).mark_bar(size=layout.thick * 0.98, color=style.BAND, clip=True)
+    chart = layout.base(rows).mark("bar", size=layout.thick * 0.98, color=style.BAND, clip=True)
     return chart.encode(**layout.span("null_low", "null_high"))
 
 
@@ -158,13 +151,13 @@ def _interval(layout: _Named) -> Any:
     rows = [row for row in layout.panel.rows if row["low"] is not None and row["high"] is not None]
     if not rows:
         return None
-    chart = layout.base(rows).mark_rule(color=style.INK, strokeWidth=1.3, clip=True)
+    chart = layout.base(rows).mark("rule", color=style.INK, strokeWidth=1.3, clip=True)
     return chart.encode(**layout.span("low", "high"))
 
 
 def _solid_bars(layout: _Named) -> Any:
     rows = [row for row in layout.panel.rows if row["source"] == "ours"]
-    return _coloured(layout, layout.base(rows).mark_bar(size=layout.thick * 0.7), rows)
+    return _coloured(layout, layout.base(rows).mark("bar", size=layout.thick * 0.7), rows)
 
 
 def _hollow_bars(layout: _Named) -> Any:
@@ -172,22 +165,20 @@ def _hollow_bars(layout: _Named) -> Any:
     if not rows:
         return None
     size = layout.thick * 0.7 - 1.5
-    chart = layout.base(rows).mark_bar(size=size, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
+    chart = layout.base(rows).mark("bar", size=size, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
     return _coloured(layout, chart, rows)
 
 
 def _values(layout: _Named) -> Any:
     """The value of each bar at its end, where the figure asks for it."""
-    import altair as alt
-
     figure = layout.prepared.figure
     if not figure.printed:
         return None
     how = figure.formats.get(figure.x if layout.role == "x" else figure.y, "number")
     rows = [{**row, "value_text": style.written(row[layout.role], how)} for row in layout.panel.rows]
     beside: dict[str, Any] = {"align": "left", "dx": 3} if layout.role == "x" else {"dy": -6}
-    chart = layout.base(rows).mark_text(color=style.INK, fontSize=9, baseline="middle", **beside)
-    return chart.encode(**layout.value(), text=alt.Text(field="value_text", type="nominal"))
+    chart = layout.base(rows).mark("text", color=style.INK, fontSize=9, baseline="middle", **beside)
+    return chart.encode(**layout.value(), text=vega.options(field="value_text", type="nominal"))
 
 
 def _dots(layout: _Named) -> Any:
@@ -197,7 +188,7 @@ def _dots(layout: _Named) -> Any:
         if not rows:
             continue
         hollow = {"filled": False, "strokeWidth": 1.8} if source == "paper" else {"filled": True}
-        chart = layout.base(rows).mark_point(size=58, opacity=1, **hollow)
+        chart = layout.base(rows).mark("point", size=58, opacity=1, **hollow)
         layers.append(
             _coloured(layout, chart, rows).encode(shape=axes.shape(layout.prepared, layout.legend_width))
         )
@@ -206,7 +197,7 @@ def _dots(layout: _Named) -> Any:
 
 def _coloured(layout: _Named, chart: Any, rows: list[Row]) -> Any:
     hints = axes.tooltip(layout.prepared, rows)
-    chart.data = axes.data(rows)  # the tooltip's texts were written into the rows
+    chart = replace(chart, rows=axes.data(rows))  # the tooltip's texts were written into the rows
     shaped = layout.prepared.figure.kind == "dots"
     return chart.encode(
         **layout.value(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import shorten
-from evenhand.report.figures import axes, style
+from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, chosen, words
 from evenhand.report.figures.layout import layered
 
@@ -22,8 +22,6 @@ _WIDEST_TEXT = 250.0
 
 def draw_heatmap(prepared: FigureData, panel: Panel) -> Any:
     """Rectangles coloured by value with the value in them; what has no value stays empty with a dash."""
-    import altair as alt
-
     figure = prepared.figure
     across, down = prepared.order_in("x", panel), prepared.order_in("y", panel)
     step = max(46.0, min(90.0, 760.0 / max(len(across), 1)))
@@ -42,15 +40,15 @@ def draw_heatmap(prepared: FigureData, panel: Panel) -> Any:
         "y": axes.name_axis(prepared, panel, "y", _CELL_HEIGHT),
     }
     for channel in places.values():
-        channel["scale"] = alt.Scale(domain=channel["scale"]["domain"], padding=0)
-    base = alt.Chart(axes.data(panel.rows)).encode(**places)
-    rectangles = base.mark_rect(stroke=style.PAPER, strokeWidth=1.5).encode(color=colour, tooltip=hints)
-    ink = alt.ColorValue(style.ON_LIGHT, condition={"test": "datum.dark", "value": style.ON_DARK})
-    text = base.mark_text(fontSize=10.5).encode(
-        text=alt.Text(field="text", type="nominal"), color=ink, tooltip=hints
+        channel["scale"] = vega.options(domain=channel["scale"]["domain"], padding=0)
+    base = vega.Layer(axes.data(panel.rows)).encode(**places)
+    rectangles = base.mark("rect", stroke=style.PAPER, strokeWidth=1.5).encode(color=colour, tooltip=hints)
+    ink = vega.constant(style.ON_LIGHT, condition={"test": "datum.dark", "value": style.ON_DARK})
+    text = base.mark("text", fontSize=10.5).encode(
+        text=vega.options(field="text", type="nominal"), color=ink, tooltip=hints
     )
-    dashes = alt.Chart(axes.data(empty)).encode(**places).mark_text(color=style.MUTED)
-    layers = [rectangles, text, dashes.encode(text=alt.Text(field="text", type="nominal"))]
+    dashes = vega.Layer(axes.data(empty)).encode(**places).mark("text", color=style.MUTED)
+    layers = [rectangles, text, dashes.encode(text=vega.options(field="text", type="nominal"))]
     size = {"width": max(step * len(across), 60), "height": max(_CELL_HEIGHT * len(down), 30)}
     return layered([*layers, *axes.panel_heading(prepared, panel)], **size)
 
@@ -84,30 +82,24 @@ def draw_nested(figure: Figure, table: pl.DataFrame) -> Any:
 
 def _boxes(boxes: Sequence[Mapping[str, Any]], width: float, height: float) -> Any:
     """Boxes with their texts, in pixels from the upper left corner."""
-    import altair as alt
-
-    def place(channel: Any, field: str, domain: list[float]) -> Any:
-        return channel(
-            field=field,
-            type="quantitative",
-            axis=None,
-            scale=alt.Scale(domain=domain, nice=False, zero=False),
-        )
-
     across, down = [0.0, width], [height, 0.0]
-    filled = alt.Chart(style.inline([box for box in boxes if "heading" not in box]))
-    headings = alt.Chart(style.inline([box for box in boxes if "heading" in box]))
-    x, y = place(alt.X, "left", across), place(alt.Y, "top", down)
-    rectangle = filled.mark_rect(stroke=style.PAPER, strokeWidth=1.5).encode(
-        x=x, x2=alt.X2(field="right"), y=y, y2=alt.Y2(field="bottom"),
-        color=alt.Color(field="tint", type="nominal", scale=None),
-        fillOpacity=alt.FillOpacity(field="strength", type="quantitative", scale=None),
+    filled = vega.Layer(style.inline([box for box in boxes if "heading" not in box]))
+    headings = vega.Layer(style.inline([box for box in boxes if "heading" in box]))
+    x, y = vega.pixels("left", across), vega.pixels("top", down)
+    rectangle = filled.mark("rect", stroke=style.PAPER, strokeWidth=1.5).encode(
+        x=x, x2=vega.options(field="right"), y=y, y2=vega.options(field="bottom"),
+        color=vega.options(field="tint", type="nominal", scale=None),
+        fillOpacity=vega.options(field="strength", type="quantitative", scale=None),
     )  # fmt: skip
-    inset = place(alt.X, "inset", across)
-    text = filled.mark_text(align="left", baseline="middle", fontSize=11, color=style.INK, limit=_WIDEST_TEXT)
-    text = text.encode(x=inset, y=place(alt.Y, "middle", down), text=alt.Text(field="text", type="nominal"))
-    head = headings.mark_text(align="left", baseline="bottom", fontSize=11, color=style.MUTED)
-    head = head.encode(x=inset, y=alt.YValue(-6), text=alt.Text(field="heading", type="nominal"))
+    inset = vega.pixels("inset", across)
+    text = filled.mark(
+        "text", align="left", baseline="middle", fontSize=11, color=style.INK, limit=_WIDEST_TEXT
+    )
+    text = text.encode(
+        x=inset, y=vega.pixels("middle", down), text=vega.options(field="text", type="nominal")
+    )
+    head = headings.mark("text", align="left", baseline="bottom", fontSize=11, color=style.MUTED)
+    head = head.encode(x=inset, y=vega.constant(-6), text=vega.options(field="heading", type="nominal"))
     return layered([rectangle, text, head], width=width, height=height)
 
 

@@ -1,4 +1,4 @@
-"""Figures from tidy tables, drawn with Altair and written as SVG, PNG or Vega-Lite JSON."""
+"""Figures from tidy tables, drawn and written as SVG, PNG or Vega-Lite JSON."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import import_extra
 from evenhand.core.text.formatting import visible
-from evenhand.report.figures import style
+from evenhand.report.figures import style, vega
 from evenhand.report.figures.bars import draw_bars, draw_dots, draw_stacked
 from evenhand.report.figures.cells import draw_heatmap, draw_nested
 from evenhand.report.figures.frame import prepare
@@ -71,13 +70,6 @@ def draw(figure: Figure, table: pl.DataFrame) -> Drawing:
     Raises:
         UserError: The table has not the columns, or they do not fit the kind.
     """
-    from altair.utils import schemapi
-
-    with schemapi.debug_mode(False):  # else each channel and each row is validated once for every parent
-        return _drawn(figure, table)
-
-
-def _drawn(figure: Figure, table: pl.DataFrame) -> Drawing:
     if figure.kind == "table":
         chart, notes = draw_table(figure, table)
         return Drawing(chart, [*notes, *(visible(note) for note in figure.notes)])
@@ -106,6 +98,8 @@ def compose(
     Raises:
         UserError: The table has not the columns, or they do not fit the kind.
     """
+    import altair
+
     parts: list[Spec] = []
     for figure in figures:
         drawing = draw(figure, table)
@@ -117,40 +111,33 @@ def compose(
     own_scales = dict.fromkeys(("color", "shape", "xOffset", "yOffset"), "independent")
     heading = textwrap.wrap(visible(title), 95) or [""]
     top = {"title": {"text": heading, "fontSize": 14, "offset": 12}} if title else {}
-    return specification(under(parts, 14, resolve={"scale": own_scales}, **top))
+    spec = specification(under(parts, 14, resolve={"scale": own_scales}, **top))
+    datasets = spec.pop("datasets")
+    return {**spec, "$schema": altair.SCHEMA_URL, "datasets": datasets}
 
 
 def _note_chart(notes: Sequence[str]) -> list[Spec]:
-    import altair as alt
-
     lines = [line for note in notes for line in textwrap.wrap(note, _NOTE_WIDTH, break_long_words=True)]
     if not lines:
         return []
     rows = [{"line": line, "place": index * _NOTE_LINE} for index, line in enumerate(lines)]
     height = _NOTE_LINE * len(lines)
-    scale = alt.Scale(domain=[height, 0], nice=False, zero=False)
-    text = alt.Chart(style.inline(rows)).mark_text(
-        align="left", baseline="top", fontSize=10.5, color=style.MUTED
+    scale = vega.options(domain=[height, 0], nice=False, zero=False)
+    text = vega.Layer(style.inline(rows)).mark(
+        "text", align="left", baseline="top", fontSize=10.5, color=style.MUTED
     )
     text = text.encode(
-        x=alt.XValue(0), y=alt.Y(field="place", type="quantitative", scale=scale, axis=None),
-        text=alt.Text(field="line", type="nominal"),
+        x=vega.constant(0), y=vega.options(field="place", type="quantitative", scale=scale, axis=None),
+        text=vega.options(field="line", type="nominal"),
     )  # fmt: skip
     return [{**plain(text), "width": 20, "height": height, "view": {"stroke": None}}]
 
 
 def specification(chart: Spec) -> dict[str, Any]:
-    """A drawing as a whole Vega-Lite specification, with our configuration and its rows under names."""
+    """A drawing with our configuration and its rows under names, without the schema's address."""
     datasets: dict[str, list[dict[str, Any]]] = {}
     spec = _named_data(chart, datasets, {})
-    return {"config": style.config(), **spec, "$schema": _schema(), "datasets": datasets}
-
-
-@cache
-def _schema() -> str:
-    import altair as alt
-
-    return alt.SCHEMA_URL
+    return {"config": style.config(), **spec, "datasets": datasets}
 
 
 def _named_data(node: Any, datasets: dict[str, list[dict[str, Any]]], names: dict[str, str]) -> Any:

@@ -1,40 +1,28 @@
-"""Layers on each other, panels in a grid, figures under each other: as plain specifications, made once.
-
-Altair copies and checks a chart whole for every chart that it is put into, rows included, which takes half a
-minute for fifty panels. Here each layer becomes its specification once, and its rows are never copied.
-"""
+"""Layers on each other, panels in a grid, figures under each other: as plain specifications, made once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Spec = dict[str, Any]
+from evenhand.report.figures.vega import Layer
 
-_TOP_ONLY = ("$schema", "config", "data", "datasets")
+Spec = dict[str, Any]
 
 
 def layered(layers: Sequence[Any], **properties: Any) -> Spec:
     """Layers on each other.
 
     Args:
-        layers: Altair charts, or what this function made.
+        layers: Marks of rows, or what this function made.
         properties: Of the panel: ``width``, ``height``, ``title``.
     """
     return {"layer": [plain(layer) for layer in layers], **properties}
 
 
-def plain(chart: Any) -> Spec:
-    """An Altair chart as a specification with its rows inside; a specification as it is."""
-    import altair as alt
-
-    if isinstance(chart, dict):
-        return chart
-    bare = chart.copy(deep=False)
-    bare.data = alt.Undefined
-    spec: Spec = bare.to_dict(validate=False)
-    body = {key: value for key, value in spec.items() if key not in _TOP_ONLY}
-    return {"data": {"values": chart.data["values"]}, **body}
+def plain(chart: Layer | Spec) -> Spec:
+    """A layer as a specification with its rows inside; a specification as it is."""
+    return chart.spec() if isinstance(chart, Layer) else chart
 
 
 def grid(panels: Mapping[tuple[int, int], Spec]) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import shorten, visible
-from evenhand.report.figures import style
+from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen
 from evenhand.report.figures.layout import layered
 
@@ -61,19 +61,13 @@ def _laid_out(
     pictures: list[dict[str, Any]], texts: list[dict[str, Any]], width: float, height: float
 ) -> Any:
     """Pictures and texts at their pixels from the upper left corner."""
-    import altair as alt
-
-    def place(channel: Any, field: str, domain: list[float]) -> Any:
-        scale = alt.Scale(domain=domain, nice=False, zero=False)
-        return channel(field=field, type="quantitative", axis=None, scale=scale)
-
-    at = {"x": place(alt.X, "x", [0.0, width]), "y": place(alt.Y, "y", [height, 0.0])}
-    images = alt.Chart(style.inline(pictures)).mark_image(width=_CELL, height=_CELL, aspect=True)
-    layers = [images.encode(**at, url=alt.Url(field="url", type="nominal"))]
+    at = {"x": vega.pixels("x", [0.0, width]), "y": vega.pixels("y", [height, 0.0])}
+    images = vega.Layer(style.inline(pictures)).mark("image", width=_CELL, height=_CELL, aspect=True)
+    layers = [images.encode(**at, url=vega.options(field="url", type="nominal"))]
     for weight in ("bold", "normal"):
-        labels = alt.Chart(style.inline([text for text in texts if text["weight"] == weight]))
-        words = labels.mark_text(
-            align="left", baseline="middle", fontSize=11, fontWeight=weight, color=style.INK
+        labels = vega.Layer(style.inline([text for text in texts if text["weight"] == weight]))
+        words = labels.mark(
+            "text", align="left", baseline="middle", fontSize=11, fontWeight=weight, color=style.INK
         )
-        layers.append(words.encode(**at, text=alt.Text(field="text", type="nominal")))
+        layers.append(words.encode(**at, text=vega.options(field="text", type="nominal")))
     return layered(layers, width=width, height=height)

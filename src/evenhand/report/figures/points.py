@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.report.figures import axes, style
+from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, lone_points
 from evenhand.report.figures.layout import layered
 
@@ -33,7 +33,7 @@ def draw_scatter(prepared: FigureData, panel: Panel) -> Any:
             hints = axes.tooltip(prepared, rows)
             layers += [
                 _base(prepared, panel, part)
-                .mark_point(filled=source == "ours", strokeWidth=1.6, opacity=0.85, size=48, **more)
+                .mark("point", filled=source == "ours", strokeWidth=1.6, opacity=0.85, size=48, **more)
                 .encode(shape=axes.shape(prepared, 780), tooltip=hints, **tint)
                 for part, tint, more in _tinted(prepared, rows)
             ]
@@ -58,24 +58,20 @@ def _tinted(prepared: FigureData, rows: list[Row]) -> list[tuple[list[Row], dict
 
 def _reaches(prepared: FigureData, panel: Panel, width: float, height: float) -> list[Any]:
     """Thin lines along the intervals of points, upright and lying."""
-    import altair as alt
-
     layers = []
-    spans = (("y", "low", "high", alt.Y2, height), ("x", "left", "right", alt.X2, width))
-    for role, low, high, second, size in spans:
+    spans = (("y", "low", "high", height), ("x", "left", "right", width))
+    for role, low, high, size in spans:
         rows = [row for row in panel.rows if row[low] is not None and row[high] is not None]
         if rows and role not in prepared.names:
             start = axes.number_axis(prepared, panel, role, size, field=low)
-            rule = _base(prepared, panel, rows).mark_rule(strokeWidth=1.1, opacity=0.55, clip=True)
-            rule = rule.encode(**{role: start, f"{role}2": second(field=high)})
-            layers.append(rule.encode(color=alt.ColorValue(style.MUTED)))
+            rule = _base(prepared, panel, rows).mark("rule", strokeWidth=1.1, opacity=0.55, clip=True)
+            rule = rule.encode(**{role: start, f"{role}2": vega.options(field=high)})
+            layers.append(rule.encode(color=vega.constant(style.MUTED)))
     return layers
 
 
 def draw_lines(prepared: FigureData, panel: Panel) -> Any:
     """Lines with points; intervals as bands, and the null band in grey."""
-    import altair as alt
-
     width, height = axes.panel_size(prepared)
     layers: list[Any] = []
     spans = (("null_low", "null_high", style.BAND, 0.6), ("low", "high", None, 0.16))
@@ -83,10 +79,10 @@ def draw_lines(prepared: FigureData, panel: Panel) -> Any:
         rows = [row for row in panel.rows if row[low] is not None and row[high] is not None]
         if rows:
             y = axes.number_axis(prepared, panel, "y", height, field=low)
-            area = _base(prepared, panel, rows, y=y).mark_area(opacity=opacity, clip=True, line=False)
-            tint: Any = alt.ColorValue(fixed) if fixed else _colour(prepared)
-            detail = alt.Detail(field="series", type="nominal")
-            layers.append(area.encode(y2=alt.Y2(field=high), color=tint, detail=detail))
+            area = _base(prepared, panel, rows, y=y).mark("area", opacity=opacity, clip=True, line=False)
+            tint: Any = vega.constant(fixed) if fixed else _colour(prepared)
+            detail = vega.options(field="series", type="nominal")
+            layers.append(area.encode(y2=vega.options(field=high), color=tint, detail=detail))
     alone = replace(panel, rows=lone_points(panel.rows))
     layers += [reach.encode(color=_colour(prepared)) for reach in _reaches(prepared, alone, width, height)]
     for source in ("ours", "paper"):
@@ -96,10 +92,10 @@ def draw_lines(prepared: FigureData, panel: Panel) -> Any:
         hints = axes.tooltip(prepared, rows)
         base = _base(prepared, panel, rows)
         dash = {"strokeDash": [4, 3]} if source == "paper" else {}
-        order = alt.Order(field="place", type="quantitative")
-        layers.append(base.mark_line(strokeWidth=2, **dash).encode(color=_colour(prepared), order=order))
+        order = vega.options(field="place", type="quantitative")
+        layers.append(base.mark("line", strokeWidth=2, **dash).encode(color=_colour(prepared), order=order))
         hollow: dict[str, Any] = {"filled": False, "fill": style.PAPER, "strokeWidth": 1.6}
-        points = base.mark_point(size=42, opacity=1, **({"filled": True} if source == "ours" else hollow))
+        points = base.mark("point", size=42, opacity=1, **({"filled": True} if source == "ours" else hollow))
         layers.append(points.encode(color=_colour(prepared), shape=axes.shape(prepared, 780), tooltip=hints))
     layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
     return layered(layers, width=width, height=height)
@@ -111,8 +107,6 @@ def _colour(prepared: FigureData) -> Any:
 
 def _base(prepared: FigureData, panel: Panel, rows: Sequence[Row], y: Any = None) -> Any:
     """A chart of rows on the panel's axes; names along x keep their order along a line, too."""
-    import altair as alt
-
     width, height = axes.panel_size(prepared)
     x_order = prepared.orders.get("x", [])
     for row in rows:
@@ -125,7 +119,7 @@ def _base(prepared: FigureData, panel: Panel, rows: Sequence[Row], y: Any = None
             channels[role] = axes.number_axis(prepared, panel, role, size)
     if y is not None:
         channels["y"] = y
-    return alt.Chart(axes.data(rows)).encode(**channels)
+    return vega.Layer(axes.data(rows)).encode(**channels)
 
 
 def _fits(prepared: FigureData, panel: Panel) -> list[Any]:
@@ -136,7 +130,7 @@ def _fits(prepared: FigureData, panel: Panel) -> list[Any]:
         ends = _fitted(prepared, rows)
         if ends:
             line_ends = [{"x": x, "y": y, "colour": colour} for x, y in ends]
-            line = _base(prepared, panel, line_ends).mark_line(strokeWidth=1.5, opacity=0.8, clip=True)
+            line = _base(prepared, panel, line_ends).mark("line", strokeWidth=1.5, opacity=0.8, clip=True)
             layers.append(line.encode(color=_colour(prepared)))
     return layers
 
@@ -161,8 +155,6 @@ def _fitted(prepared: FigureData, rows: Sequence[Row]) -> list[tuple[float, floa
 
 def _names(prepared: FigureData, panel: Panel, width: float, height: float) -> list[Any]:
     """Names beside points; one that finds no room beside the others is left to the tooltip."""
-    import altair as alt
-
     rows = panel.rows[:_MOST_LABELS]
     across, down = _pixels(prepared, panel, "x", width), _pixels(prepared, panel, "y", height)
     at = [(across(row["x"]), down(row["y"])) for row in rows]
@@ -185,10 +177,10 @@ def _names(prepared: FigureData, panel: Panel, width: float, height: float) -> l
     layers = []
     for index, members in sorted(groups.items()):
         dx, dy, align, baseline = _PLACES[index]
-        text = _base(prepared, panel, members).mark_text(
-            dx=dx, dy=dy, align=align, baseline=baseline, fontSize=9.5, color=style.INK, limit=170
+        text = _base(prepared, panel, members).mark(
+            "text", dx=dx, dy=dy, align=align, baseline=baseline, fontSize=9.5, color=style.INK, limit=170
         )
-        layers.append(text.encode(text=alt.Text(field="label", type="nominal")))
+        layers.append(text.encode(text=vega.options(field="label", type="nominal")))
     return layers
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.report.figures import axes, style
+from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row
 from evenhand.report.figures.layout import layered
 
@@ -16,8 +16,6 @@ _CURVE = 121
 
 def draw_spread(prepared: FigureData, panel: Panel) -> Any:
     """Bars of counts, or smooth densities, one colour each, over the same bins in all panels."""
-    import altair as alt
-
     width, height = axes.panel_size(prepared)
     layers: list[Any] = []
     highest = 0.0
@@ -37,33 +35,35 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
         curves.append(fitted)
         highest = max([highest, *(row["y"] for row in [*rows, *fitted])])
     x = _x(prepared, panel, width)
-    y = alt.Y(
+    y = vega.options(
         field="y", type="quantitative", stack=None,
         title=_height_title(prepared) if panel.position[1] == 0 else None,
-        scale=alt.Scale(domain=[0, highest * 1.05 or 1.0], nice=False),
-        axis=alt.Axis(tickCount=4, format=",.3~f", labels=True),
+        scale=vega.options(domain=[0, highest * 1.05 or 1.0], nice=False),
+        axis=vega.options(tickCount=4, format=",.3~f", labels=True),
     )  # fmt: skip
     several = len(shapes) > 1
     colour_channel = axes.colour(prepared, 780)
     for rows in shapes:
-        chart = alt.Chart(style.inline(rows))
+        chart = vega.Layer(style.inline(rows))
         if prepared.figure.kind == "histogram":
-            bars = chart.mark_rect(opacity=0.45 if several else 0.75, stroke=style.PAPER, strokeWidth=0.6)
-            ends = {"x2": alt.X2(field="x2"), "y2": alt.Y2(field="zero")}
-            hints = [alt.Tooltip(field="told", type="nominal", title=f"{prepared.title('x')} ")]
+            bars = chart.mark("rect", opacity=0.45 if several else 0.75, stroke=style.PAPER, strokeWidth=0.6)
+            ends = {"x2": vega.options(field="x2"), "y2": vega.options(field="zero")}
+            hints = [vega.options(field="told", type="nominal", title=f"{prepared.title('x')} ")]
             layers.append(bars.encode(x=x, y=y, color=colour_channel, tooltip=hints, **ends))
         else:
-            area = chart.mark_area(opacity=0.25 if several else 0.45, line={"strokeWidth": 1.6}, clip=True)
+            area = chart.mark("area", opacity=0.25 if several else 0.45, line={"strokeWidth": 1.6}, clip=True)
             layers.append(area.encode(x=x, y=y, color=colour_channel))
-            hints = [alt.Tooltip(field="told", type="nominal", title=f"{prepared.title('x')} ")]
-            places = alt.Chart(style.inline(_told(prepared, rows))).mark_point(opacity=0, size=160, clip=True)
+            hints = [vega.options(field="told", type="nominal", title=f"{prepared.title('x')} ")]
+            places = vega.Layer(style.inline(_told(prepared, rows))).mark(
+                "point", opacity=0, size=160, clip=True
+            )
             layers.append(places.encode(x=x, y=y, tooltip=hints))
     for rows in curves:
         if rows:
-            line = alt.Chart(style.inline(rows)).mark_line(strokeWidth=1.6, clip=True)
-            tint: Any = colour_channel if several else alt.ColorValue(style.INK)
+            line = vega.Layer(style.inline(rows)).mark("line", strokeWidth=1.6, clip=True)
+            tint: Any = colour_channel if several else vega.constant(style.INK)
             layers.append(line.encode(x=x, y=y, color=tint))
-    layers = layers or [alt.Chart(style.inline([])).mark_rect().encode(x=x, y=y)]
+    layers = layers or [vega.Layer(style.inline([])).mark("rect").encode(x=x, y=y)]
     layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
     return layered(layers, width=width, height=height)
 
@@ -73,12 +73,10 @@ def _height_title(prepared: FigureData) -> str:
 
 
 def _x(prepared: FigureData, panel: Panel, width: float) -> Any:
-    import altair as alt
-
     channel = axes.number_axis(prepared, panel, "x", width)
     edges = _edges(prepared)
     if "x" not in prepared.figure.domain and prepared.figure.kind == "histogram":
-        channel["scale"] = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False, zero=False)
+        channel["scale"] = vega.options(domain=[float(edges[0]), float(edges[-1])], nice=False, zero=False)
     return channel
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import MINUS, count, number, p_value, shorten, visible
+from evenhand.report.figures import vega
 
 if TYPE_CHECKING:
     from evenhand.core.figure import Format
@@ -56,11 +57,9 @@ def following(node: Any) -> Any:
     return _FOLLOWING.get(node, node) if isinstance(node, str) else node
 
 
-def inline(rows: Sequence[Mapping[str, Any]]) -> Any:
+def inline(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows as data inside the specification."""
-    import altair as alt
-
-    return alt.Data(values=[dict(row) for row in rows])
+    return [dict(row) for row in rows]
 
 
 def colours(n: int) -> list[str]:
@@ -119,10 +118,8 @@ def label_width(names: Sequence[str], limit: float = 220) -> float:
 
 def legend(title: str, names: Sequence[str], width: float) -> Any:
     """A legend above the figure with as many columns as the width holds."""
-    import altair as alt
-
     across = max(1, int(width // (label_width(names, 260) + 34)))
-    return alt.Legend(
+    return vega.options(
         title=shorten(title) or None, orient="top", direction="horizontal", columns=across, labelLimit=260,
         symbolLimit=0, titleLimit=300, symbolOpacity=1,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import attribute, shorten, visible
-from evenhand.report.figures import style
+from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen, finite, words
 from evenhand.report.figures.layout import layered
 
@@ -170,34 +170,25 @@ def _drawn(
     marks: Sequence[dict[str, Any]], rules: Sequence[dict[str, Any]], width: float, height: float
 ) -> Any:
     """Texts and rules in pixels from the upper left corner."""
-    import altair as alt
-
-    def place(channel: Any, field: str, domain: list[float]) -> Any:
-        return channel(
-            field=field,
-            type="quantitative",
-            axis=None,
-            scale=alt.Scale(domain=domain, nice=False, zero=False),
-        )
-
     across, down = [0.0, width], [height, 0.0]
     looks: dict[str, dict[str, Any]] = {
         "heading": {"fontWeight": "bold", "color": style.INK},
         "ours": {"color": style.INK},
         "paper": {"fontStyle": "italic", "color": style.MUTED},
     }
-    lines = alt.Chart(style.inline(list(rules))).mark_rule(color=style.INK)
+    lines = vega.Layer(style.inline(list(rules))).mark("rule", color=style.INK)
     layers: list[Any] = [
         lines.encode(
-            x=alt.XValue(0), x2=alt.X2Value(width), y=place(alt.Y, "y", down),
-            strokeWidth=alt.StrokeWidth(field="weight", type="quantitative", scale=None, legend=None),
+            x=vega.constant(0), x2=vega.constant(width), y=vega.pixels("y", down),
+            strokeWidth=vega.options(field="weight", type="quantitative", scale=None, legend=None),
         )
     ]  # fmt: skip
     for kind, look in looks.items():
         for right in (False, True):
             rows = [mark for mark in marks if mark["kind"] == kind and mark["right"] is right]
             if rows:
-                text = alt.Chart(style.inline(rows)).mark_text(
+                text = vega.Layer(style.inline(rows)).mark(
+                    "text",
                     align="right" if right else "left",
                     baseline="alphabetic",
                     fontSize=11,
@@ -206,8 +197,8 @@ def _drawn(
                 )
                 layers.append(
                     text.encode(
-                        x=place(alt.X, "x", across), y=place(alt.Y, "y", down),
-                        text=alt.Text(field="text", type="nominal"),
+                        x=vega.pixels("x", across), y=vega.pixels("y", down),
+                        text=vega.options(field="text", type="nominal"),
                     )
                 )  # fmt: skip
     return layered(layers, width=width, height=height)
