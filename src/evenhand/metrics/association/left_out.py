@@ -11,8 +11,6 @@ from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import leave_one_attribute_out, leave_one_out
 
 MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
-
-
 MOST_PARTS = 2_000
 
 

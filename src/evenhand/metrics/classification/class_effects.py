@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import resampling
@@ -49,25 +50,25 @@ class ClassTables:
     @classmethod
     def of(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         """Made once for equal form and filter."""
-        grouped = prepared.grouped
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
-        if key not in prepared.memo:
-            unfiltered: TableBatch = getattr(prepared, options.form)
-            labels = np.zeros(1, dtype=np.int64)
-            if options.form != "independence":
-                separate = options.form == "separation"
-                labels = np.sort(grouped.classes) if separate else np.unique(grouped.prediction)
-                unfiltered = unfiltered.select(labels)
-            batch, pooled = unfiltered, None
-            if options.mev > 0:
-                batch = filter_by_expected(
-                    unfiltered, options.mev, options.mev_rule, pool=options.rare == "pool"
-                )
-                pooled = int(unfiltered.column.max()) + 1 if options.rare == "pool" else None
-            units = _unit_tables(grouped, options.form, batch, labels, pooled)
-            prepared.memo[key] = cls(prepared, options.form, labels, unfiltered, batch, units)
-        tables: ClassTables = prepared.memo[key]
-        return tables
+        return kept(prepared.memo, key, lambda: cls._made(prepared, options))
+
+    @classmethod
+    def _made(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
+        grouped = prepared.grouped
+        unfiltered: TableBatch = getattr(prepared, options.form)
+        labels = np.zeros(1, dtype=np.int64)
+        if options.form != "independence":
+            separate = options.form == "separation"
+            labels = np.sort(grouped.classes) if separate else np.unique(grouped.prediction)
+            unfiltered = unfiltered.select(labels)
+        batch, pooled = unfiltered, None
+        if options.mev > 0:
+            pool = options.rare == "pool"
+            batch = filter_by_expected(unfiltered, options.mev, options.mev_rule, pool=pool)
+            pooled = int(unfiltered.column.max()) + 1 if pool else None
+        units = _unit_tables(grouped, options.form, batch, labels, pooled)
+        return cls(prepared, options.form, labels, unfiltered, batch, units)
 
     @cached_property
     def association(self) -> Association:
@@ -165,13 +166,13 @@ class ClassEffects:
 
 def class_effects(prepared: BoundCounts, options: EffectOptions) -> ClassEffects:
     """Effect sizes of every class, computed once for equal options."""
-    key = ("effects", options)
-    if key not in prepared.memo:
+
+    def make() -> ClassEffects:
         shared = ClassTables.of(prepared, options)
         plain = plain_effects(prepared, options, shared.labels, shared.association, shared.whole)
-        prepared.memo[key] = plain if options.inference == "none" else _with_inference(plain)
-    effects: ClassEffects = prepared.memo[key]
-    return effects
+        return plain if options.inference == "none" else _with_inference(plain)
+
+    return kept(prepared.memo, ("effects", options), make)
 
 
 def plain_effects(
@@ -272,12 +273,9 @@ def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
     contain the noise of the sample once more, so they serve the shape of the distribution (SkewSize), not
     its location.
     """
-    options, memo = effects.options, effects.prepared.memo
+    options = effects.options
     key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
-    if key not in memo:
-        memo[key] = effects.shared.resampled(options.kind)
-    draws_and_method: tuple[Floats, str] = memo[key]
-    return draws_and_method
+    return kept(effects.prepared.memo, key, lambda: effects.shared.resampled(options.kind))
 
 
 def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryEnds]:
@@ -299,12 +297,14 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
             return float(low[0]), float(high[0]), "interval of the one class"
 
         return float(squared.corrected[0]), of_one
-    options, memo = effects.options, effects.prepared.memo
+    options = effects.options
     shared = replace(options, statistic="phi" if options.statistic == "phi" else "cramers_v")
     key = ("summary", shared, effects.null is None, summary)
-    if key not in memo:
-        memo[key] = summary_family(squared, summary, _scores(effects, squared, used), classes_p)
-    family: Inverted = memo[key]
+
+    def make() -> Inverted:
+        return summary_family(squared, summary, _scores(effects, squared, used), classes_p)
+
+    family = kept(effects.prepared.memo, key, make)
     corrected = family.corrected
 
     def ends(level: float, p: float) -> tuple[float, float, str]:

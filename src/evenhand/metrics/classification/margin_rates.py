@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import InputError
 from evenhand.metrics.classification.random_tables import draw_tables
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.contingency import resampling
@@ -53,10 +54,7 @@ class Margins:
     @classmethod
     def of(cls, prepared: BoundCounts) -> Margins:
         """The margins of bound evidence, made once."""
-        if "margin rates" not in prepared.memo:
-            prepared.memo["margin rates"] = cls(prepared)
-        margins: Margins = prepared.memo["margin rates"]
-        return margins
+        return kept(prepared.memo, "margin rates", lambda: cls(prepared))
 
     @property
     def confusion(self) -> Confusion:
@@ -102,11 +100,7 @@ class Margins:
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
-        key = ("rates", kind)
-        if key not in self.prepared.memo:
-            self.prepared.memo[key] = self._rates(kind)
-        rates: Rates = self.prepared.memo[key]
-        return rates
+        return kept(self.prepared.memo, ("rates", kind), lambda: self._rates(kind))
 
     def _rates(self, kind: str) -> Rates:
         if self.tables is not None:

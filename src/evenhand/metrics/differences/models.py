@@ -30,8 +30,6 @@ from evenhand.stats.rates.differences import Figure, gap_limits, inverted_p, mov
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
 APART = "Newcombe, in one mix"
 OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER, Zou and Donner)"
-
-
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = (

@@ -26,8 +26,6 @@ from evenhand.stats.rankings.fairness import RankedPools, Tops
 from evenhand.stats.rankings.null import NullDistribution
 
 WIDE = (-np.inf, np.inf)
-
-
 _EXTREME = {"high": "group_of_max", "low": "group_of_min"}
 
 

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
@@ -70,23 +71,14 @@ class GroupMistakes:
     @classmethod
     def of(cls, bound: BoundCounts, options: Options) -> GroupMistakes:
         """The comparison, made once for each grouping and choice of options."""
-        key = ("disparities", options)
-        if key not in bound.memo:
-            bound.memo[key] = cls(bound, options)
-        result: GroupMistakes = bound.memo[key]
-        return result
+        return kept(bound.memo, ("disparities", options), lambda: cls(bound, options))
 
     @cached_property
     def mistakes(self) -> Mistakes:
         """By class, group and label."""
-        key = ("mistakes",)
-        if key not in self.bound.memo:
-            g = self.bound.grouped
-            self.bound.memo[key] = Mistakes.of_cells(
-                g.truth, g.group, g.prediction, g.n, g.rows, len(g.groups)
-            )
-        result: Mistakes = self.bound.memo[key]
-        return result
+        g = self.bound.grouped
+        columns = g.truth, g.group, g.prediction, g.n, g.rows
+        return kept(self.bound.memo, "mistakes", lambda: Mistakes.of_cells(*columns, len(g.groups)))
 
     @cached_property
     def _tested(self) -> tuple[Lines, int]:
