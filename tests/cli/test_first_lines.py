@@ -243,4 +243,4 @@ def test_a_finding_within_the_rows_of_a_crossed_one_says_so():
     wider = {name: value for name, value in full.items() if name != "age"}
     others = [replace(crossed, rows=wider, cases=47.0), replace(crossed, rows={**wider, "sex": "=m"})]
     says = [line.certainty for line in _echoes([crossed, *others])]
-    assert says == ["p <0.001.", "p <0.001. 36 of them are those of finding 1.", "p <0.001."]
+    assert says == ["p <0.001.", "p <0.001. 36 of the 47 are those of finding 1.", "p <0.001."]

@@ -191,8 +191,8 @@ def _broken(
                 findings, subject.alpha
             )
         # A gate on a side is broken, too, where nothing says on which side of chance the value is.
-        sides = ("beyond", verdict.side, "worse") if _got_worse(finding, condition, subject) else ()
-        is_broken = verdict.beyond and (condition.sign in sides or verdict.side == "beyond")
+        signs = ("beyond", verdict.side, "worse") if _got_worse(finding, condition, subject) else ()
+        is_broken = verdict.beyond and (condition.sign in signs or verdict.side == "beyond")
         says = f"is {verdict.side} chance"
         if condition.sign == "worse" and (better := direction([finding], subject)):
             says += f"; {better}"

@@ -150,12 +150,12 @@ def _echoes(lines: Sequence[Headline]) -> list[Headline]:
     """Headlines that say which one before them, of a crossed group, lies within their rows."""
     texts = []
     for index, line in enumerate(lines):
-        before = enumerate(lines[:index])
-        inner = [n for n, other in before if line.rows and line.rows.items() < other.rows.items()]
-        share = (
-            f" {count(lines[inner[0]].cases)} of them are those of finding {inner[0] + 1}." if inner else ""
-        )
-        texts.append(replace(line, certainty=f"{line.certainty}{share}"))
+        before = enumerate(lines[:index], 1)
+        inner = [(n, other) for n, other in before if line.rows and line.rows.items() < other.rows.items()]
+        for n, other in inner[:1]:
+            share = f"{count(other.cases)} of the {count(line.cases)} are those of finding {n}."
+            line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
+        texts.append(line)
     return texts
 
 

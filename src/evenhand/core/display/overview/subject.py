@@ -70,7 +70,7 @@ class Subject:
 
     def is_turned(self, finding: Finding) -> bool:
         """Whether a difference is older minus newer model: of two, the one typed first is older."""
-        places = {name: place for place, name in enumerate(self.order)}
+        places = {name: number for number, name in enumerate(self.order)}
         return places.get(str(finding.model), 0) <= places.get(str(finding.reference), 0)
 
     def attribute(self, grouping: str) -> str:
