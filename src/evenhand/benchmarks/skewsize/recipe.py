@@ -44,7 +44,7 @@ RECIPE = Recipe(
         **numbered(_TABLE, (4,), *_STUDIES),
         **numbered(_TABLE, (6, 7), "occupations"),
         **numbered(_FIGURE, (2, 4, 6), *_STUDIES),
-        **numbered(_FIGURE, (3,), "occupations"),
+        **numbered(_FIGURE, (1, 3), "occupations"),
         **numbered(_FIGURE, (5,), "domainnet"),
     },
     compared={

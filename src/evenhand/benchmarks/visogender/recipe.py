@@ -27,7 +27,7 @@ RECIPE = Recipe(
         **numbered(_TABLE, (6, 7), "resolution", "retrieval"),
         **numbered(_TABLE, (8,), "resolution"),
         **numbered(_TABLE, (9, 10)),
-        **numbered(_FIGURE, (2, 3, 4, 5, 6, 8, 12), "resolution"),
+        **numbered(_FIGURE, (2, 3, 4, 5, 6, 8, 9, 10, 12), "resolution"),
         **numbered(_FIGURE, (7, 11), "retrieval"),
         **numbered(_FIGURE, (13,)),
     },
