@@ -84,7 +84,7 @@ def test_real_faces_in_25_lines(faces, tmp_path):
     assert terminal_rows(lines) <= MOST_LINES
     text = joined(lines)
     assert "1 Female: 45 of 94 “30-39” faces are called “20-29”; Male 31 of 120. 22 points more" in text
-    assert "2 Male: 25 of 121 20-29 faces are called 30-39; Female 9 of 126. 14 points more" in text
+    assert "2 Male: 25 of 121 “20-29” faces are called “30-39”; Female 9 of 126. 14 points more" in text
     assert "Left out 61 without pred_age." in text
     option = "--map '70+=more than 70'"
     assert [line for line in lines if option in line] == [f"              {option}"]

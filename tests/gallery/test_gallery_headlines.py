@@ -58,7 +58,8 @@ def test_every_run_has_a_title_a_question_and_its_model(overviews):
         assert lines.title, name
         assert lines.lead, name
         assert lines.headlines, name
-        assert (run.manifest["model"] or "") in lines.kicker, name
+        models = run.manifest.get("models") or [run.manifest["model"] or ""]
+        assert all(model in lines.kicker for model in models), name
         texts = [line.text for line in lines.headlines]
         assert len(set(texts)) == len(texts), name
 
