@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
+from evenhand.report.inline import page_environment
 from evenhand.report.page.artifacts import artifact_views
 from evenhand.report.views import frames
 from tests.report import report_samples as samples
@@ -89,3 +90,14 @@ def test_no_heading_is_printed_over_nothing_and_no_figure_beyond_the_paper(visit
     )
     assert bare == []
     assert page.evaluate(widest) <= 688
+
+
+def test_compiled_templates_are_kept_where_they_can_be(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    page_environment().get_template("suite.html.j2")
+    (compiled,) = (tmp_path / "home" / "templates").iterdir()
+    written = compiled.stat().st_mtime_ns
+    page_environment().get_template("suite.html.j2")
+    assert compiled.stat().st_mtime_ns == written
+    monkeypatch.setenv("EVENHAND_HOME", str(compiled))  # a file, in which nothing can be kept
+    assert page_environment().get_template("suite.html.j2")

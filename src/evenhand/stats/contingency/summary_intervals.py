@@ -148,10 +148,10 @@ def summary_family(squared: Squares, summary: str, scores: Floats, classes_p: Fl
 
 def _smoothed(values: Floats) -> Floats:
     """Means of neighbours in their order: a median depends on gaps, which noise makes."""
-    from scipy import ndimage
-
-    order, smooth = np.argsort(values), np.empty(values.shape)
-    smooth[order] = ndimage.uniform_filter1d(values[order], values.size // 4 * 2 + 1, mode="nearest")
+    order, smooth, size = np.argsort(values), np.empty(values.shape), values.size // 4 * 2 + 1
+    padded = np.pad(values[order], size // 2, mode="edge")
+    sums = np.cumsum(np.append(padded[:size], padded[size:] - padded[:-size]))[size - 1 :]
+    smooth[order] = sums / size
     return smooth
 
 
