@@ -9,5 +9,5 @@ os.environ |= {
     "MKL_NUM_THREADS": "1",
     "RAYON_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
-    "POLARS_MAX_THREADS": "2",
+    "POLARS_MAX_THREADS": "1",
 }

@@ -83,6 +83,20 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def draw_few(patch: pytest.MonkeyPatch) -> None:
+    """A tenth of the draws where genders or groups are exchanged: for tests to which p need not be exact."""
+    patch.setattr("evenhand.metrics.choices.rows.DRAWS", 199)
+    patch.setattr("evenhand.stats.exchange.rows._MOST", 999)
+
+
+@pytest.fixture(scope="module")
+def few_draws() -> Iterator[None]:
+    """See ``draw_few``."""
+    with pytest.MonkeyPatch.context() as patch:
+        draw_few(patch)
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One of Spark's for all tests."""

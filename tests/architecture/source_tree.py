@@ -35,11 +35,17 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Every node of the syntax tree of a file."""
+    return list(ast.walk(tree(path)))
+
+
+@cache
 def imports_of(path: Path, *, late: bool = True) -> set[str]:
     """Modules of ours that a file imports, also inside functions unless ``late`` is False."""
-    nodes = ast.walk(tree(path)) if late else iter(_top_level(tree(path)))
     found = set()
-    for node in nodes:
+    for node in nodes(path) if late else _top_level(tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -51,7 +57,7 @@ def imports_of(path: Path, *, late: bool = True) -> set[str]:
 def libraries_of(path: Path) -> set[str]:
     """Top-level names of everything a file imports, late imports included."""
     found = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

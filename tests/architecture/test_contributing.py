@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -89,10 +90,14 @@ def files_not_ignored(folder: Path = ROOT) -> list[str]:
 
 
 def copy_project(folder: Path) -> Path:
-    """A clean clone, with what is new and not ignored."""
+    """A clean clone, with what is new and not ignored; what Python compiled of the source comes along."""
     for name in files_of_a_clone() or files_not_ignored():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
+        compiled = Path(cache_from_source(name))
+        if name.startswith("src/") and name.endswith(".py") and (ROOT / compiled).is_file():
+            (folder / compiled).parent.mkdir(exist_ok=True)
+            shutil.copy2(ROOT / compiled, folder / compiled)
     return folder
 
 

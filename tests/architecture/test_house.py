@@ -8,7 +8,7 @@ from pathlib import Path
 import evenhand
 from evenhand import metrics
 from evenhand.core.findings import json_schema
-from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, public_definitions, room_of, tree
+from tests.architecture.source_tree import FILES, MODULES, SOURCE, name_of, nodes, public_definitions, room_of
 
 PUBLIC = {
     "Attribute", "Benchmark", "Choices", "Counts", "EvenhandError", "Finding", "Findings", "HouseholdHits",
@@ -67,7 +67,7 @@ def test_files_have_at_most_400_lines():
 
 def test_functions_have_at_most_60_lines_with_signature_and_docstring():
     def too_long(path):
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = node.end_lineno - node.lineno + 1
                 if lines > MOST_OF_A_FUNCTION:
@@ -78,7 +78,7 @@ def test_functions_have_at_most_60_lines_with_signature_and_docstring():
 
 def test_elif_chains_have_at_most_4_branches():
     def too_many(path):
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             branches, rest = 0, node
             while isinstance(rest, ast.If):
                 branches += 1
@@ -110,7 +110,7 @@ def test_no_room_carries_the_name_of_an_exported_callable():
 def test_nothing_is_evaluated():
     def evaluating(path):
         converts = name_of(path) == "evenhand.models.weights.pickle_conversion"
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             func = getattr(node, "func", None)
             if getattr(func, "attr", getattr(func, "id", None)) not in LAST_WORDS:
                 continue
@@ -135,14 +135,14 @@ def loads_weights_only(node):
 
 
 def test_only_conversion_loads_checkpoints():
-    loading = [name_of(path) for path in FILES if any(map(loads_weights_only, ast.walk(tree(path))))]
+    loading = [name_of(path) for path in FILES if any(map(loads_weights_only, nodes(path)))]
     assert loading == ["evenhand.models.weights.pickle_conversion"]
 
 
 def test_a_class_name_means_one_thing():
     homes = {}
     for path in FILES:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{name_of(path)}:{node.lineno}")
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}
@@ -153,7 +153,7 @@ def test_variables_are_called_by_what_they_are(capsys):
     counts = Counter(
         name
         for path in FILES
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         for name in [node.arg if isinstance(node, ast.arg) else getattr(node, "id", None)]
         if name in AWKWARD and not isinstance(getattr(node, "ctx", ast.Store()), ast.Load)
     )
@@ -177,7 +177,7 @@ def test_few_places_know_a_metric_by_its_name(capsys):
         (name_of(path), node.value)
         for path in FILES
         if room_of(name_of(path)) in SHOWING
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and node.value in METRICS - ALSO_WORDS | derived
     ]
     with capsys.disabled():

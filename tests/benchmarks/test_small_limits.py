@@ -18,6 +18,7 @@ from tests.benchmarks import further_layouts, mmbias_release, pairs_release, vis
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 LIMITS = (1, 2, 3)
 CLASSES = ("goldfish", "bullfrog", "goose")
 

@@ -18,6 +18,7 @@ from tests.benchmarks.visogender_release import paint, release, sample_of
 from tests.conftest import SHARED
 from tests.models.tiny import build
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 OFFICIAL = SHARED / "data" / "visogender"
 
 

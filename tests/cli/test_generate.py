@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 
 import polars as pl
 import pytest
 
+from evenhand.cli.main import main
 from evenhand.runs.run_folder import RunFolder
 from tests.conftest import ROOT
 from tests.models.api.conftest import Served
@@ -19,10 +21,16 @@ from tests.runner.generation import arrange, asked, mode
 
 
 def evenhand(*words, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "evenhand.cli.main", *map(str, words)],
-        cwd=ROOT, capture_output=True, text=True, env=os.environ | environment, check=False,
-    )  # fmt: skip
+    """The command, in this process: how it ended and what it printed."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["evenhand", *map(str, words)])
+        patch.chdir(ROOT)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return subprocess.CompletedProcess(words, ended.value.code, out.getvalue(), err.getvalue())
 
 
 @pytest.mark.slow

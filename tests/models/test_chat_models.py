@@ -17,8 +17,10 @@ from evenhand.core.errors import ParameterError, UserError
 from evenhand.models.adapters.huggingface.language.chat import ChatModel
 from evenhand.models.adapters.huggingface.language.continuations import sum_log_probabilities
 from evenhand.models.identity.source import LoadOptions
+from tests.conftest import ROOT
 from tests.models import tiny as shelf
 from tests.models import tiny_chat
+from tests.models.conftest import make_pictures
 
 COMMON = ("llava", "qwen2_vl", "qwen2_5_vl", "idefics3", "smolvlm", "paligemma")
 KINDS = [*(name for name in COMMON if name in shelf.NAMES), *tiny_chat.BUILDERS]
@@ -338,21 +340,28 @@ from pathlib import Path
 from evenhand.models.adapters.huggingface.language.chat import ChatModel
 from evenhand.models.identity.source import LoadOptions
 from tests.models.conftest import make_pictures
-model = ChatModel(Path(sys.argv[1]), LoadOptions(device="cpu"))
 pictures = make_pictures(3)
-print(model.score_continuations(pictures, ["the doctor and"] * 3, [[" his", " her patient"]] * 3).tolist())
-print(model.answer(pictures, ["who is this", "a", "the doctor"]))
+for folder in sys.argv[1:]:
+    model = ChatModel(Path(folder), LoadOptions(device="cpu"))
+    given = pictures, ["the doctor and"] * 3, [[" his", " her patient"]] * 3
+    print(model.score_continuations(*given).tolist())
+    print(model.answer(pictures, ["who is this", "a", "the doctor"]))
 """
+WITHOUT = ("qwen2_vl", "qwen2_5_vl", "llava")
 
 
-@pytest.mark.parametrize("name", ["qwen2_vl", "qwen2_5_vl", "llava"])
-def test_without_torchvision_the_numbers_are_the_same(name, tiny, opened):
-    from tests.conftest import ROOT
-    from tests.models.conftest import make_pictures
-
-    command = [sys.executable, "-c", WITHOUT_TORCHVISION, str(tiny(name))]
+@pytest.fixture(scope="module")
+def without_torchvision(tiny):
+    """Scores and answers of each model, as a process that cannot import torchvision prints them."""
+    command = [sys.executable, "-c", WITHOUT_TORCHVISION, *(str(tiny(name)) for name in WITHOUT)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    scores, answers = done.stdout.splitlines()[-2:]
+    lines = done.stdout.splitlines()[-2 * len(WITHOUT) :]
+    return dict(zip(WITHOUT, zip(lines[::2], lines[1::2], strict=True), strict=True))
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_without_torchvision_the_numbers_are_the_same(name, without_torchvision, opened):
+    scores, answers = without_torchvision[name]
     pictures = make_pictures(3)
     ours = opened(name).score_continuations(pictures, ["the doctor and"] * 3, [[" his", " her patient"]] * 3)
     np.testing.assert_allclose(json.loads(scores), ours, atol=1e-5)

@@ -40,17 +40,23 @@ def test_the_hook_is_there_once():
     assert sum(type(finder).__name__ == "_TorchvisionFinder" for finder in sys.meta_path) == 1
 
 
-@pytest.mark.parametrize("uri", ["timm:resnet18", "openclip:ViT-B-32/openai"])
-def test_without_the_shim_a_misfit_is_one_line(uri, tmp_path):
-    """A torchvision built for another torch breaks both libraries on import; the user is told."""
+@pytest.fixture(scope="module")
+def misfit(tmp_path_factory):
+    """An environment without the shim, in which torchvision cannot be imported."""
     code = "import torch, torchvision"
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    env["EVENHAND_HOME"] = str(tmp_path)
+    env["EVENHAND_HOME"] = str(tmp_path_factory.mktemp("home"))
     tried = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=False)
     if tried.returncode == 0:
         pytest.skip("torchvision fits torch here")
+    return env
+
+
+@pytest.mark.parametrize("uri", ["timm:resnet18", "openclip:ViT-B-32/openai"])
+def test_without_the_shim_a_misfit_is_one_line(uri, misfit):
+    """A torchvision built for another torch breaks both libraries on import; the user is told."""
     words = [sys.executable, "-m", "evenhand.cli.main", "run", "classification", "--model", uri]
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, env=misfit, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "torchvision does not fit this torch" in done.stderr

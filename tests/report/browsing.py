@@ -7,6 +7,7 @@ import re
 import shutil
 from collections import defaultdict
 from contextlib import ExitStack, contextmanager
+from functools import cache
 
 import pytest
 
@@ -36,6 +37,7 @@ UNFINISHED = (
 )
 
 
+@cache
 def rendered(name):
     """The page of a run of the samples; ``hidden`` is ``rested`` without its small cells."""
     if name == "hidden":

@@ -6,6 +6,8 @@ from functools import cache
 
 import pytest
 
+from tests.conftest import draw_few
+
 
 @pytest.fixture(scope="session")
 def run_of_kind(tmp_path_factory):
@@ -15,6 +17,7 @@ def run_of_kind(tmp_path_factory):
     @cache
     def made(name):
         with pytest.MonkeyPatch.context() as patch:
+            draw_few(patch)
             patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
             return KINDS[name](tmp_path_factory.mktemp("kind"))
 

@@ -27,7 +27,10 @@ def cluster(tmp_path_factory):
     import ray
 
     os.environ["PATTERNS_ROOM"] = "20"
-    ray.init(log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+    as_nice_as_tests = {"worker_niceness": 0}  # else workers wait for what the other worker of the suite does
+    ray.init(
+        log_to_driver=False, logging_level="ERROR", include_dashboard=False, _system_config=as_nice_as_tests
+    )
     yield ray.get_runtime_context().gcs_address
     del os.environ["PATTERNS_ROOM"]
     ray.shutdown()

@@ -186,7 +186,7 @@ class Levels:
         left = np.repeat(self.counts[None], size, axis=0)
         for label, members in enumerate(self.sizes[:-1]):
             remaining = np.repeat(members[None], size, axis=0)
-            rest = left.sum(axis=2)
+            rest = sum(np.moveaxis(left, 2, 0)[1:], left[..., 0])  # of so few quicker than left.sum(axis=2)
             for level in range(self.counts.shape[1] - 1):
                 rest = rest - left[..., level]
                 counts[:, label, :, level] = rng.hypergeometric(left[..., level], rest, remaining)

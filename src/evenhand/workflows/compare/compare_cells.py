@@ -22,6 +22,7 @@ from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
 from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.estimation import HARMFUL
+from evenhand.metrics.named_groups import kept
 from evenhand.runs.run_folder import PER_SAMPLE
 from evenhand.workflows.compare.runs import ComparedRun
 
@@ -135,7 +136,10 @@ def _choices(compared_run: ComparedRun, finding: Finding) -> Contributions | str
     candidates = {name: all_candidates[name] for name in names if name in all_candidates}
     samples = samples.drop("truth", strict=False)
     template = TEMPLATES[str(params["template"])]
-    choices = choices_of(scores, samples, template=template, candidates=candidates)
+    choices = kept(
+        compared_run.memo, ("choices", template.name, *candidates.items()),
+        lambda: choices_of(scores, samples, template=template, candidates=candidates),
+    )  # fmt: skip
     bound = BoundChoices.of(choices, finding.by, SETTINGS.get(str(params.get("setting")), {}))
     outcome, weights = rule_of(finding.name)
     rows = bound.rows(outcome)

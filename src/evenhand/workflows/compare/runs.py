@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,12 @@ class ComparedRun:
     Attributes:
         name: What it is called in the comparison.
         run: The run.
+        memo: What is derived from its tables for several findings.
     """
 
     name: str
     run: Run
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, folder: str | Path) -> ComparedRun:

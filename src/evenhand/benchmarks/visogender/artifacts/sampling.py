@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from evenhand.stats.rankings.null import (
     exact_moments,
 )
 
+_Moments = Mapping[str, FigureMoments]
 _CELL = 5
 _FIGURES = {"Bias@5": "bias_at_5", "Bias@10": "bias_at_10", "MaxSkew@5": "max_skew_at_5",
             "MaxSkew@10": "max_skew_at_10", "NDKL": "ndkl"}  # fmt: skip
@@ -114,6 +116,22 @@ def _figure12(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows, columns), (_NOT_ONE, *mode_notes(runs)))
 
 
+@lru_cache(maxsize=8)  # each run with these pools has the same table
+def _figures_by_chance(
+    pools: tuple[tuple[int, int], ...], seed: int, repeats: int
+) -> tuple[_Moments, _Moments]:
+    """Moments of each figure: exact, and of ``repeats`` drawn benchmarks."""
+    rng = np.random.default_rng(seed)
+    nulls_by_pool: dict[tuple[int, int], dict[str, NullDistribution]] = {}
+    for pool in pools:
+        if pool not in nulls_by_pool:
+            nulls_by_pool[pool] = chances(pool, (5, 10), rng)
+    exact = {
+        key: exact_moments([nulls_by_pool[pool][key] for pool in pools], rng) for key in _FIGURES.values()
+    }
+    return exact, drawn_moments(pools, (5, 10), repeats, rng)
+
+
 def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
     (repeats,) = _at_least_one(setting, "repeats")
     pools = pools_of(setting)
@@ -122,14 +140,7 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
             "visogender/table9 draws labels in pools of both genders, and these data have none; give "
             "--data DIR with images of both for some occupation"
         )
-    rng = np.random.default_rng(setting.seed)
-    nulls_by_pool: dict[tuple[int, int], dict[str, NullDistribution]] = {}
-    for pool in pools:
-        if pool not in nulls_by_pool:
-            nulls_by_pool[pool] = chances(pool, (5, 10), rng)
-    exact = {
-        key: exact_moments([nulls_by_pool[pool][key] for pool in pools], rng) for key in _FIGURES.values()
-    }
+    exact, sampled = _figures_by_chance(tuple(pools), setting.seed, repeats)
     rows: list[Row] = []
     for of, values in published.TABLE9.items():
         for index, value in enumerate(values):
@@ -140,7 +151,7 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
                  "shown": _four(value)}
             )  # fmt: skip
     rows += _moment_rows("exact null", exact)
-    rows += _moment_rows(f"drawn, {repeats:,} times", drawn_moments(pools, (5, 10), repeats, rng))
+    rows += _moment_rows(f"drawn, {repeats:,} times", sampled)
     notes = (
         f"{len(pools)} pools of images, genders relabelled at random; σ over occupations has ddof = 1.",
         "Exact: means and σ of the mean over all rankings; the numbers about σ from 200,000 exact draws.",
