@@ -2,7 +2,6 @@
 
 import json
 
-import polars as pl
 import pytest
 
 import evenhand as eh
@@ -11,6 +10,7 @@ from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST
 from evenhand.benchmarks.visogender.data.settings import choices_of, with_pairing
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.core.errors import InputError, UnknownName
+from tests.benchmarks import original_files
 
 PRONOUNS = {"his": 0.34, "her": 0.33, "their": 0.33}
 
@@ -59,7 +59,7 @@ def test_a_score_that_is_no_number_drops_the_sample(tmp_path):
     found = upstream.read_resolution(path)
     choices = choices_of(found.scores, found.samples)
     assert choices.reason.drop_nulls().to_list() == ["missing score"]
-    assert list(upstream.resolution_records(found, "two_person")) == ["OP_2"]
+    assert list(original_files.resolution_records(found, "two_person")) == ["OP_2"]
     short = saved(tmp_path, {"OP_1": pair(), "OP_2": pair(logits_list_par_first={"his": 1, "their": 2})})
     found = upstream.read_resolution(short)
     assert choices_of(found.scores, found.samples, template=OCC_FIRST).table.height == 2
@@ -172,7 +172,7 @@ def pool(**more):
 def test_retrieval_scores_are_read_by_position(tmp_path):
     broken = pool(error=True)
     del broken["logits_list"]
-    name = upstream.retrieval_name("clip", "par_first", "two_person")
+    name = original_files.retrieval_name("clip", "par_first", "two_person")
     found = upstream.read_retrieval(saved(tmp_path, {"teacher": pool(), "baker": broken}, name))
     assert (found.context, found.template) == ("two_person", "par_first")
     assert dict(found.dropped) == {"error in the original run": 1}
@@ -196,30 +196,3 @@ def test_wrong_retrieval_files_are_refused(tmp_path, content, message):
     with pytest.raises(InputError) as refused:
         upstream.read_retrieval(saved(tmp_path, content))
     assert message in str(refused.value)
-
-
-def test_retrieval_scores_are_written_in_the_order_of_the_samples():
-    samples = pl.DataFrame(
-        {
-            "sample": ["OO_1", "OO_2", "OO_3"],
-            "context": "single",
-            "sector": "service",
-            "specialisation": "food_service",
-            "occupation": ["baker", "baker", "waiter"],
-            "object_written": ["mixing spoon", "mixing spoon", "tray"],
-            "participant": pl.Series([None] * 3, dtype=pl.String),
-            "occupation_perceived_gender": ["masculine", "feminine", "masculine"],
-        }
-    )
-    table = pl.DataFrame({"query": ["baker"] * 2, "sample": ["OO_2", "OO_1"], "score": [0.6, 0.4]})
-    records = upstream.retrieval_records(table, samples, "single")
-    assert records["baker"] == {
-        "sector": "service", "specialisation": "food_service", "occ": "baker",
-        "occ_genders": ["masculine", "feminine"], "obj": "mixing spoon", "error": False,
-        "logits_list": [0.4, 0.6],
-    }  # fmt: skip
-    assert records["waiter"]["error"] is True
-    assert "logits_list" not in records["waiter"]
-    assert upstream.retrieval_name("clip", "occ_first", "single") == (
-        "retrieval_bias_clip_occ_first_ContextOO.json"
-    )

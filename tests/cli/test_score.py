@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
+from tests.benchmarks import original_files
 from tests.cli.test_audit import type_in
 
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
@@ -18,7 +19,7 @@ CASES = json.loads(gzip.decompress((VECTORS / "resolution_cases.json.gz").read_b
 def write(case: dict, folder: Path) -> Path:
     folder.mkdir()
     for context, key in (("two_person", "op"), ("single", "oo")):
-        name = upstream.resolution_name(case["experiment"], case["model"], context)
+        name = original_files.resolution_name(case["experiment"], case["model"], context)
         (folder / name).write_bytes(upstream.dump(case[key]))
     return folder
 
@@ -51,7 +52,7 @@ def retrieval(folder: Path, model: str) -> None:
     }
     records = {name: {"occ": name, **pool} for name in ("doctor", "physician")}
     records["broken"] = {**pool, "occ": "broken", "error": True}
-    name = upstream.retrieval_name(model, "occ_first", "two_person")
+    name = original_files.retrieval_name(model, "occ_first", "two_person")
     (folder / name).write_bytes(upstream.dump(records))
 
 
@@ -75,7 +76,9 @@ def test_retrieval_beside_the_model_outputs_stands_in_the_file_too(tmp_path, mon
 
 def test_one_model_at_a_time(tmp_path, monkeypatch, capsys):
     given = write(CASES[0], tmp_path / "given")
-    other = json.loads((given / upstream.resolution_name("CLIP", CASES[0]["model"], "single")).read_text())
+    other = json.loads(
+        (given / original_files.resolution_name("CLIP", CASES[0]["model"], "single")).read_text()
+    )
     for record in other.values():
         record["model_name"] = "another"
     (given / "clip_another_ContextOO.json").write_bytes(upstream.dump(other))

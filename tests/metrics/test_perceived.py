@@ -40,7 +40,7 @@ def coverage(rng, believed, runs=250, prompts=25, images=12, labelled=60):
     for _ in range(runs):
         of_prompts = rng.dirichlet(TRUTH * 8, prompts)  # prompts differ; their mean is the truth
         counts = rng.multinomial(images, of_prompts @ JUDGE)
-        judge = Judge.perfect(3) if believed else Judge(confused(rng, JUDGE, labelled))
+        judge = Judge(np.zeros((3, 4), np.int64) if believed else confused(rng, JUDGE, labelled))
         draws = share_draws(counts, judge.draws(rng, 400), rng)
         low, high = np.quantile(draws, [0.025, 0.975], axis=0)
         shares = corrected(counts.sum(axis=0) / counts.sum(), judge.rates)

@@ -13,6 +13,7 @@ from evenhand.benchmarks.visogender.data.settings import SETTINGS, choices_of
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
+from tests.benchmarks import original_files
 
 VECTORS = Path(__file__).parent / "vectors" / "visogender"
 CASES = json.loads(gzip.decompress((VECTORS / "resolution_cases.json.gz").read_bytes()))["cases"]
@@ -30,7 +31,7 @@ def read(case, folder):
     """The case through its upstream files."""
     files = []
     for context, key in (("two_person", "op"), ("single", "oo")):
-        files.append(folder / upstream.resolution_name(case["experiment"], case["model"], context))
+        files.append(folder / original_files.resolution_name(case["experiment"], case["model"], context))
         files[-1].write_bytes(upstream.dump(case[key]))
     return upstream.read_resolution(*files)
 
@@ -47,8 +48,8 @@ def test_the_benchmark_file_is_written_to_the_digit(case, tmp_path):
 def test_model_outputs_are_written_as_they_were_read(case, tmp_path):
     found = read(case, tmp_path)
     for context, key in (("two_person", "op"), ("single", "oo")):
-        assert upstream.dump(upstream.resolution_records(found, context)) == upstream.dump(case[key])
-        flagged = upstream.resolution_records(found, context, flags=True)
+        assert upstream.dump(original_files.resolution_records(found, context)) == upstream.dump(case[key])
+        flagged = original_files.resolution_records(found, context, flags=True)
         for sample, flags in case["expected_flags"].items():
             for name, value in flags.items():
                 assert sample not in flagged or flagged[sample][name] is value

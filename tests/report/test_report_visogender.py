@@ -23,6 +23,7 @@ from evenhand.report.chapters import in_chapters
 from evenhand.report.views import rows
 from evenhand.report.wording import pronouns, rankings
 from evenhand.report.wording.sentences import against_chance
+from tests.benchmarks import original_files
 from tests.report.report_samples import plain
 
 GAPS = ("resolution_gap", "misgendering_gap", "neutral_gap")
@@ -34,7 +35,7 @@ def resolution(tmp_path_factory):
     cases = json.loads(gzip.decompress((VECTORS / "resolution_cases.json.gz").read_bytes()))["cases"]
     folder = tmp_path_factory.mktemp("given")
     for context, key in (("two_person", "op"), ("single", "oo")):
-        name = upstream.resolution_name(cases[0]["experiment"], cases[0]["model"], context)
+        name = original_files.resolution_name(cases[0]["experiment"], cases[0]["model"], context)
         (folder / name).write_bytes(upstream.dump(cases[0][key]))
     return eh.score("visogender/resolution", evidence=folder)
 
@@ -49,7 +50,9 @@ def retrieval(tmp_path_factory):
         | {"logits_list": [(place * step) % 20 for place in range(20)]}
         for name, step in (("doctor", 7), ("baker", 3), ("lawyer", 11))
     }
-    (folder / upstream.retrieval_name("clip", "occ_first", "two_person")).write_bytes(upstream.dump(records))
+    (folder / original_files.retrieval_name("clip", "occ_first", "two_person")).write_bytes(
+        upstream.dump(records)
+    )
     return eh.score("visogender/retrieval", evidence=folder, parameters={"k": "5,30"})
 
 

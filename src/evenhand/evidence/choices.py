@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
-from evenhand.evidence.arrays import Floats, Integers, Mask
+from evenhand.evidence.derivation.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
 Where = Mapping[str, str | Sequence[str]]

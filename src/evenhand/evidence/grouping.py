@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.arrays import Integers
+from evenhand.evidence.derivation.arrays import Integers
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
-from evenhand.evidence.arrays import Codes, Floats, Mask
+from evenhand.evidence.derivation.arrays import Codes, Floats, Mask
 from evenhand.evidence.derivation.from_vectors import plain
 from evenhand.evidence.open_answers.answer_lemma import singular
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.arrays import Floats, Integers
+from evenhand.evidence.derivation.arrays import Floats, Integers
 from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
 from evenhand.evidence.predictions.to_polars import to_polars
 

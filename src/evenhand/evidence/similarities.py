@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice, check_known
-from evenhand.evidence.arrays import Floats, Integers, Mask
+from evenhand.evidence.derivation.arrays import Floats, Integers, Mask
 from evenhand.evidence.derivation.from_vectors import normalised
 
 Sets: TypeAlias = Mapping[str, Sequence[str]]

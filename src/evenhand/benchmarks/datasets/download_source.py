@@ -99,9 +99,9 @@ class DataSource:
         title: What it is.
         licence: Under which it may be used, and for what.
         home: A page of its authors.
-        size: Of everything, in words.
         form: Where people in the images ask to be left out, if there is such a page.
         files: Tables.
+        size: Of everything, in words.
         images: The folder below that images are fetched into; empty if there are none.
         image_folders: All folders below in which a user may have images.
         links: The images that a folder's tables name, in their order.
@@ -114,9 +114,9 @@ class DataSource:
     title: str
     licence: str
     home: str
-    size: str
     form: str = ""
     files: Sequence[RemoteFile] = ()
+    size: str = ""
     images: str = ""
     image_folders: Sequence[str] = ()
     links: Callable[[Path], list[Link]] = lambda folder: []

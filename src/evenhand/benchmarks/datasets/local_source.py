@@ -72,4 +72,4 @@ def counted_source(
         by_hand: Where to get it, and where to put it.
         parts: From the name and a folder to what is there.
     """
-    return DataSource(name, title, licence, home, size, parts=partial(parts, name), by_hand=by_hand)
+    return DataSource(name, title, licence, home, size=size, parts=partial(parts, name), by_hand=by_hand)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.text.thoughts import UNFINISHED, without_thought
-from evenhand.evidence.arrays import Floats
+from evenhand.evidence.derivation.arrays import Floats
 
 NO_LABEL = "answer names no label"
 SEVERAL_LABELS = "answer names several labels"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.arrays import Floats, Integers
+from evenhand.evidence.derivation.arrays import Floats, Integers
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 
 Losses = tuple[tuple[str, int], ...]

@@ -28,11 +28,6 @@ class Judge:
 
     counts: Integers  # true x named, the last column abstentions, shape (K, K + 1)
 
-    @classmethod
-    def perfect(cls, categories: int) -> Judge:
-        """One that is believed: what it names is taken for true."""
-        return cls(np.zeros((categories, categories + 1), dtype=np.int64))
-
     @property
     def believed(self) -> bool:
         """Whether nothing is known of its errors."""

@@ -1,4 +1,4 @@
-"""The JSON files of the original code, read as evidence and written from it: resolution and retrieval."""
+"""The JSON files of the original code, read as evidence: resolution and retrieval."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST, TEMPLATES
+from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, PAR_FIRST
 from evenhand.benchmarks.visogender.data.samples import SCHEMA
 from evenhand.benchmarks.visogender.data.taxonomy import (
-    FEMININE,
-    MASCULINE,
-    NEUTRAL,
-    PREFIXES,
     SINGLE,
     TWO,
     gender_of,
@@ -28,10 +24,9 @@ from evenhand.core.errors import InputError, UnknownName, one_line
 Record = dict[str, Any]
 
 EXPERIMENTS = ("CLIP", "CAPTIONING")
-_MEANT = (MASCULINE, FEMININE, NEUTRAL)
 _OF_ALL = ("experiment", "model_name", "context")  # older files say these once, on top
 _OLDER = {"main_cat": "sector", "sub_cat": "specialisation"}  # as preliminary (augmented) files call them
-_LISTS = {
+LISTS = {
     SINGLE: {OCC_FIRST.name: "logits_list_obj"},
     TWO: {OCC_FIRST.name: "logits_list_occ_first", PAR_FIRST.name: "logits_list_par_first"},
 }
@@ -111,7 +106,7 @@ def read_resolution(*paths: str | Path, model: str = "") -> Resolution:
             samples.append(_sample(sample, record, context, where))
             experiment = _experiment(_text(record, "experiment", where), where)
             places_by_model[experiment, _text(record, "model_name", where)] = where
-            for template, key in _LISTS[context].items():
+            for template, key in LISTS[context].items():
                 by_candidate = _scores_of(record, key, where)
                 orders.setdefault(tuple(by_candidate), where)
                 scores += [(sample, template, candidate, score) for candidate, score in by_candidate.items()]
@@ -181,108 +176,9 @@ def read_retrieval(path: str | Path) -> OriginalRetrieval:
     )
 
 
-def resolution_name(experiment: str, model: str, context: str) -> str:
-    """The name that the original code gives to model outputs."""
-    return f"{experiment.lower()}_{model}_Context{PREFIXES[context]}.json"
-
-
-def retrieval_name(model: str, template: str, context: str) -> str:
-    """The name that the original code gives to retrieval scores."""
-    return f"retrieval_bias_{model}_{template}_Context{PREFIXES[context]}.json"
-
-
-def resolution_records(resolution: Resolution, context: str, *, flags: bool = False) -> dict[str, Record]:
-    """Model outputs of one context as the original code writes them; incomplete samples are left out.
-
-    Args:
-        resolution: Samples and scores.
-        context: ``single`` or ``two_person``.
-        flags: Also what its preliminary results add: whether the choice matches the truth or is neutral.
-    """
-    by_sample: dict[str, dict[str, dict[str, float]]] = {}
-    for sample, template, candidate, score in resolution.scores.iter_rows():
-        if score is not None:
-            by_sample.setdefault(sample, {}).setdefault(template, {})[candidate] = score
-    records = {}
-    for row in resolution.samples.filter(pl.col("context") == context).iter_rows(named=True):
-        lists = {
-            template: {
-                candidate: values[candidate] for candidate in resolution.candidates if candidate in values
-            }
-            for template, values in by_sample.get(row["sample"], {}).items()
-        }
-        is_complete = all(len(lists.get(name, {})) == len(resolution.candidates) for name in _LISTS[context])
-        if is_complete:
-            records[row["sample"]] = _record(row, lists, resolution, flags)
-    return records
-
-
-def retrieval_records(table: pl.DataFrame, samples: pl.DataFrame, context: str) -> dict[str, Record]:
-    """Retrieval scores of one context as the original code writes them; images in the order of the samples.
-
-    An occupation of which an image has no score has ``error``, as in the original.
-
-    Args:
-        table: query (the occupation), sample, score.
-        samples: The samples of the benchmark.
-        context: ``single`` or ``two_person``.
-    """
-    scored = samples.filter(pl.col("context") == context).join(
-        table.select("sample", "score"), on="sample", how="left", maintain_order="left"
-    )
-    records: dict[str, Record] = {}
-    for (occupation,), pool in scored.group_by("occupation", maintain_order=True):
-        first = pool.row(0, named=True)
-        noun = {"obj": first["object_written"]} if context == SINGLE else {"par": first["participant"]}
-        missing = pool["score"].null_count() > 0
-        records[str(occupation)] = {
-            "sector": first["sector"],
-            "specialisation": first["specialisation"],
-            "occ": occupation,
-            "occ_genders": pool["occupation_perceived_gender"].to_list(),
-            **noun,
-            "error": missing,
-            **({} if missing else {"logits_list": pool["score"].to_list()}),
-        }
-    return records
-
-
 def dump(content: Mapping[str, Any]) -> bytes:
     """The bytes that the original code writes: four spaces, no final newline."""
     return json.dumps(content, indent=4).encode()
-
-
-def _record(
-    row: Mapping[str, Any], lists: Mapping[str, Mapping[str, float]], resolution: Resolution, flags: bool
-) -> Record:
-    single = row["context"] == SINGLE
-    noun = (
-        {"obj": row["object_written"]}
-        if single
-        else {"par": row["participant"], "par_gender": row["participant_perceived_gender"]}
-    )
-    record: Record = {
-        "sector": row["sector"],
-        "specialisation": row["specialisation"],
-        "occ": row["occupation"],
-        "occ_gender": row["occupation_perceived_gender"],
-        **noun,
-        **{key: dict(lists[template]) for template, key in _LISTS[row["context"]].items()},
-        "experiment": resolution.experiment,
-        "model_name": resolution.model,
-        "context": f"context_{PREFIXES[row['context']]}",
-    }
-    if flags:
-        for template in _LISTS[row["context"]]:
-            record |= _flags(lists[template], template, row[TEMPLATES[template].subject])
-    return record
-
-
-def _flags(scores: Mapping[str, float], template: str, truth: str) -> Record:
-    """The first of the highest scores is the choice; positions mean masculine, feminine and neutral."""
-    choice = list(scores.values()).index(max(scores.values()))
-    gender = _MEANT[choice] if choice < len(_MEANT) else ""
-    return {f"neutral_check_{template}": gender == NEUTRAL, f"match_truth_{template}": gender == truth}
 
 
 def _records(path: str | Path) -> Iterator[tuple[str, Record]]:
