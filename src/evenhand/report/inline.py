@@ -82,18 +82,22 @@ def page_environment() -> jinja2.Environment:
 def _compiled() -> jinja2.BytecodeCache | None:
     """Where compiled templates are kept for the next page, which takes half a second less; None: nowhere.
 
-    They are found by their text and the version; a folder that cannot be written keeps none.
+    They are found by their text and the version. What is read there is run: a folder that others own or may
+    write to is not used.
     """
     import jinja2
 
     folder = home() / "templates"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
     except OSError:
         return None
+    is_mine = status.st_uid == os.getuid() and not status.st_mode & 0o022 if os.name == "posix" else True
+    if not is_mine or not os.access(folder, os.W_OK):
+        return None
     release = f"{version('evenhand')}-{version('jinja2')}"
-    writable = os.access(folder, os.W_OK)
-    return jinja2.FileSystemBytecodeCache(str(folder), f"{release}-%s.cache") if writable else None
+    return jinja2.FileSystemBytecodeCache(str(folder), f"{release}-%s.cache")
 
 
 def template_text(*names: str) -> str:
