@@ -62,7 +62,7 @@ def test_runs_that_are_added_up_are_searched(tmp_path):
     [
         (["--by", "office", "--search", "office,chanel"], "did you mean 'channel'"),
         (["--by", "office", "--search", "office,office"], "names an attribute twice"),
-        (["--search", "office"], "Missing option '--by'"),
+        (["--search", "office"], "--by COL; columns of few values: 'office', 'channel', 'tier'"),
     ],
 )
 def test_a_search_that_is_not_possible_is_one_line(words, message, tmp_path, monkeypatch, capsys):

@@ -17,6 +17,7 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
 from evenhand.files.atomic import write_bytes
 from evenhand.files.datasets import EXAMPLES
+from evenhand.files.tables.group_columns import group_columns
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.disparities.subgroups import subgroups
@@ -238,6 +239,10 @@ def audit_table(
     """
     check_choice("engine", engine, ENGINES)
     _check_joined(source, groups, on, engine)
+    if not by:
+        few = group_columns(path, [column for column in columns.values() if column])
+        possible = f"; columns of few values: {', '.join(map(repr, few))}" if few else ""
+        raise ParameterError(f"an audit compares groups: name their column with --by COL{possible}")
     if source is None and groups is None and is_saved(path):
         saved = SavedCounts.read(path)
         saved.check_columns(columns)

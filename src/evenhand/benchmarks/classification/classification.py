@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
-from evenhand.benchmarks.datasets.labelled_images import group_columns, read_samples
+from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.labelling.elicitation import WAYS, Labels, choose_way, predictions, questions
 from evenhand.benchmarks.labelling.measures import (
     EFFECTS,
@@ -30,6 +30,7 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.open_answers.normalise import Vocabulary
 from evenhand.files.images.sources import FirstImages
+from evenhand.files.tables.group_columns import group_columns
 from evenhand.metrics.suites.families import AUDIT
 
 _REPEATED = "rows whose id stands on an earlier row"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,11 +18,10 @@ from evenhand.benchmarks.datasets.readers.webdataset import read_shards
 from evenhand.core.errors import InputError
 from evenhand.core.requests import ImageSource
 from evenhand.files.images.sources import FirstImages
-from evenhand.files.tables.scan import is_table, scan
+from evenhand.files.tables.scan import is_table
 
 _ARROW = ".arrow"  # files of a saved data set are no tables of samples
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
-_SEEN, _MOST_GROUPS, _SHOWN = 1_000, 20, 6  # rows read, values of a column, columns that are named
 _FORMS = (
     "a table of image paths and labels, a folder for each class, Parquet with images, a saved Hugging Face "
     "table, tar shards, or lists (.txt) of 'path number' lines"
@@ -111,22 +110,6 @@ def _samples(rows: ImageRows, spec: ColumnSpec) -> LabelledImages:
         columns[name] = as_text(rows.table[name], name, labels=False, is_text=rows.is_text)
     truth = rows.truth or ""
     return LabelledImages(pl.DataFrame(columns), rows.images, rows.dropped, repeated, rows.by_name, truth)
-
-
-def group_columns(data: str | Path, used: Collection[str]) -> list[str]:
-    """Columns of a table that may hold groups: of few values, each of several rows; none of other layouts.
-
-    Args:
-        data: As for ``read_samples``.
-        used: Columns that have a role.
-    """
-    path = Path(data).expanduser()
-    if not path.is_file() or not is_table(path):
-        return []
-    rows = scan(path)[0].head(_SEEN).collect()
-    numbers = {name: rows[name].n_unique() for name in rows.columns if not rows[name].dtype.is_nested()}
-    few = [name for name, n in numbers.items() if 1 < n <= min(_MOST_GROUPS, rows.height // 2)]
-    return [name for name in few if name not in used][:_SHOWN]
 
 
 def _read(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows:

@@ -11,7 +11,9 @@ from evenhand.cli.arguments import options
 
 def audit(
     table: options.Table,
-    by: Annotated[list[str], typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")],
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")
+    ] = None,
     truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
     source: options.From = None,
@@ -48,12 +50,12 @@ def audit(
     from evenhand.runs.gates import check_gate_names, check_gates
     from evenhand.workflows.audit import audit_table
 
-    check_gate_names(fail_if or [], groupings=() if search else by)
+    check_gate_names(fail_if or [], groupings=() if search else by or ())
     columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
     columns |= {"cluster": cluster, "weight": weight}
     with status(quiet) as say:
         run = audit_table(
-            table, columns=columns, by=by, source=source, groups=groups, on=on, search=search, out=out,
+            table, columns=columns, by=by or (), source=source, groups=groups, on=on, search=search, out=out,
             progress=say, mode=mode, mev=mev, mev_rule=mev_rule, rare=rare, alpha=alpha,
             adjustment=adjustment, engine=engine, map=map, normalize=normalize, missing=missing or (),
             noun=noun, seed=seed,

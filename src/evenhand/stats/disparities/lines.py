@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -71,10 +70,8 @@ class Lines:
         return replace(self, **arrays, spread=spread, robust=robust)
 
     def followed_by(self, others: Lines) -> Lines:
-        """These and then others, without what says how clusters vary."""
-        pairs = {name: (getattr(self, name), getattr(others, name)) for name in _ARRAYS}
-        arrays: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
-        return replace(self, **arrays, spread=None, robust=None)
+        """These and then others, as of independent rows."""
+        return Lines(*(np.r_[getattr(self, name), getattr(others, name)] for name in _ARRAYS))
 
     def with_spread(self, spread: Spread, robust: Floats) -> Lines:
         """The same lines of rows in clusters, with scores that heed them."""
