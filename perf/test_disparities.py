@@ -11,6 +11,7 @@ from measuring import best, seconds, show
 from scipy import stats
 
 import evenhand as eh
+from evenhand.stats.exchange.rates import Tally
 
 ROWS = 50_000
 
@@ -46,3 +47,23 @@ def test_disparities_under_a_third_of_a_second(benchmark: Any, counts: Any) -> N
     show(what, best(benchmark), every, "loop of scipy.stats.hypergeom over all candidates", "100x, .3 s")
     assert best(benchmark) <= 0.3
     assert every / best(benchmark) >= 100
+
+
+def test_the_largest_of_124_750_differences_at_a_fiftieth_of_all_pairs(benchmark: Any) -> None:
+    """500 groups, 999 draws: groups near the middle are in no largest difference."""
+    rng = np.random.default_rng(0)
+    trials = rng.integers(1, 80, (500, 5)).astype(float)
+    hits = rng.binomial(trials.astype(int), 0.2, (999, 500, 5)).astype(float)
+    largest = benchmark.pedantic(lambda: Tally(hits, trials).largest(), rounds=3)
+
+    def all_pairs() -> float:
+        """Of one draw."""
+        tally = Tally(hits[:1], trials)
+        rate, variance = tally.rates[0], tally.variance[0]
+        t = np.abs(rate[:, None] - rate) / np.sqrt(variance[:, None] + variance)
+        return float(np.nanmax(t))
+
+    took, expected = seconds(all_pairs, rounds=3)
+    assert largest[0] == pytest.approx(expected)
+    show("largest difference of 500 groups", best(benchmark), 999 * took, "all pairs, scaled", "50x")
+    assert 999 * took / best(benchmark) >= 50

@@ -90,10 +90,14 @@ def test_variance_over_units_is_that_of_their_residuals() -> None:
         assert 0.5 < tally.variance[0, group, 0] / robust < 2
 
 
-def test_the_largest_difference_is_that_of_all_pairs_and_labels() -> None:
+@pytest.mark.parametrize("middle", [None, -0.5, 0.4, 2.0], ids=["rate of all", "below", "between", "above"])
+def test_the_largest_difference_is_that_of_all_pairs_and_labels(middle, monkeypatch) -> None:
+    """Also where all groups are on one side of the middle, and where not all pairs are held at a time."""
+    monkeypatch.setattr("evenhand.stats.exchange.rates._HELD", 30)
     rng = np.random.default_rng(3)
     trials = rng.integers(0, 9, (7, 5)).astype(float)
-    tally = Tally(rng.binomial(trials.astype(int), 0.4, (40, 7, 5)).astype(float), trials)
+    hits = rng.binomial(trials.astype(int), 0.4, (40, 7, 5)).astype(float)
+    tally = Tally(hits, trials, None if middle is None else np.full((7, 5), middle))
     rates, variance = tally.rates, tally.variance
     expected = np.zeros(40)
     for i in range(7):

@@ -144,7 +144,9 @@ def _pearson(x: Floats, y: Floats) -> tuple[float, float]:
     """As ``scipy.stats.pearsonr``, the import of which takes longer than a small audit."""
     x, y = x - x.mean(), y - y.mean()
     # divided by the largest first: squares of the largest and smallest numbers there are would be lost
-    norms = [np.abs(numbers).max() * np.linalg.norm(numbers / np.abs(numbers).max()) for numbers in (x, y)]
+    norms = [
+        np.abs(numbers).max() * np.linalg.vector_norm(numbers / np.abs(numbers).max()) for numbers in (x, y)
+    ]
     r = float(np.clip(np.vecdot(x / norms[0], y / norms[1]), -1, 1))
     half = x.size / 2 - 1  # (r + 1) / 2 has a beta distribution
     return r, float(2 * special.betaincc(half, half, (abs(r) + 1) / 2))

@@ -9,19 +9,20 @@ differences, among the means that other populations would give.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.arrays import Ends, Floats, Integers
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 from evenhand.stats.rates.clustered import blended, ratio_variance
 from evenhand.stats.rates.confusion import range_over_groups
 
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
+_ROUNDING = 1e-9
 _HELD = 4_000_000  # numbers of one array held at a time
 
 
@@ -108,12 +109,14 @@ class Tally:
         best = _apart(*(np.take_along_axis(array, at, -2) for at in pair for array in (z, error)))[..., 0, :]
         best = best.max(axis=-1)
         draw, label = np.nonzero(bound > best[:, None])
-        step = max(1, _HELD // z.shape[-2] ** 2)
+        step = max(1, _HELD // z.shape[-2])
         for start in range(0, draw.size, step):
             some = slice(start, start + step)
-            a, b = (array[draw[some], :, label[some]] for array in (z, error))
-            pairs = _apart(a[:, :, None], b[:, :, None], a[:, None], b[:, None])
-            np.maximum.at(best, draw[some], pairs.max(axis=(1, 2)))
+            row = draw[some]
+            values, errors = (array[row, :, label[some]] for array in (z, error))
+            for of, a, b in _pairs_above(values, best[row]):
+                pairs = _apart(values[of, a], errors[of, a], values[of, b], errors[of, b])
+                np.maximum.at(best, row[of], pairs)
         return np.asarray(best)
 
     def below_rest(self) -> Floats:
@@ -134,6 +137,30 @@ class Tally:
         has_error = ~np.isnan(self.away) & (error > 0)
         z = np.divide(self.away, error, out=np.zeros_like(self.away), where=has_error)
         return z, np.where(has_error, error, np.inf)
+
+
+def _pairs_above(z: Floats, best: Floats) -> Iterator[tuple[Integers, Integers, Integers]]:
+    """Rows of z, shape (K, G), with two groups each whose difference in standard errors may pass ``best``.
+
+    It is at most ``sqrt(a^2 + b^2)`` of two groups to both sides of the middle, and at most the larger of two
+    on one side: groups near the middle are left out.
+    """
+    high, low = np.maximum(z.max(axis=1), 0), np.maximum(-z.min(axis=1), 0)
+    reach = best * (1 - _ROUNDING)
+    above = z > np.sqrt(np.maximum(reach**2 - low**2, 0))[:, None]
+    below = -z > np.sqrt(np.maximum(reach**2 - high**2, 0))[:, None]
+    above[low > reach], below[high > reach] = True, True
+    row, first = np.nonzero(above)
+    other_row, second = np.nonzero(below)
+    n = np.bincount(other_row, minlength=len(z))
+    start, times = (np.cumsum(n) - n)[row], n[row]
+    total = np.cumsum(times)
+    for some in np.split(
+        np.arange(row.size), np.searchsorted(total, np.arange(_HELD, total[-1:].sum(), _HELD))
+    ):
+        repeated = np.repeat(some, times[some])
+        within = np.arange(repeated.size) - np.repeat(np.cumsum(times[some]) - times[some], times[some])
+        yield row[repeated], first[repeated], second[start[repeated] + within]
 
 
 def _apart(z: Floats, error: Floats, other_z: Floats, other_error: Floats) -> Floats:
