@@ -58,6 +58,9 @@ class Own:
         return np.stack([self._vector(text) for text in texts])
 
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("viso")
