@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core import errors
-from evenhand.core.errors import UnknownName, check_choice, one_line
+from evenhand.core.errors import UnknownName, check_choice, check_known, one_line
 from evenhand.core.text.reasons import REASONS, explain
 
 
@@ -34,6 +34,15 @@ def test_a_wild_guess_lists_what_there_is():
     assert "'c11' and 18 more" in message
     assert "'c12'" not in message
     assert message.endswith("type: evenhand ls")
+
+
+def test_the_first_of_some_names_that_is_not_known_is_refused():
+    check_known("column", "age", ["age", "race"])
+    check_known("column", ("age", "race"), {"age": 1, "race": 2})
+    with pytest.raises(UnknownName, match=r"there is no column 'raze'; did you mean 'race'"):
+        check_known("column", ("age", "raze", "xyz"), ["age", "race"])
+    with pytest.raises(UnknownName, match=r"there is no column 'ag'.*type: evenhand ls"):
+        check_known("column", "ag", ["age", "race"], "type: evenhand ls")  # one name, not its letters
 
 
 def test_nothing_possible_is_said():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import evenhand as eh
 from evenhand.core.cards import MetricCard
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import Finding
+from evenhand.core.metric import of_family
 from evenhand.metrics import catalogue
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import BoundCounts
@@ -164,3 +166,28 @@ def test_a_gate_knows_the_metrics_of_a_benchmark_in_a_file(tmp_path) -> None:
     check_gate_names(["dark_share>0.1"], known)
     with pytest.raises(UnknownName, match="did you mean 'dark_share'"):
         check_gate_names(["dark_shar>0.1"], known)
+
+
+def test_metrics_of_a_family_have_its_arguments_and_a_function_of_their_own():
+    def scaled(factor: Any, evidence: float, *, times: int = 2) -> Finding:
+        params = {"times": times}
+        return Finding.model_validate(
+            {
+                "metric": factor.__name__,
+                "name": factor.__name__,
+                "params": params,
+                "value": evidence * factor(),
+            }
+            | {"direction": "descriptive", "source": {"paper": "none"}, "n": 1, "by": []}
+        )
+
+    @of_family(scaled)
+    def tripled() -> float:
+        """Three times as much."""
+        return 3.0
+
+    assert str(inspect.signature(tripled)).startswith("(evidence: 'float', *, times: 'int' = 2)")
+    assert (tripled.__name__, tripled.__doc__) == ("tripled", "Three times as much.")
+    finding = tripled(1.5, times=4)
+    assert (finding.name, finding.value, finding.params) == ("tripled", 4.5, {"times": 4})
+    assert inspect.unwrap(tripled)() == 3.0

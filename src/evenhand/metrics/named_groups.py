@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
@@ -129,6 +129,15 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
     groups: Groups = sorted(set(keys))
     position = {key: code for code, key in enumerate(groups)}
     return groups, np.array([position[key] for key in keys], dtype=np.int64)
+
+
+def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
+    """One code for each row for the crossed columns; a missing value is a value of its own."""
+    if not names:
+        return np.zeros(table.height, dtype=np.int64)
+    values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
+    ranked = table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
+    return ranked["code"].to_numpy().astype(np.int64) - 1
 
 
 def units_of(tables: Mapping[str, pl.DataFrame], cluster: str | None) -> Integers:

@@ -120,20 +120,26 @@ def list_files(data: Path) -> Listing:
 
 def _walk(folder: Path) -> Iterator[str]:
     """Paths below a folder; what file managers left is not worth a word."""
-    seen: set[str] = set()
-    for directory, below, names in os.walk(folder, followlinks=True, onerror=_refuse):
-        real = os.path.realpath(directory)
-        if real in seen:
-            below[:] = []
-            continue
-        seen.add(real)
-        below[:] = sorted(
-            folder_name for folder_name in below if not folder_name.startswith((".", "__MACOSX"))
-        )
+    for directory, names in folders_below(folder, lambda name: name.startswith((".", "__MACOSX"))):
         start = os.path.relpath(directory, folder).replace(os.sep, "/")
         for name in names:
             if not name.startswith("."):
                 yield name if start == "." else f"{start}/{name}"
+
+
+def folders_below(root: Path, is_junk: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
+    """A folder and those in it, each once and with the names of its files; links are followed.
+
+    Raises:
+        InputError: One cannot be read.
+    """
+    seen: set[str] = set()
+    for directory, below, names in os.walk(root, followlinks=True, onerror=_refuse):
+        real = os.path.realpath(directory)
+        below[:] = [] if real in seen else sorted(name for name in below if not is_junk(name))
+        if real not in seen:
+            seen.add(real)
+            yield directory, names
 
 
 def _refuse(problem: OSError) -> None:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
@@ -255,12 +254,4 @@ class BoundChoices(named.NamedGroups):
 
 def _codes(choices: Choices, names: Sequence[str]) -> Integers:
     """One code per usable row for the crossed attributes; a missing value is a value of its own."""
-    if not names:
-        return np.zeros(choices.table.height, dtype=np.int64)
-
-    def make() -> Integers:
-        values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
-        ranked = choices.table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
-        return ranked["code"].to_numpy().astype(np.int64) - 1
-
-    return named.kept(choices.memo, ("codes", tuple(names)), make)
+    return named.kept(choices.memo, ("codes", tuple(names)), lambda: named.crossed(choices.table, names))

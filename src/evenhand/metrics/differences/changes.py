@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.findings import Finding, Part, key_of
+from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts
@@ -88,7 +89,7 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
         (
-            *pair, measure, part.kind, _text(part.key), part.value, part.corrected,
+            *pair, measure, part.kind, key_text(part.key), part.value, part.corrected,
             *((part.interval.low, part.interval.high) if part.interval else (None, None)),
             *((part.null.low, part.null.high) if part.null else (None, None)),
             part.p_value, part.p_adjusted, part.details.get("q_value"), part.details.get("first"),
@@ -120,17 +121,13 @@ def _sureness(part: Part) -> tuple[float, float, float, str]:
         2.0 if part.p_adjusted is None else part.p_adjusted,
         2.0 if part.p_value is None else part.p_value,
         -abs(part.value or 0.0),
-        _text(part.key),
+        key_text(part.key),
     )
-
-
-def _text(key: str | list[str]) -> str:
-    return key if isinstance(key, str) else " × ".join(key)
 
 
 def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
-    groups = [_text(key_of(key)) for key in aligned.groups]
+    groups = [key_text(key_of(key)) for key in aligned.groups]
     by_group = flips_of(aligned, aligned.group, len(groups))
     cells, cell = np.unique(aligned.truth * len(groups) + aligned.group, return_inverse=True)
     by_cell = flips_of(aligned, cell, cells.size)
@@ -166,7 +163,7 @@ def _written(
 
 def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
     """The most frequent pairs of different answers of each group."""
-    groups = [_text(key_of(key)) for key in aligned.groups]
+    groups = [key_text(key_of(key)) for key in aligned.groups]
     labels = pl.Series([str(label) for label in aligned.labels], dtype=pl.String)
     codes = pl.DataFrame(
         {

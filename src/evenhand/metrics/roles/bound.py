@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from evenhand.core.findings import Dropped, Interval, Null
 from evenhand.evidence.choices import Where
@@ -68,12 +67,7 @@ class BoundRoles(named.NamedGroups):
 
     def codes_of(self, names: Sequence[str]) -> Integers:
         """One code for each chosen row for the crossed columns; a missing value is a value of its own."""
-        if not names:
-            return np.zeros(int(self.rows.sum()), dtype=np.int64)
-        values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
-        table = self.choices.annotated.filter(self.rows)
-        ranked = table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
-        return ranked["code"].to_numpy().astype(np.int64) - 1
+        return named.crossed(self.choices.annotated.filter(self.rows), names)
 
     @cached_property
     def unit(self) -> Integers | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evenhand.benchmarks.datasets.listing import folders_below
 from evenhand.benchmarks.mmbias.data import phrases, urls
 from evenhand.benchmarks.mmbias.data.groups import is_junk, looked_for, names_by_alias, plain
 from evenhand.core.errors import InputError, one_line
@@ -218,15 +218,7 @@ def _files(root: Path, notes: Counter[str]) -> Iterator[Path]:
     if root.is_file():
         yield root
         return
-    seen: set[str] = set()
-    for folder, below, names in os.walk(root, followlinks=True, onerror=_refuse):
-        real = os.path.realpath(folder)
-        below[:] = (
-            [] if real in seen else sorted(folder_name for folder_name in below if not is_junk(folder_name))
-        )
-        if real in seen:
-            continue
-        seen.add(real)
+    for folder, names in folders_below(root, is_junk):
         for name in sorted(names):
             if is_junk(name):
                 notes[JUNK] += 1
@@ -234,10 +226,6 @@ def _files(root: Path, notes: Counter[str]) -> Iterator[Path]:
                 notes[NO_TEXT] += 1
             else:
                 yield Path(folder) / name
-
-
-def _refuse(problem: OSError) -> None:
-    raise InputError(f"{problem.filename!r} cannot be read: {one_line(problem.strerror)}") from problem
 
 
 def _add_zip(path: Path, images: dict[str, list[ImageFile]], notes: Counter[str]) -> None:

@@ -30,6 +30,7 @@ from evenhand.core.figure import Figure
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.classification.accuracy_inference import group_name
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
 from evenhand.runs.run_folder import RunFolder
 
@@ -142,13 +143,8 @@ def _table(view: RunSlice, key: str) -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
     if cells is not None:
         for group, label, n in zip(cells.group.tolist(), cells.prediction.tolist(), cells.n, strict=True):
-            table.setdefault(_group(view, group), {})[grouped.label_key(label)] = float(n)
+            table.setdefault(group_name(view.prepared, group), {})[grouped.label_key(label)] = float(n)
     return table
-
-
-def _group(view: RunSlice, code: int) -> str:
-    key = view.prepared.grouped.group_key(code)
-    return key if isinstance(key, str) else " · ".join(key)
 
 
 def _only(counts: Counts, keys: Sequence[str]) -> Counts:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evenhand.metrics.classification.accuracy_inference import group_name
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.effect_options import EffectOptions
@@ -96,13 +97,12 @@ def _rows(
     right = labels == cells.label
     accuracy = float(table[:, right].sum() / totals.sum())
     for row in pair:
-        key = prepared.grouped.group_key(int(groups[row]))
         for column in columns:
             yield (
                 "+".join(prepared.grouped.by),
                 prepared.grouped.label_key(cells.label),
                 order,
-                key if isinstance(key, str) else " · ".join(key),
+                group_name(prepared, int(groups[row])),
                 prepared.grouped.label_key(int(labels[column])),
                 table[row, column],
                 table[row, column] / totals[row],
