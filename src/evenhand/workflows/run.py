@@ -82,9 +82,17 @@ class AskedRun(Run):
         samples = self.annotations
         if not any(line.cases for line in lines.values()) or labels is None or samples is None:
             return {}
-        labels = labels.lazy().filter(pl.col("rank") == 1 if "rank" in labels.collect_schema() else True)
-        table = samples.join(labels.select("sample", "prediction").collect(), on="sample")
-        tables = {number: _chosen(table, line.rows) for number, line in lines.items() if line.cases}
+        labels = labels.lazy()
+        columns = labels.collect_schema().names()
+        if not {"sample", "prediction"} <= set(columns):
+            return {}
+        first = labels.filter(pl.col("rank") == 1) if "rank" in columns else labels
+        table = samples.join(first.select("sample", "prediction").collect(), on="sample")
+        tables = {
+            number: _chosen(table, line.rows)
+            for number, line in lines.items()
+            if line.cases and set(line.rows) <= set(table.columns)
+        }
         return {
             number: rows.head(run_folder.MOST_CASE_ROWS)
             for number, rows in tables.items()
