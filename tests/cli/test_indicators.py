@@ -10,7 +10,10 @@ from tests.cli.test_audit import type_in
 from tests.cli.test_first_lines import COPIED
 from tests.models.tiny import build
 
-CLIP = f"hf:{build('clip')}"
+
+def clip() -> str:
+    """A tiny model, made when a test asks it and not when tests are collected."""
+    return f"hf:{build('clip')}"
 
 
 def told_by(monkeypatch, capsys, *words) -> list[str]:
@@ -22,7 +25,7 @@ def told_by(monkeypatch, capsys, *words) -> list[str]:
 
 def test_rates_gaps_and_coverage_of_labels(tmp_path, monkeypatch, capsys):
     data = layouts.casual_conversations(tmp_path / "data")
-    words = ["indicators/label_association", "--data", data, "--model", CLIP, "-p", "threshold=0,0.1"]
+    words = ["indicators/label_association", "--data", data, "--model", clip(), "-p", "threshold=0,0.1"]
     told = told_by(monkeypatch, capsys, *words, "-o", tmp_path / "run")
     text = "\n".join(told)
     assert "by gender  n = 5 (female 2, male 1, n/a 1, other 1)" in text or "by gender  n = " in text
@@ -62,7 +65,7 @@ def test_precision_by_group_and_the_groups_at_both_ends(tmp_path, monkeypatch, c
         "-p",
         "k=1,2",
         "--model",
-        CLIP,
+        clip(),
     ]
     told = told_by(monkeypatch, capsys, *words, "-p", "by=gender,age", "-o", tmp_path / "run")
     assert any(line.startswith("same gender, first 1") for line in told)
@@ -72,7 +75,7 @@ def test_precision_by_group_and_the_groups_at_both_ends(tmp_path, monkeypatch, c
 @pytest.mark.parametrize("mode", ["default", "paper"])
 def test_hit_rates_of_households_and_countries(mode, tmp_path, monkeypatch, capsys):
     data = mlcommons(tmp_path / "data")
-    words = ["indicators/geography", "--data", data, "--model", CLIP, "-p", "top=1", "-p", f"mode={mode}"]
+    words = ["indicators/geography", "--data", data, "--model", clip(), "-p", "top=1", "-p", f"mode={mode}"]
     told = told_by(monkeypatch, capsys, *words, "-o", tmp_path / "run")
     assert any(line.startswith("by income_bucket  n = ") for line in told)
     assert any(line.startswith("hit rate") for line in told)
@@ -81,7 +84,7 @@ def test_hit_rates_of_households_and_countries(mode, tmp_path, monkeypatch, caps
 
 def test_a_gate_on_an_indicator(tmp_path, monkeypatch, capsys):
     data = layouts.utkface(tmp_path / "data")
-    words = ["run", "indicators/retrieval", "--data", data, "--model", CLIP, "-p", "k=1", "-p", "share=0.5"]
+    words = ["run", "indicators/retrieval", "--data", data, "--model", clip(), "-p", "k=1", "-p", "share=0.5"]
     gate = ["--fail-if", "precision_at_k@perceived_gender < 2"]
     assert type_in(monkeypatch, *words, "-p", "by=gender", *gate, "-o", tmp_path / "run") == 4
 
