@@ -186,7 +186,7 @@ class RunFolder:
     def _why_no_cases(self) -> str:
         if self.manifest.get("kind") != "audit":
             return (
-                "only audits of tables keep them; run.annotations has the samples of a run, if it kept them"
+                "runs of models keep them of mistakes beyond chance; run.annotations has the samples, if kept"
             )
         return (
             "the run was made of counts, or kept none; audit the table of rows with a folder to write to: "
