@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import sys
@@ -46,6 +47,13 @@ settings.load_profile("evenhand")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first."""
     distribution.arrange(items)
+
+
+def pytest_collection_finish() -> None:
+    """What is there once tests are collected stays; a search for garbage need not go through it each time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -35,10 +35,13 @@ SHARED = {
         "report/test_export_suppressed",
         "report/test_report_attacked",
     ),
+    "house": ("architecture/test_house", "architecture/test_imports"),
     "hub": ("models/hub/test_layouts", "models/hub/test_other_libraries", "models/hub/test_typed"),
     "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
 }
-"""Files of tests that use one demo, one Chromium, one run of each kind, one hub, one session of Spark."""
+"""Files of tests that use one demo, one Chromium, one run of each kind, one tree of the source,
+one hub, one session of Spark.
+"""
 
 LONGEST = (
     "demo", "browser", "properties/test_battery", "runner/test_engine_crash", "runner/test_engine_ray",
