@@ -233,7 +233,7 @@ def test_what_is_not_tested_is_said_once_and_not_explained_by_chance():
 def test_a_count_outside_the_band_of_one_comparison_says_how_many_were_made():
     band, line = Mark("f", 0.12, null=(0.031, 0.104)), {"n": 96}
     alone = "Chance alone would give 3 to 10 of the 96"
-    assert _chance(band, line, 9) == f"{alone} in a single comparison; this is the largest of 9 comparisons."
+    assert _chance(band, line, 9) == f"{alone} in a single comparison; this is one of 9."
     assert _chance(band, line) == _chance(replace(band, value=0.09), line, 9) == f"{alone}."
 
 

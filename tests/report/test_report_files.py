@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from importlib.resources import files
 
-import pytest
-
-from evenhand.report.inline import page_environment
 from evenhand.report.page.artifacts import artifact_views
 from evenhand.report.views import frames
 from tests.report import report_samples as samples
@@ -93,23 +89,3 @@ def test_no_heading_is_printed_over_nothing_and_no_figure_beyond_the_paper(visit
     )
     assert bare == []
     assert page.evaluate(widest) <= 688
-
-
-def test_compiled_templates_are_kept_where_they_can_be(tmp_path, monkeypatch):
-    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
-    page_environment().get_template("suite.html.j2")
-    (compiled,) = (tmp_path / "home" / "templates").iterdir()
-    written = compiled.stat().st_mtime_ns
-    page_environment().get_template("suite.html.j2")
-    assert compiled.stat().st_mtime_ns == written
-    monkeypatch.setenv("EVENHAND_HOME", str(compiled))  # a file, in which nothing can be kept
-    assert page_environment().get_template("suite.html.j2")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_compiled_templates_that_others_could_have_written_are_not_run(tmp_path, monkeypatch):
-    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path))
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "templates").chmod(0o777)
-    page_environment().get_template("suite.html.j2")
-    assert not any((tmp_path / "templates").iterdir())

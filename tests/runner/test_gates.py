@@ -105,7 +105,8 @@ def test_a_gate_on_disparities_says_the_first_line(run) -> None:
     message = broken(run, f"disparities@{BY}>0")
     assert message.startswith(f"gate broken: disparities(by={BY}) = {n_lines:.0f} > 0 (p <0.001; n = 600): ")
     assert message.endswith(first["sentence"].rstrip("."))
-    cards = line_sentence(first, noun="cards", elsewhere="g1").rstrip(".")
+    corrected = {**first, "certain": first["listed_certain"]}
+    cards = line_sentence(corrected, noun="cards", elsewhere="g1").rstrip(".")
     assert broken(run, f"disparities@{BY} beyond chance", noun="cards").endswith(cards)
     check_gates(run.findings.findings, [f"disparities@{BY}>{n_lines}", "disparities@other>0"], run.manifest)
     assert broken(run, "disparities@other<1").endswith("= 0 < 1 (p = 1.000; n = 600)")

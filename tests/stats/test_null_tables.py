@@ -186,3 +186,14 @@ def test_the_exact_tail_of_two_columns_of_many_rows_is_the_hypergeometric():
         assert exact_tail(rows, columns, chi2, 10**6) == pytest.approx(
             law.pmf(hits)[far >= chi2].sum(), rel=1e-6
         )
+
+
+def test_the_exact_tail_of_many_rows_with_three_mistakes_in_one_of_them():
+    rows, columns = np.full(30, 10.0), np.array([297.0, 3])
+    expected = (
+        30 * (10 * 9 * 8) / (300 * 299 * 298)
+    )  # all three in one row, as far from chance as they can be
+    observed = chi2_of(
+        np.stack([10 - 3.0 * (np.arange(30) == 0), 3.0 * (np.arange(30) == 0)], 1)[None], rows, columns
+    )
+    assert exact_tail(rows, columns, float(observed[0]) - 1e-9, 10**6) == pytest.approx(expected, rel=1e-9)

@@ -131,9 +131,10 @@ def exits_are_errors(what: str) -> Iterator[None]:
 
 def cause_of(problem: BaseException) -> str:
     """What went wrong, and the last line of the user's own code on the way there: none of a library."""
-    libraries = (str(Path(__file__).parents[1]), *map(str, sysconfig.get_paths().values()), "<")
-    lines = traceback.extract_tb(problem.__traceback__)
-    users = [line for line in lines if not line.filename.startswith(libraries)]
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    libraries = [Path(__file__).parents[1], *map(Path, paths)]
+    lines = [line for line in traceback.extract_tb(problem.__traceback__) if line.filename[:1] != "<"]
+    users = [line for line in lines if not any(map(Path(line.filename).is_relative_to, libraries))]
     there = f" ({Path(users[-1].filename).name}, line {users[-1].lineno})" if users else ""
     return one_line(f"{type(problem).__name__}: {problem}")[:_LONGEST] + there
 

@@ -6,14 +6,11 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evenhand.core.text import formatting as formats
-from evenhand.files.home import home
 
 if TYPE_CHECKING:
     import jinja2
@@ -69,35 +66,16 @@ def page_environment() -> jinja2.Environment:
     """The templates of pages: all text is escaped, and a name that nothing gives is an error."""
     import jinja2
 
+    from evenhand.report.compiled_templates import compiled_templates
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        bytecode_cache=_compiled(),
+        bytecode_cache=compiled_templates(),
     )  # fmt: skip
     filters = {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
     environment.filters |= filters | {"number": formats.number}
     return environment
-
-
-def _compiled() -> jinja2.BytecodeCache | None:
-    """Where compiled templates are kept for the next page, which takes half a second less; None: nowhere.
-
-    They are found by their text and the version. What is read there is run: a folder that others own or may
-    write to is not used.
-    """
-    import jinja2
-
-    folder = home() / "templates"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-    except OSError:
-        return None
-    is_mine = status.st_uid == os.getuid() and not status.st_mode & 0o022 if os.name == "posix" else True
-    if not is_mine or not os.access(folder, os.W_OK):
-        return None
-    release = f"{version('evenhand')}-{version('jinja2')}"
-    return jinja2.FileSystemBytecodeCache(str(folder), f"{release}-%s.cache")
 
 
 def template_text(*names: str) -> str:

@@ -139,7 +139,11 @@ def parse_gate(gate: str) -> Condition:
 
 
 def check_gate_names(
-    gates: Sequence[str], own_cards: Iterable[MetricCard] = (), groupings: Sequence[str] = ()
+    gates: Sequence[str],
+    own_cards: Iterable[MetricCard] = (),
+    groupings: Sequence[str] = (),
+    *,
+    compares: bool = False,
 ) -> None:
     """Refuse gates that cannot be read, or name no metric or grouping, before hours of counting.
 
@@ -150,6 +154,7 @@ def check_gate_names(
         gates: Conditions.
         own_cards: Cards of metrics that nothing else declares: a benchmark's, or those of a run.
         groupings: All that findings will have; empty: not known yet.
+        compares: Whether findings compare models, so that one can be worse.
     """
     if not gates:
         return
@@ -160,6 +165,8 @@ def check_gate_names(
         name, by = condition.name, condition.by
         if name not in cards_by_name:
             raise UnknownName("metric", name, sorted(cards_by_name), "see: evenhand ls metrics")
+        if condition.sign == "worse" and not compares:
+            raise ParameterError(f"{OPTION} {gate!r} needs two models; give it to evenhand compare OLD NEW")
         if by and groupings and by not in groupings:
             raise UnknownName("grouping", by, groupings, f"{OPTION} {gate!r} needs one of --by")
         beside = cards_by_name[name].gate_beside

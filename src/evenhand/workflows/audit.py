@@ -239,17 +239,16 @@ def audit_table(
     """
     check_choice("engine", engine, ENGINES)
     _check_joined(source, groups, on, engine)
-    if not by:
-        few = group_columns(path, [column for column in columns.values() if column])
-        possible = f"; columns of few values: {', '.join(map(repr, few))}" if few else ""
-        raise ParameterError(f"an audit compares groups: name their column with --by COL{possible}")
     if source is None and groups is None and is_saved(path):
         saved = SavedCounts.read(path)
         saved.check_columns(columns)
         attributes = saved.counts.attributes
+        _check_grouped(by, attributes)
         options["search"] = _listed(attributes, search)
         return audit(saved, by=[_grouping(attributes, entry) for entry in by], **options)
     predictions = _predictions_of(path, columns, engine, source)
+    used = [column for column in columns.values() if column]
+    _check_grouped(by, group_columns(path, used) if not by and source is None else ())
     if groups is not None and on is not None:
         predictions = predictions.with_groups(groups, on=on)
     groupings = [_grouping(predictions.columns, entry) for entry in by]
@@ -312,6 +311,13 @@ def _check_joined(source: str | None, groups: str | None, on: str | None, engine
         raise ParameterError(
             f"--from and --groups are read here, not by engine={engine!r}; leave --engine out"
         )
+
+
+def _check_grouped(by: Sequence[str], columns: Sequence[str]) -> None:
+    """Say what to type where nothing says who is compared."""
+    if not by:
+        possible = f"; columns of few values: {', '.join(map(repr, columns))}" if columns else ""
+        raise ParameterError(f"an audit compares groups: name their column with --by COL{possible}")
 
 
 def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:

@@ -79,15 +79,15 @@ class AskedRun(Run):
         """The samples behind the first headlines beyond chance, with their predictions, by their numbers."""
         lines = {str(number): line for number, line in enumerate(self.overview.beyond[:_MOST_CASES], 1)}
         labels = self.tables.get("predictions", self.evidence.get("predictions"))
-        samples = self.annotations
-        if not any(line.cases for line in lines.values()) or labels is None or samples is None:
+        if not any(line.cases for line in lines.values()) or labels is None:
             return {}
-        labels = labels.lazy()
+        labels, samples = labels.lazy(), self.evidence[run_folder.ANNOTATIONS].collect()
         columns = labels.collect_schema().names()
         if not {"sample", "prediction"} <= set(columns):
             return {}
         first = labels.filter(pl.col("rank") == 1) if "rank" in columns else labels
-        table = samples.join(first.select("sample", "prediction").collect(), on="sample")
+        predictions = first.select("sample", "prediction").collect()
+        table = samples.drop("prediction", strict=False).join(predictions, on="sample")
         tables = {
             number: _chosen(table, line.rows)
             for number, line in lines.items()

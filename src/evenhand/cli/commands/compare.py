@@ -61,7 +61,7 @@ def compare(
     from evenhand.workflows.compare.over_time import parse_dates
     from evenhand.workflows.compare.seeds import parse_groups
 
-    check_gate_names(fail_if or [])
+    check_gate_names(fail_if or [], compares=True)
     with status(quiet) as say:
         comparison = compare_runs(
             list(runs or []),

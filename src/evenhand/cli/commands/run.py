@@ -107,8 +107,7 @@ def _run_single(typed: TypedSuite, out: Path | None, asking: AskOptions, **how: 
     from evenhand.workflows.run import run as run_benchmark
 
     benchmark, model, gates = typed.benchmarks[0], typed.models[0], typed.gates
-    groupings = (typed.by_option or {}).get("by", "").split(",")
-    check_gate_names(gates, own_cards(benchmark) if gates else (), [by for by in groupings if by])
+    check_gate_names(gates, own_cards(benchmark) if gates else ())
     applied = None if typed.mitigation is None else Applied.read(typed.mitigation)
     short = "" if applied is None else applied.short_name()
     folder = out or default_folder(benchmark, model, short)

@@ -40,7 +40,7 @@ def _check_indexes(columns: Mapping[str, Any]) -> None:
         if index is None or index.equals(other):
             continue
         rule = f"{first} and {name} are Series with different indexes, and are matched by position"
-        if index.is_unique and index.sort_values().equals(other.sort_values()):
+        if len(index) == len(other) and index.is_unique and index.isin(other).all():
             raise InputError(
                 f"{rule}, though both hold the same index in another order; give "
                 f"{name}.loc[{first}.index], or {name}.to_numpy() if its order is right"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from evenhand.files.tables.scan import is_table, scan
+from evenhand.files.tables.scan import is_table, reading, scan
 
 _SEEN, _MOST_GROUPS, _SHOWN = 1_000, 20, 6  # rows read, values of a column, columns that are named
 
@@ -16,11 +16,15 @@ def group_columns(data: str | Path, used: Collection[str]) -> list[str]:
     Args:
         data: A file; what is none has no columns.
         used: Columns that have a role.
+
+    Raises:
+        InputError: A table that cannot be read.
     """
     path = Path(data).expanduser()
     if not path.is_file() or not is_table(path):
         return []
-    rows = scan(path)[0].head(_SEEN).collect()
+    with reading(repr(str(path))):
+        rows = scan(path)[0].head(_SEEN).collect()
     numbers = {name: rows[name].n_unique() for name in rows.columns if not rows[name].dtype.is_nested()}
     few = [name for name, n in numbers.items() if 1 < n <= min(_MOST_GROUPS, rows.height // 2)]
     return [name for name in few if name not in used][:_SHOWN]

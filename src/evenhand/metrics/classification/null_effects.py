@@ -100,10 +100,10 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
         upper = min(int(np.searchsorted(np.cumsum(weight), LEVEL)), values.size - 1)
         band[:, table] = values[0], values[upper]
         method[table] = "exact enumeration"
-    _resample(batch, tables, resampled, streams, p, chi2)
+    listed = _resample(batch, tables, resampled, streams, p, chi2)
     band[:, resampled] = chi2[:, resampled].min(axis=0), np.quantile(chi2[:, resampled], LEVEL, axis=0)
     for table in resampled.tolist():
-        method[table] = "permutation with fixed margins"
+        method[table] = "permutation with fixed margins" + (", p of all tables" if table in listed else "")
     # a value that is an end of its band must not fall outside by rounding
     equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
     moments = (
@@ -194,12 +194,12 @@ def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.
 
 def _resample(
     batch: TableBatch, tables: Association, indices: Codes, streams: Streams, p: Floats, chi2: Floats
-) -> None:
-    """Permute the chosen tables, writing p and draws in place.
+) -> set[int]:
+    """Permute the chosen tables, writing p and draws in place; the tables whose p is exact.
 
     Small p are those of all tables with these margins, or of more draws where there are too many to list.
     """
-    promising = []
+    promising, listed = [], set()
     for table in indices.tolist():
         rng, dense = streams(table), _dense_table(batch, table)
         margins = dense.sum(axis=1), dense.sum(axis=0)
@@ -213,9 +213,12 @@ def _resample(
     for table, rng, margins in promising:
         observed = _reached(tables.chi2[table])
         exact = exact_tail(*margins, observed, most)
-        p[table] = (
-            _sharpened(rng, margins, chi2[:, table], observed, budget, p[table]) if exact is None else exact
-        )
+        if exact is None:
+            p[table] = _sharpened(rng, margins, chi2[:, table], observed, budget, p[table])
+        else:
+            p[table] = exact
+            listed.add(table)
+    return listed
 
 
 def _sharpened(

@@ -30,5 +30,10 @@ def samplers() -> tuple[null_tables.Sampler, null_tables.Sampler] | None:
         return None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    by_cells, by_counts = getattr(module, "rvs_rcont2", None), getattr(module, "rvs_rcont1", None)
-    return (by_cells, by_counts) if by_cells and by_counts else None
+    try:
+        chosen = module.rvs_rcont2, module.rvs_rcont1
+        for sampler in chosen:  # it is no public module: another release may have others
+            sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return chosen

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers
-from evenhand.stats.hypergeometric import MOST_OUTCOMES, splits
+from evenhand.stats.hypergeometric import MOST_OUTCOMES, splits, unique_rows
 
 _OF_A_STATE = 200  # work of a state of the first columns beside its pairs
 
@@ -83,7 +83,7 @@ def _tail(listed: _Columns, second: _Columns, rows: Floats, last: int, observed:
     expected = rows[:, None] * last / n
     of_last = (left - expected) ** 2 / expected
     log_ways = np.where(left >= 0, -special.gammaln(np.maximum(left, 0) + 1), -np.inf)
-    state = np.ravel_multi_index(tuple(listed.sums.T), tuple((rows + 1).astype(np.int64)))
+    state = unique_rows(listed.sums)[1]
     order = np.lexsort((listed.chi2, state))
     largest = listed.log_weight.max()
     chi2, weight = listed.chi2[order], np.exp(listed.log_weight[order] - largest)

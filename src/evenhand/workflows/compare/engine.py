@@ -207,7 +207,8 @@ class _GroupedRuns:
         how = PAIRED if all(order.joined for order in orders) else UNPAIRED
         how += WEIGHTED if any(order.standardised for order in orders) else ""
         extra = {"by": grouping_names, "rows": int(orders[0].aligned.sizes[0].sum()), "ranked_on": how}
-        extra["matched"] = how_matched(self.runs) if how == PAIRED else "not matched"
+        part = "matched in part" if any(order.joined for order in orders) else "not matched"
+        extra["matched"] = how_matched(self.runs) if how == PAIRED else part
         settings = {**settings, **extra}
         return assembled(self.runs, findings, self.counts, tables, settings, warnings, self.groups)
 

@@ -142,7 +142,7 @@ def export(
         raise InputError(f"-o {out!r} is a folder; give a file in it")
     if is_several and (out is None or Path(out).suffix == ".json"):
         raise ParameterError(f"{len(read)} runs are {len(read)} records; give them a folder: -o DIR")
-    check_gate_names(gates, (card for run in read for card in run.findings.cards.values()))
+    check_gate_names(gates, (card for run in read for card in run.findings.cards.values()), compares=True)
     if suppress and format_name == "ll144":
         raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
     exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]

@@ -66,7 +66,7 @@ def read_amendments(path: Path, sample_ids: AbstractSet[str]) -> list[Correction
 
 def _correction(path: Path, row: dict[str, str | None], sample_ids: AbstractSet[str]) -> Correction:
     sample, name, value = ((row[key] or "").strip() for key in ("id", "column", "value"))
-    check_known("sample", sample, sorted(sample_ids), f"ids to amend stand in {path}")
+    check_known("sample", sample, sample_ids, f"ids to amend stand in {path}")
     column = column_of(name)
     if column is None or column == "sample":
         possible = sorted({*COLUMNS.values()} - {"sample"})

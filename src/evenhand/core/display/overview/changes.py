@@ -155,7 +155,7 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         newer, older = reversed(change.names) if subject.is_turned(finding) else change.names
         more, text = -more if subject.is_turned(finding) else more, f"{title_of(finding)}: {newer} is"
         if not more:
-            return f"{text} no better and no worse than {older}"
+            return f"{title_of(finding)}: equal with {newer} and {older} in these {subject.noun}"
         side = significance_of(finding, subject.alpha)
         sure = "" if side.beyond else f", {side.told('what chance alone gives') or 'not tested'}"
         return (

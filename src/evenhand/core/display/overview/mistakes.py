@@ -166,14 +166,14 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
 
 
 def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
-    """What chance gives here; where it gives more in the largest of all comparisons, that it does."""
+    """What chance gives in this comparison; outside of that, of how many comparisons this is one."""
     if mark.null is None or line["n"] < _FEWEST:
         return ""
     low, high = (round(end * line["n"]) for end in mark.null)
     text = f"Chance alone would give {count(low)} to {count(high)} of the {count(line['n'])}"
-    if mark.within or not tested:
+    if mark.within or float(tested or 1) == 1:
         return f"{text}."
-    return f"{text} in a single comparison; this is the largest of {plural(float(tested), 'comparison')}."
+    return f"{text} in a single comparison; this is one of {count(float(tested))}."
 
 
 def _certainty(finding: Finding, line: Line, beyond: bool) -> str:

@@ -153,7 +153,8 @@ def _echoes(lines: Sequence[Headline]) -> list[Headline]:
         before = enumerate(lines[:index], 1)
         inner = [(n, other) for n, other in before if line.rows and line.rows.items() < other.rows.items()]
         for n, other in inner[:1]:
-            share = f"{count(other.cases)} of the {count(line.cases)} are those of finding {n}."
+            some = "All" if other.cases == line.cases else f"{count(other.cases)} of the"
+            share = f"{some} {count(line.cases)} are those of finding {n}."
             line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
         texts.append(line)
     return texts
@@ -207,7 +208,7 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
         )
         better = changes.direction(leading, subject)
         matched = f"{rows}, {subject.matched}" if rows and subject.matched else rows
-        models = "" if better else " and ".join(subject.models[:2])
+        models = "" if better else listing(subject.models)
         return " · ".join(filter(None, (better, question, models, matched)))
     searched = [line for line in beyond if line.metric in searches]
     compared = [line for line in beyond if line not in searched]

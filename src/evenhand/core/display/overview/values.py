@@ -88,7 +88,8 @@ def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     card = finding.card
     side = significance_of(finding, subject.alpha)
     what = card.sentences.value
-    start = f"{what} is".replace(" of is", " of") if what and "{" not in what else f"{title} is"
+    start = title if not what or "{" in what else what
+    start += "" if start.endswith(" of") else " is"
     verdict = f", {side.told('what chance alone gives')}" if side.side else ", without a test"
     return capital(f"{start} {_value(finding, card)}{verdict}.")
 

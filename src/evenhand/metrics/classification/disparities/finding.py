@@ -19,7 +19,7 @@ from evenhand.metrics.classification.disparities.comparison import (
 )
 from evenhand.metrics.classification.disparities.shares import group_shares
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
+from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
@@ -28,8 +28,8 @@ _NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
 _METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"
 _OF_CLUSTERS = "Wilson limits of both rates, effective size over {unit}, joined (MOVER)"
 _SELECTED = (
-    "; each at level {level:.6f}, so that 5 % of the intervals of listed lines are expected to miss "
-    "(false coverage rate, Benjamini and Yekutieli 2005)"
+    "; at a level at which 5 % of the intervals of listed lines are expected to miss (false coverage rate, "
+    "Benjamini and Yekutieli 2005)"
 )
 _NO_INFERENCE = dict.fromkeys(("interval", "null", "p_value", "p_adjusted"))
 _COUNTS = ("a", "n", "b", "m")
@@ -190,7 +190,7 @@ def _parts(comparison: GroupMistakes) -> list[Part]:
     g, parts, lines = comparison.bound.grouped, [], comparison.listed_lines
     columns = {name: getattr(lines, name).tolist() for name in (*_NUMBERS, "difference", "p", "q", "is_more")}
     method = _METHOD if g.units is None else _OF_CLUSTERS.format(unit=g.units.name)
-    method += _SELECTED.format(level=lines.level)
+    method += _SELECTED
     low, high = (ends.tolist() for ends in lines.limits)
     codes = zip(lines.truth.tolist(), lines.group.tolist(), lines.label.tolist(), strict=True)
     for index, (truth, group, label) in enumerate(codes):
@@ -200,7 +200,7 @@ def _parts(comparison: GroupMistakes) -> list[Part]:
         details |= {"direction": "more" if row["is_more"] else "less", "rank": float(index + 1)}
         if comparison.parents[index] is not None:
             details["repeats"] = comparison.parents[index]
-        interval = Interval(low=low[index], high=high[index], level=LEVEL, method=method)
+        interval = Interval(low=low[index], high=high[index], level=lines.level, method=method)
         part = Part(
             kind="miss" if label == MISS else "mistake",
             key=key if label == MISS else [*key, g.label_key(label)],

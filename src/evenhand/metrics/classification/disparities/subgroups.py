@@ -212,6 +212,11 @@ class _Search:
         return index[np.argsort(-self.z[index], kind="stable")]
 
     @cached_property
+    def level(self) -> float:
+        """Of the intervals of those that are listed, which heeds that the data chose them."""
+        return selected_level(self.beyond.size, len(self.regions), LEVEL)
+
+    @cached_property
     def listed(self) -> Integers:
         """Indices of those that are listed."""
         regions = self.regions.take(self.beyond)
@@ -257,8 +262,7 @@ def _parts(search: _Search) -> list[Part]:
     """The listed subgroups."""
     regions, parts = search.regions, []
     columns = {name: column.tolist() for name, column in vars(regions).items()}
-    level = selected_level(search.beyond.size, len(regions), LEVEL)
-    differences = _differences(regions.take(search.listed), level) if search.clusters is None else []
+    differences = _differences(regions.take(search.listed), search.level) if search.clusters is None else []
     for number, index in enumerate(search.listed.tolist()):
         row = {name: column[index] for name, column in columns.items()}
         within = row["truth"] != ALL
@@ -298,4 +302,5 @@ def _details(search: _Search) -> dict[str, float | str | None]:
     details: dict[str, float | str | None] = {"status": search.status}
     if search.status in ("found", "none_beyond_chance"):
         details |= {"tested": float(len(search.regions)), "beyond": float(search.beyond.size)}
+        details["level"] = search.level
     return details
