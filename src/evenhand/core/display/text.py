@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.core.text.formatting import count
-
 _LONGEST = 60  # of the name of a metric with its parameters
 
 
@@ -20,7 +18,7 @@ def finding_line(finding: Any) -> str:
         reason = _one_line(finding.reason or "no reason was recorded")
         return f"{name}: no value ({reason}); n = {finding.n:,.0f}"
     sign = ";" if finding.corrected is None else ","
-    value = count(finding.value) if finding.card.unit == "count" else f"{finding.value:z.3f}"
+    value = f"{finding.value:,.12g}" if finding.card.unit == "count" else f"{finding.value:z.3f}"
     return f"{name}: {value}{sign} {'; '.join(finding_facts(finding))}"
 
 

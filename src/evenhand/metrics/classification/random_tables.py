@@ -31,9 +31,9 @@ def samplers() -> tuple[null_tables.Sampler, null_tables.Sampler] | None:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     try:
-        chosen = module.rvs_rcont2, module.rvs_rcont1
-        for sampler in chosen:  # it is no public module: another release may have others
+        pair = module.rvs_rcont2, module.rvs_rcont1
+        for sampler in pair:  # it is no public module: another release may have others
             sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
     except (AttributeError, TypeError, ValueError):
         return None
-    return chosen
+    return pair
