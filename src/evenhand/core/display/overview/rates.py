@@ -77,7 +77,8 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
         Headline(
             text=plain,
             sentence=phrasing.scoped(_sentence(worse, other, act) if has_counts else plain, scope),
-            size=size(finding, defined(finding), finding.card),
+            # within chance, what is said of the grouping says what is subtracted from what
+            size=size(finding, defined(finding) if beyond else title_of(finding), finding.card),
             chance=chance(finding, finding.card),
             certainty=certainty(finding, subject),
             by=finding.grouping,
