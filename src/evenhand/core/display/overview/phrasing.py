@@ -32,6 +32,7 @@ def defined(finding: Finding) -> str:
     """The title of a metric; of a difference of shares with what is subtracted from what."""
     card, title = finding.card, title_of(finding)
     is_plain = card.unit == "share difference" and card.summary and card.of is None
+    is_plain = is_plain and ", " not in title  # "..., largest gap" says it
     return f"{title}, {card.summary}" if is_plain else title
 
 
