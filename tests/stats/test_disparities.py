@@ -126,10 +126,10 @@ def test_only_the_first_of_mirror_images_is_listed():
     """Group 0 is hurt, so that 1 and 2 look spared; of two hurt groups of eight, both are listed."""
     for counts, hurt in (((60, 6, 6), [0]), ((60, 50, *[6] * 6), [0, 1])):
         cells = [(0, z, label, k if label else 200 - k) for z, k in enumerate(counts) for label in (0, 1)]
-        _, lines = lines_of(cells, len(counts))
+        mistakes, lines = lines_of(cells, len(counts))
         assert (lines.q <= 0.05).all()
         assert not lines.is_more[2:].any()
-        assert lines.take(listed(lines, alpha=0.05, min_rows=5)).group.tolist() == hurt
+        assert lines.take(listed(lines, mistakes, alpha=0.05, min_rows=5)).group.tolist() == hurt
 
 
 def test_the_order_is_by_certain_rows_or_certain_points():
@@ -183,7 +183,7 @@ def test_nothing_is_compared_in_an_empty_table():
     empty = np.zeros(0, dtype=np.int64)
     mistakes = Mistakes.of_cells(empty, empty, empty, empty, empty, 0)
     lines, divisor = compared_lines(Candidates.of(mistakes, 5), alpha=0.05, correction="bh")
-    assert (len(lines), divisor, listed(lines, alpha=0.05, min_rows=5).size) == (0, 1, 0)
+    assert (len(lines), divisor, listed(lines, mistakes, alpha=0.05, min_rows=5).size) == (0, 1, 0)
 
 
 def test_cells_are_sorted_once_and_never_dense():

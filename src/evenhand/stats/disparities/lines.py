@@ -77,10 +77,28 @@ class Lines:
         """The same lines of rows in clusters, with scores that heed them."""
         return replace(self, spread=spread, robust=robust)
 
+    def beyond(self, alpha: float) -> tuple[Integers, int]:
+        """Indices of the lines beyond chance, the least p first, and of how many mistakes they are.
+
+        Those with ``q <= alpha``. Lines of one mistake are mirror images of each other: of R mistakes among K
+        lines p is at most ``alpha R / K``, the step-up rule of Benjamini and Hochberg with each mistake
+        counted once. Of clusters, q alone decides. Ties of p: the larger score, then the first group.
+        """
+        order = np.lexsort((self.group, -np.abs(self.score), self.p))
+        order = order[self.q[order] <= alpha]
+        is_first = np.zeros(order.size, dtype=bool)
+        is_first[np.unique(self.pair[order], return_index=True)[1]] = True
+        mistakes = np.cumsum(is_first)
+        if self.spread is not None or not order.size:
+            return order, int(is_first.sum())
+        holds = np.flatnonzero(self.p[order] * len(self) / mistakes <= alpha)
+        if not holds.size:  # beyond chance only because of mirror images
+            return order[:1], order.size
+        return order[: holds[-1] + 1], int(mistakes[holds[-1]])
+
     def selected(self, index: Codes, alpha: float) -> Lines:
-        """Lines that are listed because ``q <= alpha``, with limits that heed that the data chose them."""
-        count = int(np.count_nonzero(self.q <= alpha))
-        return replace(self.take(index), level=selected_level(count, len(self), self.level))
+        """Lines that are listed, with limits that heed that the data chose them."""
+        return replace(self.take(index), level=selected_level(self.beyond(alpha)[1], len(self), self.level))
 
     def __len__(self) -> int:
         return self.truth.size

@@ -2,56 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask
+from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
 
 _HALF = 0.5
 
 
-def listed(lines: Lines, *, alpha: float, min_rows: int) -> Integers:
+def listed(lines: Lines, mistakes: Mistakes, *, alpha: float, min_rows: int) -> Integers:
     """Indices of the lines that are listed, ascending.
 
-    Of each mistake of a class, the line with the least p (ties: the larger score, then the first group). A
-    further one only if it holds with the groups listed so far taken out of elsewhere; else it is the mirror
-    image of one of them. A miss only if listed labels of its class, group and direction hold less than half
-    of its excess.
+    Lines beyond chance take turns in each class, the least p first. A line is listed if it holds, at the
+    level of all of them, with the groups taken out of elsewhere that are listed in the other direction for
+    the same mistake or one that overlaps it, as a miss does every label; else it is their mirror image. A
+    miss only if listed labels of its class, group and direction hold less than half of its excess.
     """
-    index = np.flatnonzero(lines.q <= alpha)
-    some = lines.take(index)
-    order = np.lexsort((some.group, -np.abs(some.score), some.p, some.pair))
-    some = some.take(order)
-    is_first = np.diff(some.pair, prepend=-1) != 0
-    start = np.flatnonzero(is_first)
-    turn = np.arange(len(some)) - np.repeat(start, np.diff(np.append(start, len(some))))
-    selected = is_first.copy()
-    # what is taken out of elsewhere so far, by the first line of each mistake
-    owner = np.cumsum(is_first) - 1
-    hits, rows = some.a[start].copy(), some.n[start].copy()
-    turns = np.argsort(turn, kind="stable")
-    ends = np.cumsum(np.bincount(turn, minlength=1))
-    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        here = turns[first:last]
-        holds = _still_holds(some.take(here), hits[owner[here]], rows[owner[here]], alpha, min_rows)
-        selected[here] = holds
-        hits[owner[here]] += np.where(holds, some.a[here], 0)
-        rows[owner[here]] += np.where(holds, some.n[here], 0)
+    index, count = lines.beyond(alpha)
+    some, rows = lines.take(index), _GroupRows.of(lines, mistakes)
+    selected = np.zeros(len(some), dtype=bool)
+    for here in _turns(some.truth):
+        b, m = rows.elsewhere(some, here, np.flatnonzero(selected))
+        selected[here] = _still_holds(some.take(here), b, m, alpha * count / len(lines), min_rows)
     selected &= ~_named_by_labels(some, selected)
-    return np.sort(index[order[selected]])
+    return np.sort(index[selected])
 
 
-def _still_holds(lines: Lines, hits: Floats, rows: Floats, alpha: float, min_rows: int) -> Mask:
-    """Whether lines hold without so many rows of elsewhere, of which so many have the mistake."""
-    b, m = lines.b - hits, lines.m - rows
-    holds = m >= min_rows
-    lines, b, m = lines.take(holds), b[holds], m[holds]
+def _turns(truth: Integers) -> Iterator[Integers]:
+    """Indices of the first line of each class, then of the second ones, and so on."""
+    order = np.argsort(truth, kind="stable")
+    start = np.flatnonzero(np.diff(truth[order], prepend=-1))
+    turn = np.arange(order.size) - np.repeat(start, np.diff(np.append(start, order.size)))
+    by_turn = order[np.argsort(turn, kind="stable")]
+    yield from np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if order.size else ()
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupRows:
+    """Rows of each class and group, and of them those with each mistake; keys ascend."""
+
+    groups: int
+    strata: tuple[Integers, Floats]  # keys (class, group)
+    cells: tuple[Integers, Floats]  # keys (mistake, group)
+
+    @classmethod
+    def of(cls, lines: Lines, mistakes: Mistakes) -> _GroupRows:
+        """Of the mistakes of some lines."""
+        of_lines = np.zeros(mistakes.pair_truth.size, dtype=bool)
+        of_lines[lines.pair] = True
+        some = np.flatnonzero(of_lines[mistakes.cell_pair])
+        key = mistakes.cell_pair[some] * mistakes.groups + mistakes.group[mistakes.cell_stratum[some]]
+        order = np.argsort(key)
+        strata = mistakes.truth * mistakes.groups + mistakes.group
+        return cls(mistakes.groups, (strata, mistakes.n), (key[order], mistakes.cell_n[some[order]]))
+
+    def elsewhere(self, lines: Lines, here: Integers, before: Integers) -> Ends:
+        """Rows with the mistake, and rows, elsewhere for lines of different classes, some groups left out.
+
+        Those of earlier lines of the class in the other direction, of the same mistake or an overlapping one.
+        """
+        owner = np.full(int(lines.truth.max(initial=0)) + 1, -1)
+        owner[lines.truth[here]] = np.arange(here.size)
+        by = owner[lines.truth[before]]
+        before, by = before[by >= 0], by[by >= 0]
+        mine, other = lines.label[here[by]], lines.label[before]
+        overlap = (mine == other) | (mine == MISS) | (other == MISS)
+        opposed = lines.is_more[here[by]] != lines.is_more[before]
+        out = np.unique((by * self.groups + lines.group[before])[overlap & opposed])
+        by, group = out // self.groups, out % self.groups
+        hits = looked_up(*self.cells, lines.pair[here[by]] * self.groups + group)
+        rows = looked_up(*self.strata, lines.truth[here[by]] * self.groups + group)
+        b, m = (sum_by(by, values, here.size) for values in (hits, rows))
+        return lines.b[here] - b, lines.m[here] - m
+
+
+def _still_holds(lines: Lines, b: Floats, m: Floats, level: float, min_rows: int) -> Mask:
+    """Whether lines hold beside so many rows of elsewhere, of which so many have the mistake.
+
+    Those of which nothing was left out do.
+    """
+    holds = (m >= min_rows) | (m == lines.m)
+    fewer = holds & (m < lines.m)
+    lines, b, m = lines.take(fewer), b[fewer], m[fewer]
     alike = _goes(lines.is_more, lines.a * m, b * lines.n)
-    holds[holds] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= alpha)
+    holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= level)
     return holds
 
 
