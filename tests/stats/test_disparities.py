@@ -132,6 +132,32 @@ def test_only_the_first_of_mirror_images_is_listed():
         assert lines.take(listed(lines, mistakes, alpha=0.05, min_rows=5)).group.tolist() == hurt
 
 
+def lines_with(p, pair, rates):
+    """Lines of one class with such p; a rate above .5 is more often than elsewhere."""
+    p, codes, n = np.array(p), np.arange(len(p)), np.full(len(p), 200.0)
+    q = adjust(p, "bh")
+    return Lines(0 * codes, codes, np.array(pair), np.array(pair), n * np.array(rates), n, n / 2, n, p, q)
+
+
+@pytest.mark.parametrize(("ways", "lines", "counted"), [("+-----+", 6, 1), ("-+++++-", 6, 1), ("++----+", 7, 3)])
+def test_mirror_images_do_not_help_another_mistake_to_pass(ways, lines, counted):
+    """Seven of 100 lines have q <= .05; the seventh, of another mistake, needs three that count."""
+    p = [1e-6, 1e-5, 1e-5, 1e-4, 1e-4, 1e-4, 0.0012, *[0.9] * 93]
+    rates = [{"+": 0.8, "-": 0.2}[way] for way in ways] + [0.5] * 93
+    compared = lines_with(p, [0] * 6 + [1] + [2] * 93, rates)
+    assert (compared.q <= 0.05).sum() == 7
+    index, count = compared.beyond(0.05)
+    assert (index.tolist(), count) == (list(range(lines)), counted)
+    assert compared.selected(index, 0.05).level == pytest.approx(1 - 0.05 * counted / 100)
+
+
+def test_what_passes_by_its_mirror_image_alone_is_one_line():
+    compared = lines_with([0.0009, 0.0009, *[0.9] * 98], [0, 0] + [1] * 98, [0.8, 0.2] + [0.5] * 98)
+    assert compared.q[0] <= 0.05 < 100 * compared.p[0]
+    index, count = compared.beyond(0.05)
+    assert (index.tolist(), count) == ([0], 2)
+
+
 def test_the_order_is_by_certain_rows_or_certain_points():
     codes = np.arange(3)
     a, n, b, m = (

@@ -78,23 +78,24 @@ class Lines:
         return replace(self, spread=spread, robust=robust)
 
     def beyond(self, alpha: float) -> tuple[Integers, int]:
-        """Indices of the lines beyond chance, the least p first, and of how many mistakes they are.
+        """Indices of the lines beyond chance, the least p first, and how many of them count.
 
-        Those with ``q <= alpha``. Lines of one mistake are mirror images of each other: of R mistakes among K
-        lines p is at most ``alpha R / K``, the step-up rule of Benjamini and Hochberg with each mistake
-        counted once. Of clusters, q alone decides. Ties of p: the larger score, then the first group.
+        Those with ``q <= alpha``. Of one mistake, lines in the other direction than its first are mirror
+        images and do not count: where R count among K lines, p is at most ``alpha R / K``, the step-up rule
+        of Benjamini and Hochberg. Of clusters, q alone decides. Ties of p: the larger score, then the first
+        group.
         """
         order = np.lexsort((self.group, -np.abs(self.score), self.p))
         order = order[self.q[order] <= alpha]
-        is_first = np.zeros(order.size, dtype=bool)
-        is_first[np.unique(self.pair[order], return_index=True)[1]] = True
-        mistakes = np.cumsum(is_first)
+        _, first, mistake = np.unique(self.pair[order], return_index=True, return_inverse=True)
+        is_more = self.is_more[order]
+        counted = np.cumsum(is_more == is_more[first[mistake]])
         if self.spread is not None or not order.size:
-            return order, int(is_first.sum())
-        holds = np.flatnonzero(self.p[order] * len(self) / mistakes <= alpha)
+            return order, int(counted[-1:].sum())
+        holds = np.flatnonzero(self.p[order] * len(self) / counted <= alpha)
         if not holds.size:  # beyond chance only because of mirror images
             return order[:1], order.size
-        return order[: holds[-1] + 1], int(mistakes[holds[-1]])
+        return order[: holds[-1] + 1], int(counted[holds[-1]])
 
     def selected(self, index: Codes, alpha: float) -> Lines:
         """Lines that are listed, with limits that heed that the data chose them."""
