@@ -1,6 +1,7 @@
 """Kernels of disparities against exact integers, and against the vectors where they are."""
 
 import json
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
 from math import comb
@@ -139,7 +140,9 @@ def lines_with(p, pair, rates):
     return Lines(0 * codes, codes, np.array(pair), np.array(pair), n * np.array(rates), n, n / 2, n, p, q)
 
 
-@pytest.mark.parametrize(("ways", "lines", "counted"), [("+-----+", 6, 1), ("-+++++-", 6, 1), ("++----+", 7, 3)])
+@pytest.mark.parametrize(
+    ("ways", "lines", "counted"), [("+-----+", 6, 1), ("-+++++-", 6, 1), ("++----+", 7, 3)]
+)
 def test_mirror_images_do_not_help_another_mistake_to_pass(ways, lines, counted):
     """Seven of 100 lines have q <= .05; the seventh, of another mistake, needs three that count."""
     p = [1e-6, 1e-5, 1e-5, 1e-4, 1e-4, 1e-4, 0.0012, *[0.9] * 93]
@@ -156,6 +159,55 @@ def test_what_passes_by_its_mirror_image_alone_is_one_line():
     assert compared.q[0] <= 0.05 < 100 * compared.p[0]
     index, count = compared.beyond(0.05)
     assert (index.tolist(), count) == ([0], 2)
+
+
+def listed_one_by_one(lines, cells):
+    """The rule, line by line, from the counts of a class, group and label."""
+    index, count = lines.beyond(0.05)
+    rows, hits, selected = Counter(), Counter(), []
+    for truth, group, label, n in cells:
+        rows[truth, group] += n
+        for mistake in (label, MISS):
+            hits[truth, group, mistake] += n * (label != truth)
+    for i in index.tolist():
+        truth, group, label, is_more = (
+            part[i].item() for part in (lines.truth, lines.group, lines.label, lines.is_more)
+        )
+        out = {
+            other
+            for other_truth, other, other_label, way in selected
+            if other_truth == truth
+            and way != is_more
+            and (label == other_label or MISS in (label, other_label))
+        }
+        b = lines.b[i] - sum(hits[truth, other, label] for other in out)
+        m = lines.m[i] - sum(rows[truth, other] for other in out)
+        a, n = lines.a[i], lines.n[i]
+        p = mid_p(*(np.array([number]) for number in (a, n, n + m, a + b)))[0] if m >= 5 else 1
+        if not out or (p <= 0.05 * count / len(lines) and (a * m > b * n) == is_more):
+            selected.append((truth, group, label, is_more))
+    return {line[:3] for line in selected}
+
+
+def test_lines_are_listed_as_by_the_rule_one_by_one():
+    """Tables of 3 classes, 5 labels and 2 to 7 groups, of which many differ."""
+    rng, compared = np.random.default_rng(4), 0
+    for _ in range(60):
+        groups = int(rng.integers(2, 8))
+        chances = rng.dirichlet([40, 3, 3, 3, 1], (3, groups))
+        table = [rng.multinomial(rng.integers(3, 300), chance) for of_class in chances for chance in of_class]
+        table = np.array(table).reshape(3, groups, 5)
+        cells = [(y, z, (y + k) % 5, int(table[y, z, k])) for y, z, k in zip(*table.nonzero(), strict=True)]
+        mistakes, lines = lines_of(cells, groups)
+        index = listed(lines, mistakes, alpha=0.05, min_rows=5)
+        keys = set(
+            zip(*(part[index].tolist() for part in (lines.truth, lines.group, lines.label)), strict=True)
+        )
+        expected = listed_one_by_one(lines, cells)
+        assert keys <= expected
+        assert all(label == MISS for _, _, label in expected - keys)  # which labels hold half of
+        compared += len(expected)
+    assert compared > 300
 
 
 def test_the_order_is_by_certain_rows_or_certain_points():

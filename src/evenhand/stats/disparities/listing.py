@@ -26,20 +26,43 @@ def listed(lines: Lines, mistakes: Mistakes, *, alpha: float, min_rows: int) -> 
     index, count = lines.beyond(alpha)
     some, rows = lines.take(index), _GroupRows.of(lines, mistakes)
     selected = np.zeros(len(some), dtype=bool)
-    for here in _turns(some.truth):
+    for here in _turns(some):
         b, m = rows.elsewhere(some, here, np.flatnonzero(selected))
         selected[here] = _still_holds(some.take(here), b, m, alpha * count / len(lines), min_rows)
     selected &= ~_named_by_labels(some, selected)
     return np.sort(index[selected])
 
 
-def _turns(truth: Integers) -> Iterator[Integers]:
-    """Indices of the first line of each class, then of the second ones, and so on."""
-    order = np.argsort(truth, kind="stable")
-    start = np.flatnonzero(np.diff(truth[order], prepend=-1))
-    turn = np.arange(order.size) - np.repeat(start, np.diff(np.append(start, order.size)))
-    by_turn = order[np.argsort(turn, kind="stable")]
-    yield from np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]) if order.size else ()
+def _turns(lines: Lines) -> Iterator[Integers]:
+    """Indices of lines, each after all earlier ones of its class that it may be the mirror image of.
+
+    Lines of different labels wait for none of each other, only for the misses between them.
+    """
+    is_miss = lines.label == MISS
+    misses = _running(lines.truth, is_miss)
+    turn_of_label = _running(lines.pair + misses * (lines.pair.max(initial=0) + 1), np.ones(len(lines)))
+    turn = np.where(is_miss, len(lines), turn_of_label) + misses * (len(lines) + 1)
+    order = np.argsort(turn, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(turn[order])) + 1) if order.size else ()
+
+
+def _running(key: Integers, values: Mask | Floats) -> Integers:
+    """Sum of the values before each place, of those with the same key."""
+    order = np.argsort(key, kind="stable")
+    before = np.cumsum(values[order]) - values[order]
+    start = np.flatnonzero(np.diff(key[order], prepend=-1))
+    result = np.empty(key.size, dtype=np.int64)
+    result[order] = before - np.repeat(before[start], np.diff(np.append(start, key.size)))
+    return result
+
+
+def _joined(first: Integers, second: Integers) -> tuple[Integers, Integers]:
+    """Places of all pairs of equal keys."""
+    order = np.argsort(second, kind="stable")
+    low, high = (np.searchsorted(second[order], first, side) for side in ("left", "right"))
+    times = high - low
+    start = np.repeat(low - np.cumsum(times) + times, times)
+    return np.repeat(np.arange(first.size), times), order[start + np.arange(start.size)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,22 +85,24 @@ class _GroupRows:
         return cls(mistakes.groups, (strata, mistakes.n), (key[order], mistakes.cell_n[some[order]]))
 
     def elsewhere(self, lines: Lines, here: Integers, before: Integers) -> Ends:
-        """Rows with the mistake, and rows, elsewhere for lines of different classes, some groups left out.
+        """Rows with the mistake, and rows, elsewhere for some lines, some groups left out.
 
         Those of earlier lines of the class in the other direction, of the same mistake or an overlapping one.
         """
-        owner = np.full(int(lines.truth.max(initial=0)) + 1, -1)
-        owner[lines.truth[here]] = np.arange(here.size)
-        by = owner[lines.truth[before]]
-        before, by = before[by >= 0], by[by >= 0]
-        mine, other = lines.label[here[by]], lines.label[before]
-        overlap = (mine == other) | (mine == MISS) | (other == MISS)
-        opposed = lines.is_more[here[by]] != lines.is_more[before]
-        out = np.unique((by * self.groups + lines.group[before])[overlap & opposed])
-        by, group = out // self.groups, out % self.groups
-        hits = looked_up(*self.cells, lines.pair[here[by]] * self.groups + group)
-        rows = looked_up(*self.strata, lines.truth[here[by]] * self.groups + group)
-        b, m = (sum_by(by, values, here.size) for values in (hits, rows))
+        misses = [index[lines.label[index] == MISS] for index in (here, before)]
+        links = []
+        for key, some, others in (
+            (lines.pair, here, before), (lines.truth, here, misses[1]), (lines.truth, misses[0], before),
+        ):  # fmt: skip
+            mine, other = _joined(key[some], key[others])
+            mine, other = some[mine], others[other]
+            opposed = lines.is_more[mine] != lines.is_more[other]
+            links.append((mine * self.groups + lines.group[other])[opposed])
+        out = np.unique(np.concatenate(links))
+        mine, group = out // self.groups, out % self.groups
+        hits = looked_up(*self.cells, lines.pair[mine] * self.groups + group)
+        rows = looked_up(*self.strata, lines.truth[mine] * self.groups + group)
+        b, m = (sum_by(mine, values, len(lines))[here] for values in (hits, rows))
         return lines.b[here] - b, lines.m[here] - m
 
 
