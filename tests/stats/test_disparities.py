@@ -169,24 +169,34 @@ def listed_one_by_one(lines, cells):
         rows[truth, group] += n
         for mistake in (label, MISS):
             hits[truth, group, mistake] += n * (label != truth)
+
+    def key(i):
+        return tuple(part[i].item() for part in (lines.truth, lines.group, lines.label, lines.is_more))
+
+    def holds(i, out):
+        truth, _, label, is_more = key(i)
+        a, n = lines.a[i], lines.n[i]
+        b = lines.b[i] - sum(hits[truth, group, label] for group in out)
+        m = lines.m[i] - sum(rows[truth, group] for group in out)
+        if not out or m < 5:
+            return not out
+        p = mid_p(*(np.array([number]) for number in (a, n, n + m, a + b)))[0]
+        return p <= 0.05 * count / len(lines) and (a * m > b * n) == is_more
+
     for i in index.tolist():
-        truth, group, label, is_more = (
-            part[i].item() for part in (lines.truth, lines.group, lines.label, lines.is_more)
-        )
-        out = {
-            other
-            for other_truth, other, other_label, way in selected
+        truth, group, label, is_more = key(i)
+        rivals = [
+            j
+            for j, (other_truth, _, other_label, way) in ((j, key(j)) for j in selected)
             if other_truth == truth
             and way != is_more
             and (label == other_label or MISS in (label, other_label))
-        }
-        b = lines.b[i] - sum(hits[truth, other, label] for other in out)
-        m = lines.m[i] - sum(rows[truth, other] for other in out)
-        a, n = lines.a[i], lines.n[i]
-        p = mid_p(*(np.array([number]) for number in (a, n, n + m, a + b)))[0] if m >= 5 else 1
-        if not out or (p <= 0.05 * count / len(lines) and (a * m > b * n) == is_more):
-            selected.append((truth, group, label, is_more))
-    return {line[:3] for line in selected}
+        ]
+        if holds(i, {key(j)[1] for j in rivals}):
+            selected.append(i)
+        elif is_more and not any(holds(j, {group}) for j in rivals):
+            selected = [j for j in selected if j not in rivals] + [i]
+    return {key(i)[:3] for i in selected}
 
 
 def test_lines_are_listed_as_by_the_rule_one_by_one():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
@@ -20,15 +20,18 @@ def listed(lines: Lines, mistakes: Mistakes, *, alpha: float, min_rows: int) -> 
 
     Lines beyond chance take turns in each class, the least p first. A line is listed if it holds, at the
     level of all of them, with the groups taken out of elsewhere that are listed in the other direction for
-    the same mistake or one that overlaps it, as a miss does every label; else it is their mirror image. A
-    miss only if listed labels of its class, group and direction hold less than half of its excess.
+    the same mistake or one that overlaps it, as a miss does every label; else it is their mirror image, and
+    where they are its mirror images, too, the group that is wrong more often is listed. A miss only if listed
+    labels of its class, group and direction hold less than half of its excess.
     """
     index, count = lines.beyond(alpha)
-    some, rows = lines.take(index), _GroupRows.of(lines, mistakes)
+    some = lines.take(index)
+    rivals = _Rivals.of(some, mistakes, alpha * count / max(len(lines), 1), min_rows)
     selected = np.zeros(len(some), dtype=bool)
-    for here in _turns(some):
-        b, m = rows.elsewhere(some, here, np.flatnonzero(selected))
-        selected[here] = _still_holds(some.take(here), b, m, alpha * count / len(lines), min_rows)
+    for turn in _turns(some):
+        undecided = turn
+        while undecided.size:
+            undecided = rivals.decide(undecided, selected)
     selected &= ~_named_by_labels(some, selected)
     return np.sort(index[selected])
 
@@ -66,57 +69,77 @@ def _joined(first: Integers, second: Integers) -> tuple[Integers, Integers]:
 
 
 @dataclass(frozen=True, eq=False)
-class _GroupRows:
-    """Rows of each class and group, and of them those with each mistake; keys ascend."""
+class _Rivals:
+    """Lines, and rows of each class and group, of which some have each mistake; keys ascend."""
 
+    lines: Lines  # the least p first
+    level: float
+    min_rows: int
     groups: int
     strata: tuple[Integers, Floats]  # keys (class, group)
     cells: tuple[Integers, Floats]  # keys (mistake, group)
 
     @classmethod
-    def of(cls, lines: Lines, mistakes: Mistakes) -> _GroupRows:
-        """Of the mistakes of some lines."""
+    def of(cls, lines: Lines, mistakes: Mistakes, level: float, min_rows: int) -> _Rivals:
+        """From all mistakes."""
         of_lines = np.zeros(mistakes.pair_truth.size, dtype=bool)
         of_lines[lines.pair] = True
         some = np.flatnonzero(of_lines[mistakes.cell_pair])
         key = mistakes.cell_pair[some] * mistakes.groups + mistakes.group[mistakes.cell_stratum[some]]
         order = np.argsort(key)
-        strata = mistakes.truth * mistakes.groups + mistakes.group
-        return cls(mistakes.groups, (strata, mistakes.n), (key[order], mistakes.cell_n[some[order]]))
+        strata = mistakes.truth * mistakes.groups + mistakes.group, mistakes.n
+        cells = key[order], mistakes.cell_n[some[order]]
+        return cls(lines, level, min_rows, mistakes.groups, strata, cells)
 
-    def elsewhere(self, lines: Lines, here: Integers, before: Integers) -> Ends:
-        """Rows with the mistake, and rows, elsewhere for some lines, some groups left out.
+    def decide(self, here: Integers, selected: Mask) -> Integers:
+        """Select the lines of a turn that hold, in place; returns those that are to be decided again.
 
-        Those of earlier lines of the class in the other direction, of the same mistake or an overlapping one.
+        Of each class the first that fails, but is wrong more often and without which its rivals fail,
+        replaces them; later ones then have other rivals.
         """
-        misses = [index[lines.label[index] == MISS] for index in (here, before)]
+        mine, other = self._opposed(here, np.flatnonzero(selected))
+        out = np.unique(mine * self.groups + self.lines.group[other])
+        selected[here] = self._hold(here, out // self.groups, out % self.groups)
+        fails = self.lines.is_more[here] & ~selected[here]
+        mine, other = mine[fails[mine]], other[fails[mine]]
+        replaces = fails.copy()
+        replaces[mine[self._hold(other, np.arange(other.size), self.lines.group[here[mine]])]] = False
+        truth = self.lines.truth[here]
+        place = np.full(int(truth.max()) + 1, here.size)
+        first = np.flatnonzero(replaces)[::-1]
+        place[truth[first]] = first  # the first of several is written last
+        selected[here[np.unique(place[place < here.size])]] = True
+        selected[other[mine == place[truth[mine]]]] = False
+        return here[fails & (np.arange(here.size) > place[truth])]
+
+    def _opposed(self, here: Integers, before: Integers) -> tuple[Integers, Integers]:
+        """Pairs of a line, by its place among some, and a listed one in the other direction that overlaps."""
+        misses = [np.flatnonzero(self.lines.label[index] == MISS) for index in (here, before)]
+        every = np.arange(here.size), np.arange(before.size)
         links = []
         for key, some, others in (
-            (lines.pair, here, before), (lines.truth, here, misses[1]), (lines.truth, misses[0], before),
+            (self.lines.pair, *every), (self.lines.truth, every[0], misses[1]),
+            (self.lines.truth, misses[0], every[1]),
         ):  # fmt: skip
-            mine, other = _joined(key[some], key[others])
-            mine, other = some[mine], others[other]
-            opposed = lines.is_more[mine] != lines.is_more[other]
-            links.append((mine * self.groups + lines.group[other])[opposed])
-        out = np.unique(np.concatenate(links))
-        mine, group = out // self.groups, out % self.groups
-        hits = looked_up(*self.cells, lines.pair[mine] * self.groups + group)
-        rows = looked_up(*self.strata, lines.truth[mine] * self.groups + group)
-        b, m = (sum_by(mine, values, len(lines))[here] for values in (hits, rows))
-        return lines.b[here] - b, lines.m[here] - m
+            mine, other = _joined(key[here[some]], key[before[others]])
+            links.append(np.stack([some[mine], before[others[other]]]))
+        mine, other = np.concatenate(links, axis=1)
+        opposed = self.lines.is_more[here[mine]] != self.lines.is_more[other]
+        return mine[opposed], other[opposed]
 
-
-def _still_holds(lines: Lines, b: Floats, m: Floats, level: float, min_rows: int) -> Mask:
-    """Whether lines hold beside so many rows of elsewhere, of which so many have the mistake.
-
-    Those of which nothing was left out do.
-    """
-    holds = (m >= min_rows) | (m == lines.m)
-    fewer = holds & (m < lines.m)
-    lines, b, m = lines.take(fewer), b[fewer], m[fewer]
-    alike = _goes(lines.is_more, lines.a * m, b * lines.n)
-    holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= level)
-    return holds
+    def _hold(self, index: Integers, place: Integers, group: Integers) -> Mask:
+        """Whether lines hold without some groups of elsewhere: for the place of each line, which group."""
+        lines = self.lines.take(index)
+        hits = looked_up(*self.cells, lines.pair[place] * self.groups + group)
+        rows = looked_up(*self.strata, lines.truth[place] * self.groups + group)
+        b, m = (total - sum_by(place, values, index.size)
+                for total, values in ((lines.b, hits), (lines.m, rows)))  # fmt: skip
+        holds = (m >= self.min_rows) | (m == lines.m)
+        fewer = np.flatnonzero(holds & (m < lines.m))
+        lines, b, m = lines.take(fewer), b[fewer], m[fewer]
+        alike = _goes(lines.is_more, lines.a * m, b * lines.n)
+        holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= self.level)
+        return holds
 
 
 def _named_by_labels(lines: Lines, selected: Mask) -> Mask:
