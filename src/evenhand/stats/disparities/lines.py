@@ -89,13 +89,13 @@ class Lines:
         order = order[self.q[order] <= alpha]
         _, first, mistake = np.unique(self.pair[order], return_index=True, return_inverse=True)
         is_more = self.is_more[order]
-        counted = np.cumsum(is_more == is_more[first[mistake]])
+        number = np.cumsum(is_more == is_more[first[mistake]])
         if self.spread is not None or not order.size:
-            return order, int(counted[-1:].sum())
-        holds = np.flatnonzero(self.p[order] * len(self) / counted <= alpha)
+            return order, int(number[-1:].sum())
+        holds = np.flatnonzero(self.p[order] * len(self) / number <= alpha)
         if not holds.size:  # beyond chance only because of mirror images
             return order[:1], order.size
-        return order[: holds[-1] + 1], int(counted[holds[-1]])
+        return order[: holds[-1] + 1], int(number[holds[-1]])
 
     def selected(self, index: Codes, alpha: float) -> Lines:
         """Lines that are listed, with limits that heed that the data chose them."""

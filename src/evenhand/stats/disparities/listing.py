@@ -42,14 +42,14 @@ def _turns(lines: Lines) -> Iterator[Integers]:
     Lines of different labels wait for none of each other, only for the misses between them.
     """
     is_miss = lines.label == MISS
-    misses = _running(lines.truth, is_miss)
-    turn_of_label = _running(lines.pair + misses * (lines.pair.max(initial=0) + 1), np.ones(len(lines)))
-    turn = np.where(is_miss, len(lines), turn_of_label) + misses * (len(lines) + 1)
+    misses = _running(lines.truth, is_miss.astype(np.int64))
+    key = lines.pair + misses * (lines.pair.max(initial=0) + 1)
+    turn = np.where(is_miss, len(lines), _running(key, np.ones_like(key))) + misses * (len(lines) + 1)
     order = np.argsort(turn, kind="stable")
     yield from np.split(order, np.flatnonzero(np.diff(turn[order])) + 1) if order.size else ()
 
 
-def _running(key: Integers, values: Mask | Floats) -> Integers:
+def _running(key: Integers, values: Integers) -> Integers:
     """Sum of the values before each place, of those with the same key."""
     order = np.argsort(key, kind="stable")
     before = np.cumsum(values[order]) - values[order]
@@ -105,12 +105,12 @@ class _Rivals:
         replaces = fails.copy()
         replaces[mine[self._hold(other, np.arange(other.size), self.lines.group[here[mine]])]] = False
         truth = self.lines.truth[here]
-        place = np.full(int(truth.max()) + 1, here.size)
+        at = np.full(int(truth.max()) + 1, here.size)
         first = np.flatnonzero(replaces)[::-1]
-        place[truth[first]] = first  # the first of several is written last
-        selected[here[np.unique(place[place < here.size])]] = True
-        selected[other[mine == place[truth[mine]]]] = False
-        return here[fails & (np.arange(here.size) > place[truth])]
+        at[truth[first]] = first  # the first of several is written last
+        selected[here[np.unique(at[at < here.size])]] = True
+        selected[other[mine == at[truth[mine]]]] = False
+        return here[fails & (np.arange(here.size) > at[truth])]
 
     def _opposed(self, here: Integers, before: Integers) -> tuple[Integers, Integers]:
         """Pairs of a line, by its place among some, and a listed one in the other direction that overlaps."""
@@ -127,19 +127,18 @@ class _Rivals:
         opposed = self.lines.is_more[here[mine]] != self.lines.is_more[other]
         return mine[opposed], other[opposed]
 
-    def _hold(self, index: Integers, place: Integers, group: Integers) -> Mask:
-        """Whether lines hold without some groups of elsewhere: for the place of each line, which group."""
+    def _hold(self, index: Integers, line: Integers, group: Integers) -> Mask:
+        """Whether some lines hold with groups taken out of elsewhere: of which line, by its place, which."""
         lines = self.lines.take(index)
-        hits = looked_up(*self.cells, lines.pair[place] * self.groups + group)
-        rows = looked_up(*self.strata, lines.truth[place] * self.groups + group)
-        b, m = (total - sum_by(place, values, index.size)
-                for total, values in ((lines.b, hits), (lines.m, rows)))  # fmt: skip
+        hits = looked_up(*self.cells, lines.pair[line] * self.groups + group)
+        rows = looked_up(*self.strata, lines.truth[line] * self.groups + group)
+        b, m = lines.b - sum_by(line, hits, index.size), lines.m - sum_by(line, rows, index.size)
         holds = (m >= self.min_rows) | (m == lines.m)
         fewer = np.flatnonzero(holds & (m < lines.m))
         lines, b, m = lines.take(fewer), b[fewer], m[fewer]
         alike = _goes(lines.is_more, lines.a * m, b * lines.n)
         holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= self.level)
-        return holds
+        return np.asarray(holds)
 
 
 def _named_by_labels(lines: Lines, selected: Mask) -> Mask:
