@@ -16,6 +16,9 @@ from evenhand.core.display.overview.mistakes import _chance
 from evenhand.core.display.overview.overview import _echoes
 from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.core.text.columns import cells, fitted, terminal_rows, wrapped
+from evenhand.report.content import ReportInput
+from evenhand.report.page.html import render_html
+from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.cli.test_audit import type_in
 from tests.conftest import make_frame
 
@@ -138,6 +141,26 @@ def test_a_quiet_run_says_what_could_be_missed():
 
 
 HOSTILE = ["\x1b[31mred", "[bold]x[/bold]", "a\nb", "日本語" * 30, "x" * 500, "\u202eabc"]
+
+
+def test_what_the_run_can_explain_by_chance_has_no_interval_that_leaves_out_zero():
+    """A mistake beyond chance among those of its grouping, but not with four groupings."""
+    table = tickets(hurt=12)
+    rng = np.random.default_rng(1)
+    more = {name: rng.choice(["p", "q", "r"], table.height) for name in "abc"}
+    run = run_of(table.with_columns(**more), by=["office", *more], noun="tickets")
+    finding = next(one for one in run.findings if one.name == "disparities" and one.by == ["office"])
+    assert finding.p_value <= 0.05 < finding.p_adjusted
+    assert finding.parts[0].interval.low > 0
+    text = joined(fits(run))
+    assert "Largest, within what chance alone gives: Lagos: 12 of 100 account_locked tickets" in text
+    assert "9 points more than elsewhere. Chance alone" in text
+    assert "corrected 95 % interval" not in text
+    assert "at least" not in run.overview.headlines[0].sentence
+    page = render_html(ReportInput(run.findings, run.manifest, evidence=evidence_of(run)))
+    assert "corrected 95 % interval" not in page
+    assert "Mistakes beyond chance" not in page
+    assert "no class has a mistake that differs beyond chance" in page
 
 
 def test_hostile_and_long_labels_stay_text():

@@ -1,6 +1,7 @@
 """Kernels of disparities against exact integers, and against the vectors where they are."""
 
 import json
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
 from math import comb
@@ -126,10 +127,106 @@ def test_only_the_first_of_mirror_images_is_listed():
     """Group 0 is hurt, so that 1 and 2 look spared; of two hurt groups of eight, both are listed."""
     for counts, hurt in (((60, 6, 6), [0]), ((60, 50, *[6] * 6), [0, 1])):
         cells = [(0, z, label, k if label else 200 - k) for z, k in enumerate(counts) for label in (0, 1)]
-        _, lines = lines_of(cells, len(counts))
+        mistakes, lines = lines_of(cells, len(counts))
         assert (lines.q <= 0.05).all()
         assert not lines.is_more[2:].any()
-        assert lines.take(listed(lines, alpha=0.05, min_rows=5)).group.tolist() == hurt
+        assert lines.take(listed(lines, mistakes, alpha=0.05, min_rows=5)).group.tolist() == hurt
+
+
+def lines_with(p, pair, rates):
+    """Lines of one class with such p; a rate above .5 is more often than elsewhere."""
+    p, codes, n = np.array(p), np.arange(len(p)), np.full(len(p), 200.0)
+    q = adjust(p, "bh")
+    return Lines(0 * codes, codes, np.array(pair), np.array(pair), n * np.array(rates), n, n / 2, n, p, q)
+
+
+@pytest.mark.parametrize(
+    ("ways", "lines", "counted"), [("+-----+", 6, 1), ("-+++++-", 6, 1), ("++----+", 7, 3)]
+)
+def test_mirror_images_do_not_help_another_mistake_to_pass(ways, lines, counted):
+    """Seven of 100 lines have q <= .05; the seventh, of another mistake, needs three that count."""
+    p = [1e-6, 1e-5, 1e-5, 1e-4, 1e-4, 1e-4, 0.0012, *[0.9] * 93]
+    rates = [{"+": 0.8, "-": 0.2}[way] for way in ways] + [0.5] * 93
+    compared = lines_with(p, [0] * 6 + [1] + [2] * 93, rates)
+    assert (compared.q <= 0.05).sum() == 7
+    index, count = compared.beyond(0.05)
+    assert (index.tolist(), count) == (list(range(lines)), counted)
+    assert compared.selected(index, 0.05).level == pytest.approx(1 - 0.05 * counted / 100)
+
+
+def test_what_passes_by_its_mirror_image_alone_is_one_line():
+    compared = lines_with([0.0009, 0.0009, *[0.9] * 98], [0, 0] + [1] * 98, [0.8, 0.2] + [0.5] * 98)
+    assert compared.q[0] <= 0.05 < 100 * compared.p[0]
+    index, count = compared.beyond(0.05)
+    assert (index.tolist(), count) == ([0], 2)
+
+
+def listed_one_by_one(lines, cells):
+    """The rule, line by line, from the counts of a class, group and label."""
+    index, count = lines.beyond(0.05)
+    rows, hits, selected = Counter(), Counter(), []
+    for truth, group, label, n in cells:
+        rows[truth, group] += n
+        for mistake in (label, MISS):
+            hits[truth, group, mistake] += n * (label != truth)
+
+    def key(i):
+        return tuple(part[i].item() for part in (lines.truth, lines.group, lines.label, lines.is_more))
+
+    def holds(i, out):
+        truth, _, label, is_more = key(i)
+        a, n = lines.a[i], lines.n[i]
+        b = lines.b[i] - sum(hits[truth, group, label] for group in out)
+        m = lines.m[i] - sum(rows[truth, group] for group in out)
+        if not out or m < 5:
+            return not out
+        p = mid_p(*(np.array([number]) for number in (a, n, n + m, a + b)))[0]
+        return p <= 0.05 * count / len(lines) and (a * m > b * n) == is_more
+
+    for i in index.tolist():
+        truth, group, label, is_more = key(i)
+        rivals = [
+            j
+            for j, (other_truth, _, other_label, way) in ((j, key(j)) for j in selected)
+            if other_truth == truth
+            and way != is_more
+            and (label == other_label or MISS in (label, other_label))
+        ]
+        if holds(i, {key(j)[1] for j in rivals}):
+            selected.append(i)
+        elif is_more and not any(holds(j, {group}) for j in rivals):
+            selected = [j for j in selected if j not in rivals] + [i]
+    return {key(i)[:3] for i in selected}
+
+
+TWO_LABELS_BESIDE_ONE_MISS = [
+    [[73, 11, 11, 4, 7], [162, 24, 38, 4, 3], [90, 5, 2, 3, 15]],
+    [[96, 14, 23, 22, 16], [46, 7, 8, 8, 4], [187, 41, 19, 5, 5]],
+]
+
+
+def tables_that_differ():
+    """Of 3 classes, 2 to 7 groups and 5 labels; the first two need more than one look at a class's labels."""
+    yield from (np.array([table]) for table in TWO_LABELS_BESIDE_ONE_MISS)
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        chances = rng.dirichlet([40, 3, 3, 3, 1], (3, int(rng.integers(2, 8))))
+        yield rng.multinomial(rng.integers(3, 300, chances.shape[:2]), chances)
+
+
+def test_lines_are_listed_as_by_the_rule_one_by_one():
+    compared = 0
+    for table in tables_that_differ():
+        cells = [(y, z, (y + k) % 5, int(table[y, z, k])) for y, z, k in zip(*table.nonzero(), strict=True)]
+        mistakes, lines = lines_of(cells, table.shape[1])
+        index = listed(lines, mistakes, alpha=0.05, min_rows=5)
+        codes = (lines.truth[index], lines.group[index], lines.label[index])
+        keys = set(zip(*(part.tolist() for part in codes), strict=True))
+        expected = listed_one_by_one(lines, cells)
+        assert keys <= expected
+        assert all(label == MISS for _, _, label in expected - keys)  # of which labels hold half
+        compared += len(expected)
+    assert compared > 300
 
 
 def test_the_order_is_by_certain_rows_or_certain_points():
@@ -183,7 +280,7 @@ def test_nothing_is_compared_in_an_empty_table():
     empty = np.zeros(0, dtype=np.int64)
     mistakes = Mistakes.of_cells(empty, empty, empty, empty, empty, 0)
     lines, divisor = compared_lines(Candidates.of(mistakes, 5), alpha=0.05, correction="bh")
-    assert (len(lines), divisor, listed(lines, alpha=0.05, min_rows=5).size) == (0, 1, 0)
+    assert (len(lines), divisor, listed(lines, mistakes, alpha=0.05, min_rows=5).size) == (0, 1, 0)
 
 
 def test_cells_are_sorted_once_and_never_dense():

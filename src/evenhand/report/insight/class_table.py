@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, key_text, p_value, quoted, shorten
 from evenhand.report.chapters import Chapter
@@ -122,7 +123,7 @@ def class_table(
     sums = _sums(cells, chapter.by)
     groups = list(dict.fromkeys(group for of_class in sums.values() for group in of_class))
     groups.sort(key=_places([key_text(group.key) for group in finding.groups], groups).__getitem__)
-    listed = _listed(finding)
+    listed = _listed(finding) if is_beyond(finding, data.alpha) else {}
     ranked = [truth for truth in listed if truth in sums]
     by_wrong = sorted(sums, key=lambda truth: -sum(cell.wrong for cell in sums[truth].values()))
     rest = [truth for truth in by_wrong if truth not in listed]

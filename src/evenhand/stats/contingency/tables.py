@@ -19,6 +19,14 @@ def sum_by(index: Codes, values: Floats, size: int = 0) -> Floats:
     return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
+def looked_up(keys: Codes, values: Floats, key: Codes) -> Floats:
+    """Values by ascending keys; 0 where a key does not occur."""
+    if not keys.size:
+        return np.zeros(key.size)
+    piece = np.minimum(np.searchsorted(keys, key), keys.size - 1)
+    return np.where(keys[piece] == key, values[piece], 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class TableBatch:
     """T contingency tables (rows: groups, columns: predictions) as K occupied cells.

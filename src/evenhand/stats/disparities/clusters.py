@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.stats.arrays import Ends, Floats, Integers
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.lines import Lines, Spread
 from evenhand.stats.exchange.relabelling import Relabelling
@@ -255,18 +255,10 @@ class _Inside:
     def of_lines(self, pair: Integers, group: Integers, piece: Integers) -> tuple[Ends, Ends]:
         """Rows with the mistake, and rows, of some clusters in a group and in the others."""
         key = pair * self.pieces.w.size + piece
-        s, w = _looked_up(*self.mistakes, key), self.pieces.w[piece]
-        mine = _looked_up(*self.mistakes_by_group, key * self.groups + group)
-        mine_w = _looked_up(*self.by_group, piece * self.groups + group)
+        s, w = looked_up(*self.mistakes, key), self.pieces.w[piece]
+        mine = looked_up(*self.mistakes_by_group, key * self.groups + group)
+        mine_w = looked_up(*self.by_group, piece * self.groups + group)
         return (mine, mine_w), (s - mine, w - mine_w)
-
-
-def _looked_up(keys: Integers, values: Floats, key: Integers) -> Floats:
-    """Values by ascending keys; 0 where a key does not occur."""
-    if not keys.size:
-        return np.zeros(key.size)
-    piece = np.minimum(np.searchsorted(keys, key), keys.size - 1)
-    return np.where(keys[piece] == key, values[piece], 0.0)
 
 
 def _sizes(lines: Lines, owner: Integers, piece: Integers, inside: _Inside, is_mixed: bool) -> Floats:

@@ -77,10 +77,29 @@ class Lines:
         """The same lines of rows in clusters, with scores that heed them."""
         return replace(self, spread=spread, robust=robust)
 
+    def beyond(self, alpha: float) -> tuple[Integers, int]:
+        """Indices of the lines beyond chance, the least p first, and how many of them count.
+
+        Those with ``q <= alpha``. Of one mistake, lines in the other direction than its first are mirror
+        images and do not count: where R count among K lines, p is at most ``alpha R / K``, the step-up rule
+        of Benjamini and Hochberg. Of clusters, q alone decides. Ties of p: the larger score, then the first
+        group.
+        """
+        order = np.lexsort((self.group, -np.abs(self.score), self.p))
+        order = order[self.q[order] <= alpha]
+        _, first, mistake = np.unique(self.pair[order], return_index=True, return_inverse=True)
+        is_more = self.is_more[order]
+        number = np.cumsum(is_more == is_more[first[mistake]])
+        if self.spread is not None or not order.size:
+            return order, int(number[-1:].sum())
+        holds = np.flatnonzero(self.p[order] * len(self) / number <= alpha)
+        if not holds.size:  # beyond chance only because of mirror images
+            return order[:1], order.size
+        return order[: holds[-1] + 1], int(number[holds[-1]])
+
     def selected(self, index: Codes, alpha: float) -> Lines:
-        """Lines that are listed because ``q <= alpha``, with limits that heed that the data chose them."""
-        count = int(np.count_nonzero(self.q <= alpha))
-        return replace(self.take(index), level=selected_level(count, len(self), self.level))
+        """Lines that are listed, with limits that heed that the data chose them."""
+        return replace(self.take(index), level=selected_level(self.beyond(alpha)[1], len(self), self.level))
 
     def __len__(self) -> int:
         return self.truth.size

@@ -2,57 +2,143 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
 
 _HALF = 0.5
 
 
-def listed(lines: Lines, *, alpha: float, min_rows: int) -> Integers:
+def listed(lines: Lines, mistakes: Mistakes, *, alpha: float, min_rows: int) -> Integers:
     """Indices of the lines that are listed, ascending.
 
-    Of each mistake of a class, the line with the least p (ties: the larger score, then the first group). A
-    further one only if it holds with the groups listed so far taken out of elsewhere; else it is the mirror
-    image of one of them. A miss only if listed labels of its class, group and direction hold less than half
-    of its excess.
+    Lines beyond chance take turns in each class, the least p first. A line is listed if it holds, at the
+    level of all of them, with the groups taken out of elsewhere that are listed in the other direction for
+    the same mistake or one that overlaps it, as a miss does every label; else it is their mirror image, and
+    where they are its mirror images, too, the group that is wrong more often is listed. A miss only if listed
+    labels of its class, group and direction hold less than half of its excess.
     """
-    index = np.flatnonzero(lines.q <= alpha)
+    index, count = lines.beyond(alpha)
     some = lines.take(index)
-    order = np.lexsort((some.group, -np.abs(some.score), some.p, some.pair))
-    some = some.take(order)
-    is_first = np.diff(some.pair, prepend=-1) != 0
-    start = np.flatnonzero(is_first)
-    turn = np.arange(len(some)) - np.repeat(start, np.diff(np.append(start, len(some))))
-    selected = is_first.copy()
-    # what is taken out of elsewhere so far, by the first line of each mistake
-    owner = np.cumsum(is_first) - 1
-    hits, rows = some.a[start].copy(), some.n[start].copy()
-    turns = np.argsort(turn, kind="stable")
-    ends = np.cumsum(np.bincount(turn, minlength=1))
-    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        here = turns[first:last]
-        holds = _still_holds(some.take(here), hits[owner[here]], rows[owner[here]], alpha, min_rows)
-        selected[here] = holds
-        hits[owner[here]] += np.where(holds, some.a[here], 0)
-        rows[owner[here]] += np.where(holds, some.n[here], 0)
+    rivals = _Rivals.of(some, mistakes, alpha * count / max(len(lines), 1), min_rows)
+    selected = np.zeros(len(some), dtype=bool)
+    for turn in _turns(some):
+        undecided = turn
+        while undecided.size:
+            undecided = rivals.decide(undecided, selected)
     selected &= ~_named_by_labels(some, selected)
-    return np.sort(index[order[selected]])
+    return np.sort(index[selected])
 
 
-def _still_holds(lines: Lines, hits: Floats, rows: Floats, alpha: float, min_rows: int) -> Mask:
-    """Whether lines hold without so many rows of elsewhere, of which so many have the mistake."""
-    b, m = lines.b - hits, lines.m - rows
-    holds = m >= min_rows
-    lines, b, m = lines.take(holds), b[holds], m[holds]
-    alike = _goes(lines.is_more, lines.a * m, b * lines.n)
-    holds[holds] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= alpha)
-    return holds
+def _turns(lines: Lines) -> Iterator[Integers]:
+    """Indices of lines, each after all earlier ones of its class that it may be the mirror image of.
+
+    Lines of different labels wait for none of each other, only for the misses between them.
+    """
+    is_miss = lines.label == MISS
+    misses = _running(lines.truth, is_miss.astype(np.int64))
+    key = lines.pair + misses * (lines.pair.max(initial=0) + 1)
+    turn = np.where(is_miss, len(lines), _running(key, np.ones_like(key))) + misses * (len(lines) + 1)
+    order = np.argsort(turn, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(turn[order])) + 1) if order.size else ()
+
+
+def _running(key: Integers, values: Integers) -> Integers:
+    """Sum of the values before each place, of those with the same key."""
+    order = np.argsort(key, kind="stable")
+    before = np.cumsum(values[order]) - values[order]
+    start = np.flatnonzero(np.diff(key[order], prepend=-1))
+    result = np.empty(key.size, dtype=np.int64)
+    result[order] = before - np.repeat(before[start], np.diff(np.append(start, key.size)))
+    return result
+
+
+def _joined(first: Integers, second: Integers) -> tuple[Integers, Integers]:
+    """Places of all pairs of equal keys."""
+    order = np.argsort(second, kind="stable")
+    low, high = (np.searchsorted(second[order], first, side) for side in ("left", "right"))
+    times = high - low
+    start = np.repeat(low - np.cumsum(times) + times, times)
+    return np.repeat(np.arange(first.size), times), order[start + np.arange(start.size)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Rivals:
+    """Lines, and rows of each class and group, of which some have each mistake; keys ascend."""
+
+    lines: Lines  # the least p first
+    level: float
+    min_rows: int
+    groups: int
+    strata: tuple[Integers, Floats]  # keys (class, group)
+    cells: tuple[Integers, Floats]  # keys (mistake, group)
+
+    @classmethod
+    def of(cls, lines: Lines, mistakes: Mistakes, level: float, min_rows: int) -> _Rivals:
+        """From all mistakes."""
+        of_lines = np.zeros(mistakes.pair_truth.size, dtype=bool)
+        of_lines[lines.pair] = True
+        some = np.flatnonzero(of_lines[mistakes.cell_pair])
+        key = mistakes.cell_pair[some] * mistakes.groups + mistakes.group[mistakes.cell_stratum[some]]
+        order = np.argsort(key)
+        strata = mistakes.truth * mistakes.groups + mistakes.group, mistakes.n
+        cells = key[order], mistakes.cell_n[some[order]]
+        return cls(lines, level, min_rows, mistakes.groups, strata, cells)
+
+    def decide(self, here: Integers, selected: Mask) -> Integers:
+        """Select the lines of a turn that hold, in place; returns those that are to be decided again.
+
+        Of each class the first that fails, but is wrong more often and without which its rivals fail,
+        replaces them; later ones then have other rivals.
+        """
+        mine, other = self._opposed(here, np.flatnonzero(selected))
+        out = np.unique(mine * self.groups + self.lines.group[other])
+        selected[here] = self._hold(here, out // self.groups, out % self.groups)
+        fails = self.lines.is_more[here] & ~selected[here]
+        mine, other = mine[fails[mine]], other[fails[mine]]
+        replaces = fails.copy()
+        replaces[mine[self._hold(other, np.arange(other.size), self.lines.group[here[mine]])]] = False
+        truth = self.lines.truth[here]
+        at = np.full(int(truth.max()) + 1, here.size)
+        first = np.flatnonzero(replaces)[::-1]
+        at[truth[first]] = first  # the first of several is written last
+        selected[here[np.unique(at[at < here.size])]] = True
+        selected[other[mine == at[truth[mine]]]] = False
+        return here[fails & (np.arange(here.size) > at[truth])]
+
+    def _opposed(self, here: Integers, before: Integers) -> tuple[Integers, Integers]:
+        """Pairs of a line, by its place among some, and a listed one in the other direction that overlaps."""
+        misses = [np.flatnonzero(self.lines.label[index] == MISS) for index in (here, before)]
+        every = np.arange(here.size), np.arange(before.size)
+        links = []
+        for key, some, others in (
+            (self.lines.pair, *every), (self.lines.truth, every[0], misses[1]),
+            (self.lines.truth, misses[0], every[1]),
+        ):  # fmt: skip
+            mine, other = _joined(key[here[some]], key[before[others]])
+            links.append(np.stack([some[mine], before[others[other]]]))
+        mine, other = np.concatenate(links, axis=1)
+        opposed = self.lines.is_more[here[mine]] != self.lines.is_more[other]
+        return mine[opposed], other[opposed]
+
+    def _hold(self, index: Integers, line: Integers, group: Integers) -> Mask:
+        """Whether some lines hold with groups taken out of elsewhere: of which line, by its place, which."""
+        lines = self.lines.take(index)
+        hits = looked_up(*self.cells, lines.pair[line] * self.groups + group)
+        rows = looked_up(*self.strata, lines.truth[line] * self.groups + group)
+        b, m = lines.b - sum_by(line, hits, index.size), lines.m - sum_by(line, rows, index.size)
+        holds = (m >= self.min_rows) | (m == lines.m)
+        fewer = np.flatnonzero(holds & (m < lines.m))
+        lines, b, m = lines.take(fewer), b[fewer], m[fewer]
+        alike = _goes(lines.is_more, lines.a * m, b * lines.n)
+        holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= self.level)
+        return np.asarray(holds)
 
 
 def _named_by_labels(lines: Lines, selected: Mask) -> Mask:

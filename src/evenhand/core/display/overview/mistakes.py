@@ -55,8 +55,13 @@ def first_sentence(finding: Finding, subject: Subject) -> str | None:
     part = next((part for part in finding.parts if part.kind in _LINES), None)
     if part is None:
         return None
-    line = _line(finding, part)
-    return line_sentence(line, noun=subject.noun, elsewhere=_other(finding, line["group"]))
+    return _sentence(finding, _line(finding, part), subject, significance_of(finding, subject.alpha).beyond)
+
+
+def _sentence(finding: Finding, line: Line, subject: Subject, beyond: bool) -> str:
+    """A line in full; what chance can explain has no number of rows at least."""
+    sure = {**line, "certain": line["certain"] if beyond else 0.0}
+    return line_sentence(sure, noun=subject.noun, elsewhere=_other(finding, line["group"]))
 
 
 def _other(finding: Finding, group: str) -> str:
@@ -101,14 +106,14 @@ def _largest(finding: Finding) -> dict[str, Any] | None:
 
 def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, beyond: bool) -> Headline:
     other = _other(finding, line["group"])
-    noun, marks = subject.noun, _marks(finding, line)
+    marks = _marks(finding, line)
     truth, label = shorten(line["truth"]), line["prediction"]
     mistake = "are wrong" if label is None else f"are called {quoted(label)}"
     band = next((mark for mark in marks if mark.named), None)
     return Headline(
-        text=headline(line, noun=noun, elsewhere=other),
-        sentence=line_sentence(line, noun=noun, elsewhere=other),
-        size=_size(line, None if part is None else part.interval, other),
+        text=headline(line, noun=subject.noun, elsewhere=other),
+        sentence=_sentence(finding, line, subject, beyond),
+        size=_size(line, part.interval if part is not None and beyond else None, other),
         chance="" if band is None else _chance(band, line, None if beyond else finding.details.get("tested")),
         certainty=_certainty(finding, line, beyond),
         by=finding.grouping,
@@ -116,7 +121,7 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         metric=finding.metric,
         weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
         chart=None if band is None else Chart(
-            f"{quoted(truth)} {noun} that {mistake}", marks, _NULL if band.null else "",
+            f"{quoted(truth)} {subject.noun} that {mistake}", marks, _NULL if band.null else "",
             note=_pulled(band, marks),
         ),
         steps=_steps(line, subject),

@@ -108,7 +108,8 @@ class GroupMistakes:
     @cached_property
     def listed(self) -> Integers:
         """Indices of the lines that are listed, the first to be read first."""
-        index = listed(self.lines, alpha=self.options.alpha, min_rows=self.options.min_rows)
+        alpha, min_rows = self.options.alpha, self.options.min_rows
+        index = listed(self.lines, self.mistakes, alpha=alpha, min_rows=min_rows)
         return index[self.lines.take(index).ranked(self.options.order)]
 
     @cached_property
