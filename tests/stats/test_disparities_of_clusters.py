@@ -1,8 +1,11 @@
 """Disparities of rows in clusters: scores, exchange and sizes against a plain reference."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
+from simulations.battery.disparities import Persons, Tables
 
 from evenhand import Predictions, metrics
 from evenhand.stats.disparities.candidates import Candidates, Mistakes
@@ -40,7 +43,7 @@ def lines_of(codes, groups, replicates=99):
     cells, n = np.unique(codes[:3], axis=1, return_counts=True)
     mistakes = Mistakes.of_cells(*cells, n, n, groups)
     return clustered_lines(
-        Candidates.of(mistakes, 5), ClusterRows(*codes), np.random.default_rng(0), replicates
+        Candidates.of(mistakes, 5), ClusterRows(*codes), np.random.default_rng(0), 0.05, replicates
     )
 
 
@@ -66,9 +69,40 @@ def test_sizes_are_those_of_leaving_out_each_cluster(several):
 def test_q_is_that_of_the_largest_score_of_those_left():
     lines = lines_of(people(4, hurt=0.4), 3, replicates=199)
     order = np.argsort(-np.abs(lines.score), kind="stable")
-    assert (np.diff(lines.q[order]) >= 0).all()
+    exchanged = order[lines.p_of_limits[order] <= 1e-3]  # whose limits do not raise it
+    assert (np.diff(lines.q[exchanged]) >= 0).all()
     assert (lines.q >= lines.p - 1e-12).all()
     assert lines.p.min() == lines.q.min() == 1 / 200
+
+
+def test_the_p_of_limits_is_where_they_reach_0():
+    lines = lines_of(people(4, hurt=0.4), 3, replicates=199)
+    some = np.flatnonzero(lines.p_of_limits < 1)
+    assert some.size
+    for index in some:
+        for factor, leaves_out in ((0.99, False), (1.01, True)):
+            line = replace(lines.take(np.array([index])), level=1 - factor * lines.p_of_limits[index])
+            assert (line.near[0] > 0) == leaves_out
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        Tables(3, 2, persons=Persons((20, 20), [(2, 6), (20, 40)])),  # groups are alike
+        Tables(5, 3, persons=Persons((30, 20, 10), [(2, 40)] * 3), plants=1, added=(0.4, 0.4)),
+    ],
+    ids=["alike", "planted"],
+)
+def test_what_is_listed_has_limits_that_leave_out_0(tables):
+    shown = []
+    for seed in range(25):
+        counts = tables.draw(np.random.default_rng([7, seed])).counts
+        finding = metrics.disparities(counts, by="group", seed=seed)
+        ends = [part.interval for part in finding.parts if part.kind in ("mistake", "miss")]
+        assert bool(ends) == (finding.p_value <= 0.05)
+        shown += [end.low > 0 or end.high < 0 for end in ends]
+    assert all(shown)
+    assert len(shown) <= 2 if tables.plants == 0 else len(shown) > 10
 
 
 def test_a_planted_mistake_is_listed_and_people_who_differ_are_not():

@@ -189,9 +189,16 @@ class _Scores:
 
 
 def clustered_lines(
-    candidates: Candidates, rows: ClusterRows, rng: np.random.Generator, replicates: int = REPLICATES
+    candidates: Candidates,
+    rows: ClusterRows,
+    rng: np.random.Generator,
+    alpha: float,
+    replicates: int = REPLICATES,
 ) -> Lines:
-    """Lines of all candidates, with p and step-down q by exchange of clusters, and their spread."""
+    """Lines of all candidates, with p and step-down q by exchange of clusters, and their spread.
+
+    Those with ``q <= alpha`` have limits that leave out 0, too, or a larger q.
+    """
     scores = _Scores(candidates, rows, _Pieces.of(rows, candidates.mistakes, rows.atom))
     observed = scores.observed()
     size = np.abs(observed)
@@ -207,7 +214,7 @@ def clustered_lines(
     q[order] = np.maximum.accumulate(q[order])
     lines = Lines.of(candidates, p, q)
     spread = _spread(lines, _Pieces.of(rows, candidates.mistakes, rows.unit), rows, candidates.mistakes)
-    return lines.with_spread(spread, observed)
+    return lines.with_spread(spread, observed, alpha)
 
 
 def _spread(lines: Lines, pieces: _Pieces, rows: ClusterRows, mistakes: Mistakes) -> Spread:

@@ -11,12 +11,13 @@ from scipy import special
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.mid_p import mid_p
-from evenhand.stats.multiplicity import selected_level
+from evenhand.stats.multiplicity import adjust, selected_level
 from evenhand.stats.rates.differences import mover, normal_quantile
 from evenhand.stats.rates.rates import Rates
 
 _LEVEL = 0.95
 _PIECE = 1 << 18  # lines whose limits are made together
+_FARTHEST, _HALVINGS = 8.0, 40  # normal quantile of p = 1e-15, and what finds it to 1e-11
 _ARRAYS = ("truth", "group", "label", "pair", "a", "n", "b", "m", "p", "q")  # of lines, shape (N,) each
 
 
@@ -51,6 +52,7 @@ class Lines:
     q: Floats  # corrected for all tested
     spread: Spread | None = None  # None: rows are independent
     robust: Floats | None = None  # score that heeds clusters
+    p_of_limits: Floats | None = None  # of clusters: at whose level the limits reach 0; 1 where q is large
     level: float = _LEVEL  # of the limits
 
     @classmethod
@@ -66,33 +68,44 @@ class Lines:
         """Some of them, in the order of the index."""
         arrays = {name: getattr(self, name)[index] for name in _ARRAYS}
         spread = None if self.spread is None else self.spread.take(index)
-        robust = None if self.robust is None else self.robust[index]
-        return replace(self, **arrays, spread=spread, robust=robust)
+        more = {name: getattr(self, name) for name in ("robust", "p_of_limits")}
+        more = {name: None if values is None else values[index] for name, values in more.items()}
+        return replace(self, **arrays, **more, spread=spread)
 
     def followed_by(self, others: Lines) -> Lines:
         """These and then others, as of independent rows."""
         return Lines(*(np.r_[getattr(self, name), getattr(others, name)] for name in _ARRAYS))
 
-    def with_spread(self, spread: Spread, robust: Floats) -> Lines:
-        """The same lines of rows in clusters, with scores that heed them."""
-        return replace(self, spread=spread, robust=robust)
+    def with_spread(self, spread: Spread, robust: Floats, alpha: float) -> Lines:
+        """The same lines of rows in clusters, with scores that heed them.
+
+        An exchange is about these very clusters, limits about others like them; what is beyond chance has to
+        hold for both (intersection-union test, Berger 1982): q is no smaller than that of the limits.
+        """
+        lines = replace(self, spread=spread, robust=robust)
+        some = np.flatnonzero(self.q <= alpha)
+        p_of_limits = np.ones(len(self))
+        p_of_limits[some] = lines.take(some)._where_limits_reach_0()
+        q = np.maximum(self.q, adjust(p_of_limits, "bh"))
+        return replace(lines, q=np.where(self.q <= alpha, q, self.q), p_of_limits=p_of_limits)
 
     def beyond(self, alpha: float) -> tuple[Integers, int]:
         """Indices of the lines beyond chance, the least p first, and how many of them count.
 
         Those with ``q <= alpha``. Of one mistake, lines in the other direction than its first are mirror
-        images and do not count: where R count among K lines, p is at most ``alpha R / K``, the step-up rule
-        of Benjamini and Hochberg. Of clusters, q alone decides. Ties of p: the larger score, then the first
-        group.
+        images and do not count: where R count among K lines, p (of clusters, that of the limits) is at most
+        ``alpha R / K``, the step-up rule of Benjamini and Hochberg. Ties of p: the larger score, then the
+        first group.
         """
-        order = np.lexsort((self.group, -np.abs(self.score), self.p))
+        p = self.p if self.p_of_limits is None else self.p_of_limits
+        order = np.lexsort((self.group, -np.abs(self.score), p))
         order = order[self.q[order] <= alpha]
         _, first, mistake = np.unique(self.pair[order], return_index=True, return_inverse=True)
         is_more = self.is_more[order]
         number = np.cumsum(is_more == is_more[first[mistake]])
-        if self.spread is not None or not order.size:
-            return order, int(number[-1:].sum())
-        holds = np.flatnonzero(self.p[order] * len(self) / number <= alpha)
+        if not order.size:
+            return order, 0
+        holds = np.flatnonzero(p[order] * len(self) / number <= alpha)
         if not holds.size:  # beyond chance only because of mirror images
             return order[:1], order.size
         return order[: holds[-1] + 1], int(number[holds[-1]])
@@ -132,7 +145,21 @@ class Lines:
     @cached_property
     def limits(self) -> Ends:
         """Limits of the difference: Wilson's of both rates, joined (Newcombe 1998, method 10)."""
-        quantile, low, high = normal_quantile(self.level), np.empty(len(self)), np.empty(len(self))
+        return self._limits(np.full(len(self), normal_quantile(self.level)))
+
+    def _where_limits_reach_0(self) -> Floats:
+        """The p at whose level the limits of each line reach 0."""
+        low, high = np.zeros(len(self)), np.full(len(self), _FARTHEST)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            ends = self._limits(middle)
+            leaves_out = np.where(self.is_more, ends[0], -ends[1]) > 0
+            low, high = np.where(leaves_out, middle, low), np.where(leaves_out, high, middle)
+        return np.asarray(2 * special.ndtr(-low))
+
+    def _limits(self, quantile: Floats) -> Ends:
+        """The same, some normal quantiles away, shape (N,)."""
+        low, high = np.empty(len(self)), np.empty(len(self))
         spread = Spread((self.n, self.m)) if self.spread is None else self.spread
         for start in range(0, len(self), _PIECE):
             some = slice(start, start + _PIECE)
@@ -140,7 +167,7 @@ class Lines:
             freedom = (np.array(np.inf),) * 2 if here.freedom is None else here.freedom
             figures = []
             for rate, size, degrees in zip((self.rate, self.others), here.sizes, freedom, strict=True):
-                ends = Rates(rate[some], size, degrees).limits(quantile)
+                ends = Rates(rate[some], size, degrees).limits(quantile[some])
                 figures.append((ends[0], rate[some], ends[1]))
             low[some], high[some] = mover(figures[0], figures[1], here.correlation)
         return low, high

@@ -202,7 +202,7 @@ class GroupMistakes:
         unit = np.unique(units.unit, return_inverse=True)[1]
         codes = np.stack([units.truth, units.group, units.prediction, unit]).astype(np.int64)
         rows = ClusterRows(*np.repeat(codes, units.rows.astype(np.int64), axis=1))
-        lines = clustered_lines(candidates, rows, self.bound.stream("disparities"))
+        lines = clustered_lines(candidates, rows, self.bound.stream("disparities"), self.options.alpha)
         if not rows.relabelling.fixed:
             return lines
         nothing = np.full(len(lines), np.nan)
