@@ -26,10 +26,11 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, share
+from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
 from evenhand.core.text.formatting import count, shorten
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
+_PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
 _TIER = 0.5
 
 
@@ -89,6 +90,8 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             steps=_steps(worse, source, subject) if beyond else (),
             rows=_rows(finding, worse),
             scope=scope,
+            group=worse.label,
+            remark=_remark(finding, worse, subject) if beyond else "",
         )
     ]
 
@@ -161,6 +164,19 @@ def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
     hits = sum(numbers) if len(numbers) == len(others) else None
     value = sum(rate.value * rate.rows for rate in others) / rows
     return GroupRate("", ELSEWHERE, value, hits, rows)
+
+
+def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
+    """How much of a lower accuracy comes from the mix of classes; empty where nothing says."""
+    for other in subject.findings:
+        of_group = [part for part in other.parts if part.kind in _PIECES and label_of(part) == worse.label]
+        gap, mix, errors = ([part.value for part in of_group if part.kind == kind] for kind in _PIECES)
+        if other.by == finding.by and gap and mix and errors:
+            numbers = [value for value in (gap[0], mix[0], errors[0]) if value is not None]
+            accuracy = of_group[0].details.get("accuracy")
+            if len(numbers) == len(_PIECES) and isinstance(accuracy, float) and abs(accuracy - worse.value) < NEAR:
+                return mix_sentence(*numbers)
+    return ""
 
 
 def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
