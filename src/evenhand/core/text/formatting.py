@@ -57,7 +57,7 @@ def points(difference: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The same with spaces at which no line breaks before a per cent sign, and before a number such as .05."""
+    """The same, with no-break spaces before per cent signs and before numbers such as .05."""
     return type(text)(_KEPT_TOGETHER.sub("\u00a0", text))
 
 

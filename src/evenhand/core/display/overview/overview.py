@@ -140,20 +140,26 @@ def _by_form(leading: Sequence[Finding]) -> list[tuple[Form, list[Finding]]]:
 
 
 def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Finding, list[Headline]]]:
-    """Findings of metrics that are second to another one: beside its headlines, in their grouping.
+    """All findings; those of metrics that are second to another one come last beside its headlines, in full.
 
-    There they are left out where they are within chance or of a group that these name, else said in full.
+    They are left out where they are within chance, of a group that those of their grouping name, or of none.
     """
-    spoken = {(finding.name, finding.grouping): [line for line in ours if line.beyond] for finding, ours in lines}
+    spoken = {
+        (finding.name, finding.grouping): [line for line in ours if line.beyond] for finding, ours in lines
+    }
     result = []
     for finding, ours in lines:
         first = spoken.get((finding.card.second_to, finding.grouping))
-        if first:
-            groups = {line.group for line in first}
-            ours = [line for line in ours if line.beyond and line.group not in groups]
-            ours = [replace(line, text=line.sentence, weight=(_LAST, *line.weight[1:])) for line in ours]
-        if ours or not first:
+        if not first:
             result.append((finding, ours))
+            continue
+        groups = {"", *(line.group for line in first)}
+        others = [
+            replace(line, text=line.sentence, weight=(_LAST, *line.weight[1:]))
+            for line in ours
+            if line.beyond and line.group not in groups
+        ]
+        result += [(finding, others)] if others else []
     return result
 
 

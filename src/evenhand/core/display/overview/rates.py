@@ -169,13 +169,14 @@ def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
 def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
     """How much of a lower accuracy comes from the mix of classes; empty where nothing says."""
     for other in subject.findings:
-        of_group = [part for part in other.parts if part.kind in _PIECES and label_of(part) == worse.label]
-        gap, mix, errors = ([part.value for part in of_group if part.kind == kind] for kind in _PIECES)
-        if other.by == finding.by and gap and mix and errors:
-            numbers = [value for value in (gap[0], mix[0], errors[0]) if value is not None]
-            accuracy = of_group[0].details.get("accuracy")
-            if len(numbers) == len(_PIECES) and isinstance(accuracy, float) and abs(accuracy - worse.value) < NEAR:
-                return mix_sentence(*numbers)
+        values = {
+            part.kind: part.value
+            for part in other.parts
+            if label_of(part) == worse.label and part.value is not None
+        }
+        of_same = (other.by, other.model, other.params) == (finding.by, finding.model, finding.params)
+        if of_same and set(_PIECES) <= values.keys():
+            return mix_sentence(*(values[kind] for kind in _PIECES))
     return ""
 
 

@@ -87,7 +87,7 @@ def _parts(
     return parts
 
 
-def _hypergeometric(n: Integers, margins: tuple[float, float]) -> list[Null]:
+def _hypergeometric(n: Integers, margins: tuple[float, float]) -> list[Null | None]:
     """What exchanged rows give groups of so many rows; margins are rows with the mistake, and all."""
     low, high = (ends / n for ends in hypergeometric_limits(int(margins[1]), int(margins[0]), n, LEVEL))
     mean = margins[0] / margins[1]
