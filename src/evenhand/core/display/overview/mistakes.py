@@ -184,12 +184,11 @@ def _null(subject: Subject) -> str:
 def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> str:
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
-    counted = subject.counted
     every = f"{compared} and for all questions of this run"
     if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
-        return f"{p_text(finding.p_adjusted)}, corrected for {every}{counted}."
+        return f"{p_text(finding.p_adjusted)}, corrected for {every}{subject.counted}."
     near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
-    return f"{p_text(line['q'])}, corrected for {compared}{counted}{near}."
+    return f"{p_text(line['q'])}, corrected for {compared}{subject.counted}{near}."
 
 
 def _steps(line: Line, subject: Subject) -> tuple[str, ...]:

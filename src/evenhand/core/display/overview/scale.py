@@ -54,9 +54,9 @@ class Scale:
         return f"{percent:{'' if tick else '+'}z.{digits}f}".replace("-", MINUS)
 
 
-def padded(place: float) -> float:
-    """A place between the first and the last tick, 0 to 1, on an axis that goes on beyond both."""
-    return _PAD + (1 - 2 * _PAD) * place
+def padded(position: float) -> float:
+    """A position between the first and the last tick, 0 to 1, on an axis that goes on beyond both."""
+    return _PAD + (1 - 2 * _PAD) * position
 
 
 def few_rows(mark: Mark) -> bool:
