@@ -79,6 +79,23 @@ def test_shares_have_the_interval_of_their_patients_and_what_exchanged_patients_
     assert wide.high - wide.low > 1.2 * (narrow.high - narrow.low)
 
 
+def test_shares_do_not_depend_on_how_the_table_is_read(run, tmp_path):
+    photos().write_csv(tmp_path / "photos.csv")
+    halves = [
+        eh.Predictions.from_frame(some, truth="truth", prediction="prediction", cluster="patient").count(
+            ["site"]
+        )
+        for some in (photos().head(300), photos().tail(-300))
+    ]
+    others = [
+        audited(str(tmp_path / "photos.csv")).finding("disparities"),
+        eh.metrics.disparities(halves[0] + halves[1], by="site"),
+    ]
+    for other in others:
+        assert other.parts == run.finding("disparities").parts
+        assert other.details["units"] == 110
+
+
 def test_the_chart_has_intervals_bands_and_a_key(run):
     chart = run.overview.headlines[0].chart
     assert all(mark.interval and mark.null for mark in chart.marks)

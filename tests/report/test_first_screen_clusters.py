@@ -11,6 +11,7 @@ from evenhand.core.display.overview.brief import run_lines
 from evenhand.core.text.formatting import unbroken
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
+from evenhand.report.suppression.details import shown_details, without_few_units
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.core.test_overview_clusters import audited as audited_photos
 from tests.core.test_overview_rates import worse_everywhere
@@ -62,6 +63,13 @@ def test_hidden_cells_hide_shares_and_few_units(run, fewest):
             assert (f"{100 * number:.0f}\u00a0%" in opening_of(page)) is not is_hidden
             assert not is_hidden or f"{number:.6f}"[:8] not in page
     assert ("110 patients" in page) is (fewest == 10)
+
+
+def test_a_small_number_of_units_is_hidden_where_its_finding_is_shown():
+    details = {"units": 8.0, "tested": 3.0, "status": "found"}
+    assert without_few_units(details, 10) == {"tested": 3.0, "status": "found"}
+    assert without_few_units(details, 8) == details
+    assert shown_details({"units": 8.0}, 10) == {"units": "hidden"}
 
 
 def test_no_line_breaks_before_a_per_cent_sign_or_a_limit(run, opening):
