@@ -7,6 +7,7 @@ import evenhand as eh
 from evenhand.core.cards import MetricCard, Sentences, Source
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Dropped, Finding, Findings, GroupSize, Interval, Null, Part
+from evenhand.core.text.disparities import mix_sentence
 from evenhand.core.text.formatting import MINUS, points
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.suppression.suppress import suppressed_findings
@@ -76,8 +77,8 @@ def test_the_gap_is_silent_where_a_mistake_of_its_grouping_speaks():
     assert {line.metric for line in run.overview.headlines} == {run["disparities"].metric}
 
 
-def test_a_worse_group_without_a_mistake_of_its_own_is_found():
-    """Many classes, a wrong label in each: too few of one kind, but the group is right less often."""
+def worse_everywhere(planted=0):
+    """Of 40 classes x has a wrong label in each, too few of one kind; y is planted."""
     classes = [f"c{i}" for i in range(40)]
     rows = [
         (c, classes[(i + 7 * j + 1) % 40] if wrong else c, g)
@@ -85,9 +86,36 @@ def test_a_worse_group_without_a_mistake_of_its_own_is_found():
         for g, misses in (("x", 4), ("y", 1), ("z", 1))
         for j, wrong in enumerate([True] * misses + [False] * (10 - misses))
     ]
-    frame = pl.DataFrame(rows, schema=["t", "p", "g"], orient="row")
-    run = eh.audit(frame, truth="t", prediction="p", by="g", metrics=["accuracy", "accuracy_gap"])
+    rows += [("c0", "c9" if i < planted and g == "y" else "c0", g) for g in "xyz" for i in range(planted * 2)]
+    return pl.DataFrame(rows, schema=["t", "p", "g"], orient="row")
+
+
+def test_a_worse_group_without_a_mistake_of_its_own_is_found():
+    metrics = ["accuracy", "accuracy_gap"]
+    run = eh.audit(worse_everywhere(), truth="t", prediction="p", by="g", metrics=metrics)
     assert run.overview.title == "x: 240 of 400 rows are right; elsewhere 720 of 800."
+
+
+def test_a_worse_group_is_said_beside_a_mistake_of_another_one():
+    lines = eh.audit(worse_everywhere(40), truth="t", prediction="p", by="g").overview
+    assert lines.kicker == "2 findings by g · 3 groups · 1,440 of 1,440 rows"
+    first, second = lines.beyond
+    assert (first.group, second.group) == ("y", "x")
+    assert lines.title.startswith("y: 40 of 90 c0 rows are called c9; elsewhere ")
+    assert second.text == "x: 320 of 480 rows are right (67 %); elsewhere 840 of 960 (88 %)."
+    assert second.sureness.startswith(
+        "p <0.001, corrected for 2 questions of this run. Of 20.8 points below "
+    )
+    assert second.remark == mix_sentence(0.875 - 2 / 3, 0.0, 0.875 - 2 / 3)
+
+
+def test_a_lower_accuracy_says_how_much_of_it_is_the_mix_of_classes():
+    assert mix_sentence(0.125, 0.0951, 0.0299) == (
+        "Of 12.5 points below the rest, 9.5 come from its mix of classes."
+    )
+    assert mix_sentence(0.05, -0.02, 0.07) == (
+        "Its classes are easier: within classes it is 7.0 points below the rest."
+    )
 
 
 def test_within_chance_says_so_and_what_would_have_been_noticed():

@@ -13,6 +13,7 @@ import evenhand as eh
 from evenhand.core.display.charts import MOST_LINES
 from evenhand.core.display.html import label, number
 from evenhand.core.figure import Figure
+from evenhand.core.text.formatting import unbroken
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.similarities import Similarities
 from evenhand.runs.run_folder import RunFolder as ReadRun
@@ -100,7 +101,7 @@ def test_a_cell_has_a_headline_its_picture_and_two_drawers(run):
     first, _, drawers = text.partition("<details>")
     assert first.count("<h1>") == 1
     assert f"<h1><bdi>{overview.title}</bdi></h1>" in first
-    assert overview.headlines[0].size in first
+    assert unbroken(overview.headlines[0].size) in first
     assert text.count("<details>") == 2
     assert first.count('role="img"') == len(overview.headlines[0].chart.marks)
     assert "run.cases(1)" in drawers

@@ -76,7 +76,7 @@ def test_the_headline_is_one_and_its_group_is_in_its_colour(content):
     assert page.count("<h1") == 1
     assert '<h1 id="headline"><em>Lagos</em>: 33 of 100' in page
     assert page.count('<div class="mark-row named">') == 1 + page.count("is right in")
-    assert 'aria-label="Lagos: 33 %, 33 of 100; 95 % interval ' in page
+    assert 'aria-label="Lagos: 33\u00a0%, 33 of 100; 95\u00a0% interval ' in page
     assert "which of them harm" in page
     assert "whether they harm is a question of context" in opening_of(page)
 
@@ -186,12 +186,12 @@ def marks(values, **more):
 
 def test_axes_of_shares_begin_at_zero_and_hold_every_end():
     drawing = draw(Chart("t", marks([0.2, 0.4], interval=(0.1, 0.52), null=(0.25, 0.3)), "chance"))
-    assert drawing.ticks[0] == (0.0, "0 %")
-    assert drawing.ticks[-1] == (100.0, "60 %")
+    assert drawing.ticks[0] == (3.0, "0 %")
+    assert drawing.ticks[-1] == (97.0, "60 %")
     assert [row.hollow for row in drawing.rows] == [False, False]
-    assert drawing.rows[1].at == pytest.approx(100 * 0.4 / 0.6, abs=0.01)
+    assert drawing.rows[1].at == pytest.approx(3 + 94 * 0.4 / 0.6, abs=0.01)
     cut = draw(Chart("t", marks([0.9, 0.92], null=(0.89, 0.93)), "chance"), cut=True, decimals=1)
-    assert cut.ticks[0] == (0.0, "89 %")
+    assert cut.ticks[0] == (3.0, "89 %")
     assert [row.hollow for row in cut.rows] == [True, True]
     assert cut.rows[0].value == "90.0 %"
 
@@ -200,7 +200,15 @@ def test_negative_and_equal_values_have_an_axis_too():
     drawing = draw(Chart("t", marks([-1.2, 0.4]), unit="number", fair=0.0))
     assert 0 < drawing.fair < 100
     assert drawing.ticks[0][1].startswith("−")
-    assert draw(Chart("t", marks([0.0, 0.0]))).rows[0].at == 0
+    assert draw(Chart("t", marks([0.0, 0.0]))).rows[0].at == 3
+
+
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("ends", [(0.1, 0.5), (0.0, 1.0), (0.25, 0.3)])
+def test_nothing_stands_at_an_end_of_an_axis(ends, cut):
+    drawing = draw(Chart("t", marks(ends, interval=ends)), cut=cut)
+    places = [place for row in drawing.rows for place in (row.at, *row.interval)]
+    assert 2 < min(places) < max(places) < 98
 
 
 def test_more_rows_than_ten_are_folded_but_not_the_named_one():

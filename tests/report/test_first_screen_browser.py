@@ -70,6 +70,18 @@ def test_a_narrow_screen_shows_the_named_group_and_three_others_first(visit):
     assert page.locator(".show-later").is_hidden()
 
 
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_wide_table_keeps_its_classes_in_view_and_shows_that_it_scrolls(visit, width):
+    page = visit("many", width)
+    first, mistakes = page.locator(".class-table tbody th").first, page.locator(".class-table td.words").first
+    for cell in (first, mistakes):
+        assert cell.bounding_box()["x"] + cell.bounding_box()["width"] <= width
+    before, table = first.bounding_box()["x"], page.locator("#groups .scroll").first
+    assert table.evaluate("(box) => { box.scrollLeft = 250; return box.scrollLeft; }") == 250
+    assert first.bounding_box()["x"] == pytest.approx(before, abs=1)
+    assert "gradient" in table.evaluate("(box) => getComputedStyle(box).backgroundImage")
+
+
 def test_the_folded_page_is_short(visit):
     assert visit("planted").evaluate("document.documentElement.scrollHeight") <= 4500
 

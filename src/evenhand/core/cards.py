@@ -127,7 +127,8 @@ class MetricCard(Model):
             value where it is a primary finding of a run, else not at all.
         parts_of: The metric whose parts those lines show beside it: the groups' rates that it compares, or
             items; empty: its own.
-        second_to: The metric beside whose headlines, in the same grouping, they need none of this one.
+        second_to: The metric beside whose headlines, in the same grouping, they need none of this one, unless
+            it is of another group.
         gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
 

@@ -38,6 +38,11 @@ class UnitCells:
     n: npt.NDArray[np.int64] | npt.NDArray[np.float64]
     rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
+    @cached_property
+    def count(self) -> int:
+        """How many clusters occur."""
+        return int(np.count_nonzero(np.bincount(self.unit)))
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:

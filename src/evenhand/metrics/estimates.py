@@ -93,8 +93,10 @@ def build(
 ) -> Finding:
     """A Finding with what the grouping says already filled in.
 
-    ``dropped`` among the fields adds to the rows the grouping dropped.
+    ``dropped`` among the fields adds to the rows the grouping dropped; details say how many units there are.
     """
+    if grouped.units is not None:
+        fields["details"] = {**fields.get("details", {}), "units": float(grouped.units.count)}
     dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
     fields["dropped"] = dropped + fields.pop("dropped", [])
     codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])

@@ -74,7 +74,7 @@ def page_environment() -> jinja2.Environment:
         bytecode_cache=compiled_templates(),
     )  # fmt: skip
     filters = {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
-    environment.filters |= filters | {"number": formats.number}
+    environment.filters |= filters | {"number": formats.number, "unbroken": formats.unbroken}
     return environment
 
 

@@ -89,6 +89,13 @@ def gap_sentence(
     return None
 
 
+def mix_sentence(gap: float, mix: float, errors: float) -> str:
+    """How much of a lower accuracy comes from a group's mix of classes."""
+    if mix < 0:
+        return f"Its classes are easier: within classes it is {_points(errors)} points below the rest."
+    return f"Of {_points(gap)} points below the rest, {_points(mix)} come from its mix of classes."
+
+
 def status_sentence(
     details: Line, *, by: str, groups: int, n: float, noun: str = "rows", min_rows: int = 5
 ) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -24,6 +25,7 @@ _SIGNS: dict[str, str] = {
     "\t": "⇥",
 }
 _SPACE = "␣"
+_KEPT_TOGETHER = re.compile(r"(?<=\d) (?=%)|(?<=\bof) (?=\.\d)")
 _UNSEEN = {"Cc", "Cf", "Cn", "Co"}  # categories without a shape of their own
 _BLANK = {  # letters and marks that draw nothing: fillers, joiners, selectors of variants
     *map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x2800, 0x3164, 0xFFA0)),
@@ -52,6 +54,11 @@ def points(difference: float) -> str:
     digits = 1 if 0 < abs(difference) < 0.01 else 0
     text = f"{difference * 100:z.{digits}f}"
     return f"{text} point{'' if text.lstrip('-') == '1' else 's'}".replace("-", MINUS)
+
+
+def unbroken(text: str) -> str:
+    """The same, with no-break spaces before per cent signs and before numbers such as .05."""
+    return type(text)(_KEPT_TOGETHER.sub("\u00a0", text))
 
 
 def count(value: float | None) -> str:

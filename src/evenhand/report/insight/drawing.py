@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from evenhand.core.display.overview.content import Chart, Mark
+from evenhand.core.display.overview.scale import few_rows, padded
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import MINUS, number, shorten
 
@@ -15,7 +16,6 @@ MOST_ROWS = 10
 
 _MOST_NARROW = 4  # rows of a narrow screen, unless there is only one more
 
-_FEWEST = 10  # rows from which a share is written beside its counts
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
 _MOST_TICKS = 5
 _ROUNDING = 1e-9
@@ -95,7 +95,7 @@ class _Axis:
         return cls(low, high if high > low else low + step, step)
 
     def at(self, value: float) -> float:
-        return round(100 * (value - self.low) / (self.high - self.low), 2)
+        return round(100 * padded((value - self.low) / (self.high - self.low)), 2)
 
     def ends(self, span: Ends | None) -> Ends | None:
         return None if span is None else (self.at(span[0]), self.at(span[1]))
@@ -147,7 +147,7 @@ def _first(marks: Sequence[Mark], most: int) -> list[int]:
 
 
 def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
-    value = "" if _is_of_few(mark) else written(mark.value, unit, decimals)
+    value = "" if few_rows(mark) else written(mark.value, unit, decimals)
     ends = [
         ""
         if span is None
@@ -167,12 +167,6 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
         dots=dots,
         alternative=f"{shorten(mark.label)}: {'; '.join(filter(None, texts))}",
     )
-
-
-def _is_of_few(mark: Mark) -> bool:
-    """Whether the counts beside a mark are of so few rows that a share would say more than they do."""
-    rows = mark.text.rpartition(" of ")[2].replace(",", "")
-    return rows.isdigit() and int(rows) < _FEWEST
 
 
 def written(value: float, unit: str, decimals: int | None = None) -> str:

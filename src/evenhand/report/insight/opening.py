@@ -99,9 +99,9 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
     overview, is_hidden = _overview(content)
     first = overview.headlines[0] if overview.headlines and not is_hidden else None
     beyond, most = overview.beyond, _MOST_HEADLINES - 1
-    title, lead, others = overview.title, overview.lead, [(line.text, line.certainty) for line in beyond[1:]]
+    title, lead, others = overview.title, overview.lead, [(line.text, line.sureness) for line in beyond[1:]]
     if is_hidden:
-        title, others = _HIDDEN, [(line.text, line.certainty) for line in beyond]
+        title, others = _HIDDEN, [(line.text, line.sureness) for line in beyond]
         lead = (
             f"Counts of fewer than {content.fewest} rows are hidden in this report, and so is every mistake "
             "that one group gets more often: its counts would tell them."
@@ -171,8 +171,7 @@ def _title(text: str, first: Headline | None) -> list[tuple[bool, str]]:
     marks = first.chart.marks if first and first.beyond and first.chart else ()
     labels = [re.escape(shorten(mark.label)) for mark in marks if mark.named]
     match = re.match(rf"(?:{'|'.join(labels)})(?!\w)", text, re.IGNORECASE) if labels else None
-    pieces = [(True, match[0]), (False, text[match.end() :])] if match else [(False, text)]
-    return [(is_named, piece.replace(" %", "\u00a0%")) for is_named, piece in pieces]
+    return [(True, match[0]), (False, text[match.end() :])] if match else [(False, text)]
 
 
 def _facts(first: Headline | None) -> list[Fact]:

@@ -16,6 +16,9 @@ COUNTS = ("n", "rows", "images", "samples", "count")
 PEOPLE = ("households", "persons", "people", "subjects")
 """Details that count people, of whom each may have several rows."""
 
+UNITS = "units"
+"""The detail that counts what was sampled as a whole."""
+
 NO_TEST: Mapping[str, None] = dict.fromkeys(
     ("corrected", "chance_at", "interval", "null", "p_value", "p_adjusted", "mde", "band")
 )
@@ -82,6 +85,11 @@ def shown_details(
         elif key in _HARMLESS or (key == "coverage" and value == 1) or (people and key in PEOPLE):
             shown_values[key] = value
     return shown_values
+
+
+def without_few_units(details: Details, fewest: int) -> dict[str, float | str | None]:
+    """All details but the number of what was sampled as a whole, where it is small."""
+    return {key: value for key, value in details.items() if key != UNITS or not _is_small(value, fewest)}
 
 
 def plain_details(details: Details, *, rates: bool) -> dict[str, float | str | None]:
@@ -173,4 +181,4 @@ def _is_small(value: object, fewest: int) -> bool:
 
 
 def _counts_rows(key: str) -> bool:
-    return key in COUNTS or key == "units" or key.startswith("n_") or key.endswith(("_n", "_rows"))
+    return key in (*COUNTS, UNITS) or key.startswith("n_") or key.endswith(("_n", "_rows"))

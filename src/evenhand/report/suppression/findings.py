@@ -22,6 +22,7 @@ from evenhand.report.suppression.details import (
     single_sample,
     sub_cells,
     tells_flips,
+    without_few_units,
     without_flips,
 )
 from evenhand.report.suppression.values import (
@@ -317,7 +318,7 @@ class HiddenFindings:
         if self._mistakes_hidden(finding):
             return {}
         if finding.card.made_of == MISTAKES:
-            return holder.details
+            return without_few_units(holder.details, self._fewest)
         return shown_details(holder.details, self._fewest, people=self._people)
 
     def _count(self, n: float, hidden: bool) -> float:

@@ -49,7 +49,7 @@ def largest(overview: Overview) -> str:
 
 def sureness(headline: Headline) -> str:
     """How much, what chance gives and how sure."""
-    return " ".join(filter(None, (headline.size, headline.chance, headline.certainty)))
+    return " ".join(filter(None, (headline.size, headline.chance, headline.sureness)))
 
 
 def next_calls(overview: Overview) -> list[str]:

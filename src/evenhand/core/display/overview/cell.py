@@ -9,6 +9,7 @@ from evenhand.core.display.html import label
 from evenhand.core.display.overview.brief import largest, next_calls, sureness
 from evenhand.core.display.overview.content import Chart, Mark, Overview
 from evenhand.core.display.overview.scale import Scale, few_rows
+from evenhand.core.text.formatting import unbroken
 
 _MOST_MARKS = 6
 _MOST_CHECKS = 3
@@ -55,7 +56,7 @@ def cell_html(overview: Overview, table: str) -> str:
     parts += [f'<p class="soft">{label(check, _LONG)}</p>' for check in checks]
     parts.append(_drawer("All numbers", table))
     parts.append(_drawer("How to go on", _steps(overview)))
-    return f'{_PAGE}<div class="evenhand-run">{"".join(parts)}</div>'
+    return f'{_PAGE}<div class="evenhand-run">{unbroken("".join(parts))}</div>'
 
 
 def _drawer(title: str, content: str) -> str:
@@ -113,9 +114,8 @@ def _row(mark: Mark, scale: Scale) -> str:
 
 def _axis(ticks: Sequence[float], scale: Scale) -> str:
     texts = []
-    for index, tick in enumerate(ticks):
-        anchor = {0: "start", len(ticks) - 1: "end"}.get(index, "middle")
-        at = f'x="{100 * scale.place(tick):.2f}%" y="12" text-anchor="{anchor}"'
+    for tick in ticks:
+        at = f'x="{100 * scale.place(tick):.2f}%" y="12" text-anchor="middle"'
         texts.append(f"<text {at}>{escape(scale.text(tick, tick=True))}</text>")
     svg = f'<svg width="100%" height="18" aria-hidden="true">{"".join(texts)}</svg>'
     return f'<div class="row"><span></span><span>{svg}</span><span></span></div>'

@@ -82,6 +82,8 @@ class Headline:
         metric: The finding that it is from, as ``findings.json`` calls it.
         cases: How many rows are behind it; 0 where ``rows`` is empty.
         scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
+        group: The group that is worse off; empty: none is, or nothing says which.
+        remark: How much of it other things explain; empty: nothing says.
     """
 
     text: str
@@ -98,6 +100,13 @@ class Headline:
     rows: Mapping[str, str] = field(default_factory=dict)
     cases: float = 0.0
     scope: str = ""
+    group: str = ""
+    remark: str = ""
+
+    @property
+    def sureness(self) -> str:
+        """How sure, and how much of it other things explain."""
+        return f"{self.certainty} {self.remark}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from evenhand.core.text.formatting import count, p_value, plural, points, quoted
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
-_NULL = "chance alone: groups shuffled within the class"
+_NULL = "chance alone: groups shuffled{unit} within the class"
 _FEWEST = 10  # rows from which chance is written as counts
 
 
@@ -115,18 +115,19 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         sentence=_sentence(finding, line, subject, beyond),
         size=_size(line, part.interval if part is not None and beyond else None, other),
         chance="" if band is None else _chance(band, line, None if beyond else finding.details.get("tested")),
-        certainty=_certainty(finding, line, beyond),
+        certainty=_certainty(finding, line, beyond, subject),
         by=finding.grouping,
         beyond=beyond,
         metric=finding.metric,
         weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
         chart=None if band is None else Chart(
-            f"{quoted(truth)} {subject.noun} that {mistake}", marks, _NULL if band.null else "",
+            f"{quoted(truth)} {subject.noun} that {mistake}", marks, _null(subject) if band.null else "",
             note=_pulled(band, marks),
         ),
         steps=_steps(line, subject),
         rows=(rows := _rows(finding, line, subject)),
         cases=line["a"] if rows else 0.0,
+        group=line["group"] if line["direction"] == "more" else "",
     )  # fmt: skip
 
 
@@ -181,13 +182,18 @@ def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
     return f"{text} in a single comparison; this is one of {count(float(tested))}."
 
 
-def _certainty(finding: Finding, line: Line, beyond: bool) -> str:
+def _null(subject: Subject) -> str:
+    return _NULL.format(unit=f" by {shorten(subject.cluster)}" if subject.cluster else "")
+
+
+def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> str:
     tested = finding.details.get("tested")
     compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
+    every = f"{compared} and for all questions of this run"
     if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
-        return f"{p_text(finding.p_adjusted)}, corrected for {compared} and for all questions of this run."
+        return f"{p_text(finding.p_adjusted)}, corrected for {every}{subject.counted}."
     near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
-    return f"{p_text(line['q'])}, corrected for {compared}{near}."
+    return f"{p_text(line['q'])}, corrected for {compared}{subject.counted}{near}."
 
 
 def _steps(line: Line, subject: Subject) -> tuple[str, ...]:

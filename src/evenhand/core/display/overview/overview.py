@@ -42,6 +42,7 @@ def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
 
 
 _SEARCH = "subgroups"
+_LAST = -0.5  # what orders headlines of metrics that are second to another one
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
     """
     subject = Subject.of(manifest, findings)
     leading, beside = _leading(findings)
-    lines = _without_seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading])
+    lines = _seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading])
     leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
     ordered = sorted(every, key=lambda line: line.weight, reverse=True)
     beyond, largest = _apart([line for line in ordered if line.beyond]), ordered[:1]
@@ -138,12 +139,28 @@ def _by_form(leading: Sequence[Finding]) -> list[tuple[Form, list[Finding]]]:
     return [(form, [finding for finding in leading if _form(finding) is form]) for form in forms]
 
 
-def _without_seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Finding, list[Headline]]]:
-    """All but the findings of metrics that are second to another one that has headlines in their grouping."""
+def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Finding, list[Headline]]]:
+    """All findings; those of metrics that are second to another one come last beside its headlines, in full.
+
+    They are left out where they are within chance, of a group that those of their grouping name, or of none.
+    """
     spoken = {
-        (finding.name, finding.grouping) for finding, ours in lines if any(line.beyond for line in ours)
+        (finding.name, finding.grouping): [line for line in ours if line.beyond] for finding, ours in lines
     }
-    return [line for line in lines if (line[0].card.second_to, line[0].grouping) not in spoken]
+    result = []
+    for finding, ours in lines:
+        first = spoken.get((finding.card.second_to, finding.grouping))
+        if not first:
+            result.append((finding, ours))
+            continue
+        groups = {"", *(line.group for line in first)}
+        others = [
+            replace(line, text=line.sentence, weight=(_LAST, *line.weight[1:]))
+            for line in ours
+            if line.beyond and line.group not in groups
+        ]
+        result += [(finding, others)] if others else []
+    return result
 
 
 def _echoes(lines: Sequence[Headline]) -> list[Headline]:
@@ -177,7 +194,7 @@ def _title(
 ) -> tuple[str, str]:  # fmt: skip
     """Title and lead: the first headline; that nothing is beyond chance; or what was measured."""
     if beyond:
-        return beyond[0].text, beyond[0].sentence
+        return beyond[0].text, f"{beyond[0].sentence} {beyond[0].remark}".rstrip()
     if not leading:
         return "", ""
     form, members = _by_form(leading)[0]
@@ -221,7 +238,7 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
         groups = len(leading[0].groups) if len(groupings) == 1 else 0
         texts += [plural(groups, "group")] if groups else []
         rows = f"{count(leading[0].n)} of {count(subject.rows)}" if subject.rows else count(leading[0].n)
-        texts.append(f"{rows} {subject.noun}")
+        texts.append(f"{rows} {subject.noun}{subject.units_of(leading[0])}")
     return " · ".join(texts)
 
 

@@ -88,14 +88,14 @@ def certainty(holder: Holder, subject: Subject) -> str:
     p = p_shown(holder)
     if p is None:
         return NOT_TESTED
-    text = p_text(p)
+    text, ending = p_text(p), f"{subject.counted}."
     if holder.p_adjusted is None:
-        return f"{text}."
+        return text + ending
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
     if isinstance(holder, Finding) and holder.role == "primary" and primary:
         many = f"corrected for {plural(len(primary), 'question')} of this run"
-        return f"{text}, {many}." if len(primary) > 1 else f"{text}."
-    return f"{text}, corrected." if holder.p_adjusted != holder.p_value else f"{text}."
+        return f"{text}, {many}{ending}" if len(primary) > 1 else text + ending
+    return f"{text}, corrected{ending}" if holder.p_adjusted != holder.p_value else text + ending
 
 
 def weight(holder: Holder, tier: float) -> tuple[float, ...]:

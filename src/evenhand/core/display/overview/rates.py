@@ -26,10 +26,11 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, share
+from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
 from evenhand.core.text.formatting import count, shorten
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
+_PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
 _TIER = 0.5
 
 
@@ -89,6 +90,8 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             steps=_steps(worse, source, subject) if beyond else (),
             rows=_rows(finding, worse),
             scope=scope,
+            group=worse.label,
+            remark=_remark(finding, worse, subject) if beyond else "",
         )
     ]
 
@@ -161,6 +164,20 @@ def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
     hits = sum(numbers) if len(numbers) == len(others) else None
     value = sum(rate.value * rate.rows for rate in others) / rows
     return GroupRate("", ELSEWHERE, value, hits, rows)
+
+
+def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
+    """How much of a lower accuracy comes from the mix of classes; empty where nothing says."""
+    for other in subject.findings:
+        values = {
+            part.kind: part.value
+            for part in other.parts
+            if label_of(part) == worse.label and part.value is not None
+        }
+        of_same = (other.by, other.model, other.params) == (finding.by, finding.model, finding.params)
+        if of_same and set(_PIECES) <= values.keys():
+            return mix_sentence(*(values[kind] for kind in _PIECES))
+    return ""
 
 
 def _text(worse: GroupRate, other: GroupRate, act: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
-from evenhand.core.text.formatting import model_name, shorten
+from evenhand.core.text.formatting import attribute, model_name, plural, shorten
 
 _PLAIN = Nouns()
 
@@ -24,6 +25,7 @@ class Subject:
         truth: The column of true labels.
         prediction: The column of predictions.
         rows: Rows that were read; None: not known.
+        cluster: The column of what was sampled as a whole; empty: rows are their own units.
         alpha: Level of the tests.
         is_audit: Whether rows are those of a user's table, with their own columns.
         question: What was asked of a model; empty: nothing says.
@@ -38,6 +40,7 @@ class Subject:
     truth: str = "truth"
     prediction: str = "prediction"
     rows: float | None = None
+    cluster: str = ""
     alpha: float = ALPHA
     is_audit: bool = False
     question: str = ""
@@ -59,6 +62,7 @@ class Subject:
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
             rows=manifest.get("rows"),
+            cluster=str(manifest.get("cluster") or ""),
             alpha=alpha_of(manifest),
             is_audit=is_audit,
             question=shorten(question, _QUESTION),
@@ -72,6 +76,21 @@ class Subject:
         """Whether a difference is older minus newer model: of two, the one typed first is older."""
         places = {name: number for number, name in enumerate(self.order)}
         return places.get(str(finding.model), 0) <= places.get(str(finding.reference), 0)
+
+    @property
+    def counted(self) -> str:
+        """What a p counts, where that is not the row."""
+        return f", counted by {shorten(self.cluster)}" if self.cluster else ""
+
+    def units_of(self, finding: Finding) -> str:
+        """How many units the rows of a finding come from; empty where rows are their own units."""
+        n = finding.details.get("units")
+        if not self.cluster or not isinstance(n, int | float):
+            return ""
+        name = attribute(_ID.sub("", self.cluster))
+        if not name.replace(" ", "").isalpha():
+            return f" of {plural(n, 'value')} of {shorten(self.cluster)}"
+        return f" of {plural(n, name, _many(name))}"
 
     def attribute(self, grouping: str) -> str:
         """A grouping in words; columns of a user's table keep their names."""
@@ -117,4 +136,15 @@ class Subject:
         return " · ".join(f"{name} {value}".replace("_", " ") for name, value in differing.items())
 
 
+def _many(noun: str) -> str:
+    """The plural of a name of a column."""
+    if noun.endswith("s"):
+        return noun
+    if noun.endswith(("x", "ch", "sh")):
+        return f"{noun}es"
+    return f"{noun[:-1]}ies" if noun[-1:] == "y" and noun[-2:-1] not in _VOWELS else f"{noun}s"
+
+
 _QUESTION = 160
+_ID = re.compile(r"(?:[ _-]id|(?<=[a-z])I[dD])$")  # that a column holds names of something
+_VOWELS = tuple("aeiou")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.core.findings import Interval, Null, Part
+from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
-from evenhand.metrics.prepared import LEVEL
-from evenhand.stats.arrays import Floats
+from evenhand.metrics.estimates import null_band
+from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
+from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.hypergeometric import hypergeometric_limits
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
@@ -18,14 +21,15 @@ MOST_LINES = 3
 _MOST_GROUPS = 24  # of one mistake: that of the line, then those with the most rows
 _WILSON = "Wilson"
 _HYPERGEOMETRIC = "hypergeometric: groups exchanged within the class"
+_OF_CLUSTERS = "Wilson, effective size over {unit}"
+_EXCHANGED = "groups of whole units ({unit}) exchanged within the class"
 
 
 def group_shares(comparison: GroupMistakes) -> list[Part]:
     """Shares of groups for the first lines, or for the largest where nothing is listed.
 
     The key is that of the line with another group; details: ``a``, the rows with the mistake, and ``line``,
-    the rank of the line, 0 for one that is not listed. Rows in clusters have neither interval nor null, which
-    would be too narrow.
+    the rank of the line, 0 for one that is not listed.
     """
     listed = comparison.listed[:MOST_LINES]
     if listed.size:
@@ -62,23 +66,53 @@ def _parts(
     rank: float,
 ) -> list[Part]:
     g, (truth, label), (codes, a, n) = comparison.bound.grouped, mistake, groups
-    low, high = Rates.of_rows(a, n).limits(normal_quantile(LEVEL))
-    limits = hypergeometric_limits(int(margins[1]), int(margins[0]), n.astype(np.int64), LEVEL)
-    band = [ends / n for ends in limits]
+    if g.units is None:
+        rates, nulls, method = Rates.of_rows(a, n), _hypergeometric(n.astype(np.int64), margins), _WILSON
+    else:
+        rates, nulls = _of_units(comparison.bound, g.units, mistake, codes)
+        method = _OF_CLUSTERS.format(unit=g.units.name)
+    low, high = rates.limits(normal_quantile(LEVEL))
     parts = []
     for index, code in enumerate(codes.tolist()):
         key = [g.label_key(truth), *map(str, g.groups[code])]
-        interval = Interval(low=low[index], high=high[index], level=LEVEL, method=_WILSON)
-        null = Null(
-            mean=margins[0] / margins[1], low=band[0][index], high=band[1][index],
-            level=LEVEL, method=_HYPERGEOMETRIC,
-        )  # fmt: skip
-        independent = g.units is None
+        is_known = rates.size[index] > 0
+        interval = Interval(low=low[index], high=high[index], level=LEVEL, method=method)
         part = Part(
             kind="share", key=key if label == MISS else [*key, g.label_key(label)],
-            value=float(a[index] / n[index]), interval=interval if independent else None,
-            null=null if independent else None, n=float(n[index]),
+            value=float(a[index] / n[index]), interval=interval if is_known else None, null=nulls[index],
+            n=float(n[index]), reason=None if is_known else "one_cluster",
             details={"a": float(a[index]), "line": rank},
         )  # fmt: skip
         parts.append(part)
     return parts
+
+
+def _hypergeometric(n: Integers, margins: tuple[float, float]) -> list[Null | None]:
+    """What exchanged rows give groups of so many rows; margins are rows with the mistake, and all."""
+    low, high = (ends / n for ends in hypergeometric_limits(int(margins[1]), int(margins[0]), n, LEVEL))
+    mean = margins[0] / margins[1]
+    return [
+        Null(mean=mean, low=ends[0], high=ends[1], level=LEVEL, method=_HYPERGEOMETRIC)
+        for ends in zip(low, high, strict=True)
+    ]
+
+
+def _of_units(
+    bound: BoundCounts, cells: UnitCells, mistake: tuple[int, int], codes: Integers
+) -> tuple[Rates, list[Null | None]]:
+    """Rates of some groups by unit, and what exchanged units give; None where none can be exchanged."""
+    (truth, label), of_class = mistake, cells.truth == mistake[0]
+    columns = np.stack([cells.group, cells.prediction, cells.unit])[:, of_class].astype(np.int64)
+    group, prediction, unit = np.repeat(columns, cells.rows[of_class].astype(np.int64), axis=1)
+    is_hit = prediction != truth if label == MISS else prediction == label
+    occurring, group = np.unique(group, return_inverse=True)
+    unit, constant = np.unique(unit, return_inverse=True)[1], np.ones(group.size)
+    rows = UnitRates(np.ones_like(group), group, is_hit.astype(np.int64), unit, constant, occurring.size, 2)
+    places = np.searchsorted(occurring, codes)
+    rates = rows.rates("hit").at(0).take(places)
+    if rows.relabelling.fixed:
+        return rates, [None] * codes.size
+    draws = rows.draws(bound.stream("shares", truth, label), ("hit",), REPLICATES, within=False)
+    shares = np.concatenate([tallies["hit"].rates[:, places, 0] for tallies in draws])
+    method = _EXCHANGED.format(unit=cells.name)
+    return rates, [null_band(of, level=LEVEL, method=method, seed=bound.seed) for of in shares.T]
