@@ -58,7 +58,7 @@ def test_columns_of_predictions_are_not_named_twice() -> None:
 
 
 def test_findings_are_iterated_counted_and_found_by_metric_and_group(run) -> None:
-    assert len(run.findings) == len(list(run.findings)) == len(run.findings.findings)
+    assert len(run) == len(run.findings) == len(list(run.findings)) == len(run.findings.findings)
     assert run["accuracy_gap", "group"] is run["accuracy_gap"]
     assert run["accuracy_gap"].name == "accuracy_gap"
     assert list(run) == list(run.findings)

@@ -138,6 +138,13 @@ class RunFolder:
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __bool__(self) -> bool:
+        """Always true, as of its findings."""
+        return True
+
     @property
     def annotations(self) -> pl.DataFrame | None:
         """The samples with their attributes, one row each; None where they were not kept.
