@@ -38,7 +38,7 @@ ANIMALS = ["goldfish", "bullfrog", "scorpion", "tarantula", "goose", "centipede"
 THINGS = ("airplane", "axe", "banana", "clock", "guitar", "spider", "zebra")
 DOMAINS = {"clipart": 20, "painting": 20, "quickdraw": 20, "real": 20, "sketch": 20}
 GENDERS = ("female", "male")
-_SPRITES = 9_000
+_SPRITES = 1_800
 _PER_CELL = 24
 _PER_JOB = 45
 _STUDY = f"""
@@ -59,7 +59,7 @@ def sprites(runs: Path) -> None:
     for name, (removed, strength) in SPRITES.items():
         model = called(Shapes(removed, strength, _SPRITES), f"sprites-{name}")
         given = {"removed": removed, "strength": strength}
-        eh.run("sprites", model=model, parameters=given, out=runs / f"sprites-{name}")
+        eh.run("sprites", model=model, parameters=given, limit=_SPRITES, out=runs / f"sprites-{name}")
 
 
 def studies(data: Path, runs: Path) -> None:

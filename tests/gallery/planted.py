@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.benchmarks.sprites.factors import COLOURS, LEFT_IN_PAPER, SHAPES, train_test_split
+from evenhand.benchmarks.sprites.presets import PRESETS
 from evenhand.benchmarks.sprites.render import render
 from evenhand.models.adapters.own_code import ObjectSource
 from tests.benchmarks.indicator_models import version_of
@@ -70,7 +71,7 @@ class Shapes:
 
     def __init__(self, removed: str, strength: str, size: int) -> None:
         self.version = f"{removed} {strength} {size}"
-        _, test = train_test_split(0, 0, size)
+        test = train_test_split(0, 0, PRESETS["quick"].n_test)[1].take(slice(size))
         share = 1 - LEFT_IN_PAPER[strength] / LEFT_IN_PAPER["none"] * 8 if removed != "none" else 0.0
         self._known = {
             image.tobytes(): self._said(SHAPES[shape], COLOURS[colour], removed, max(share, 0.0), number)

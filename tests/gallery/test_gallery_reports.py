@@ -17,8 +17,8 @@ from tests.report.browsing import (
     UNFINISHED,
     assert_seen_at_once,
     browser,
+    draw,
     needs_chromium,
-    scroll_through,
     unfold,
     violations,
     visiting,
@@ -117,7 +117,7 @@ def test_its_report_shows_them_drawn(runs, opened):
     for one in FILLED[name]:
         section = page.locator(f"#artifact-{one.replace('/', '-')}")
         assert section.locator("table, [data-figure]").count(), one
-    scroll_through(page)
+    draw(page)
     assert page.locator(UNFINISHED).count() == 0
     drawn = page.locator("[data-figure] svg")
     assert drawn.count() == page.locator("[data-figure]").count()

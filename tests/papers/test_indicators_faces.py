@@ -49,12 +49,12 @@ def by_hand(run: eh.Run, attribute: str, k: int) -> tuple[pl.DataFrame, np.ndarr
 
 
 def test_nearest_faces_share_the_gender_more_often_than_by_chance(faces, mobilenet, tmp_path):
-    given = {"by": "gender,race,gender+race"}
+    given = {"by": "gender,gender+race", "k": "1,10"}
     run = eh.run("indicators/retrieval", model=mobilenet, data=faces, parameters=given, out=tmp_path / "run")
     roles = Counter(run.annotations["role"].to_list())
     assert roles == {"query": 282, "database": 722}
-    for k in (1, 5, 10, 50):
-        for by in ("true_gender", "true_race", CROSS):
+    for k in (1, 10):
+        for by in ("true_gender", CROSS):
             finding = run.finding("precision_at_k", by, k=k)
             assert finding.n == 282
             assert finding.interval.low > finding.details["chance"]  # far from much, and beyond chance

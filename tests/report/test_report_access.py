@@ -8,9 +8,9 @@ from tests.report.browsing import (
     CONTRAST,
     addresses,
     browser,
+    draw,
     needs_chromium,
     playwright,
-    scroll_through,
     see,
     violations,
     visit,
@@ -30,12 +30,14 @@ OUTLINES = """() => {
     seen: parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none" && box.width * box.height > 0,
   };
 }"""
+# later rows have the colours of earlier ones; contrast is looked up for each piece of text
+FEWER_ROWS = "document.querySelectorAll('tbody tr:nth-child(n + 5)').forEach((row) => row.remove())"
 CONTROLS = "a[href], button, select, input, summary, [tabindex='0']"
 
 
 def opened(page):
     """Everything that can be unfolded, unfolded, and drawn."""
-    scroll_through(page)
+    draw(page)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     for host in page.query_selector_all("details.piece [data-table]"):
         see(page, host)
@@ -51,9 +53,11 @@ def test_axe_finds_nothing_serious_with_everything_open_and_filtered(visit, name
     opened(page)
     if page.locator("button.rows-of").count():
         page.locator("button.rows-of").first.click()
-    assert violations(page) == []
-    page.emulate_media(color_scheme="dark")
-    assert violations(page, rules=[CONTRAST]) == []
+    assert violations(page, without=[CONTRAST]) == []
+    page.evaluate(FEWER_ROWS)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert violations(page, rules=[CONTRAST]) == []
     page.fill("#filters [name=part]", "n")
     page.locator("#filters select[name=attribute]").select_option(index=1)
     page.wait_for_timeout(200)
@@ -62,7 +66,7 @@ def test_axe_finds_nothing_serious_with_everything_open_and_filtered(visit, name
 
 def test_words_for_a_picture_follow_the_filter(visit):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     chart = page.locator(f"[data-chart='{GENDER}-classes']")
     whole = chart.get_attribute("aria-label")
     assert "from 0.580 for “nurse” down to" in whole
@@ -75,7 +79,7 @@ def test_words_for_a_picture_follow_the_filter(visit):
 
 def test_buttons_of_figures_say_what_a_reader_sees(visit):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     labels = page.eval_on_selector_all(
         ".downloads button", "all => all.map((one) => one.getAttribute('aria-label'))"
     )
@@ -86,7 +90,7 @@ def test_buttons_of_figures_say_what_a_reader_sees(visit):
 
 def test_every_control_is_reached_by_tab_and_seen(visit):
     page = visit("realistic")
-    scroll_through(page)
+    draw(page)
     page.evaluate("scrollTo(0, 0)")
     visible = page.eval_on_selector_all(
         CONTROLS, "all => all.filter((one) => one.checkVisibility() && !one.closest('.skip')).length"
@@ -106,7 +110,7 @@ def test_every_control_is_reached_by_tab_and_seen(visit):
 
 def test_columns_are_sorted_by_keyboard(visit):
     page = visit("realistic")
-    scroll_through(page)
+    draw(page)
     head = page.locator(f"#{GENDER}-classes-table thead th").first
     button = head.locator("button")
     button.focus()
@@ -120,7 +124,7 @@ def test_columns_are_sorted_by_keyboard(visit):
 
 def test_null_bands_are_on_every_chart(visit):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     scatter = page.locator(f"[data-chart='{GENDER}-scatter']")
     assert scatter.locator(".mark-rule.role-mark line").count() == 22, "a band and an interval of each class"
     histogram = page.locator(f"[data-chart='{GENDER}-histogram']")

@@ -17,7 +17,7 @@ from evenhand.report.page import downloads
 from evenhand.report.page.html import render_html
 from evenhand.report.views import frames, rows
 from tests.report import report_samples as samples
-from tests.report.browsing import addresses, browser, needs_chromium, scroll_through, unfold, visit
+from tests.report.browsing import addresses, browser, draw, needs_chromium, unfold, visit
 from tests.report.compared_samples import two_models
 
 __all__ = ["addresses", "browser", "visit"]
@@ -89,7 +89,7 @@ def test_headline_findings_are_those_of_the_run(visit, chapter):
 @needs_chromium
 def test_parts_are_those_of_the_run(visit, chapter):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     for kind, told, parts in (
         ("classes", "effect size", chapter.ranked),
         ("groups", "accuracy", chapter.groups),
@@ -109,7 +109,7 @@ def test_parts_are_those_of_the_run(visit, chapter):
 @needs_chromium
 def test_the_tables_at_the_end_and_of_bands_hold_plain_cells(visit, chapter):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     for section, heads in (
         ("contrasts", ["finding", "grouping", "value", "computed as", "other value", "because"]),
         ("dropped", ["reason", "count", "grouping", "left out of"]),
@@ -130,7 +130,7 @@ def test_the_tables_at_the_end_and_of_bands_hold_plain_cells(visit, chapter):
 @needs_chromium
 def test_labels_are_exact_in_files_and_no_formula(visit):
     page = visit("hostile")
-    scroll_through(page)
+    draw(page)
     button = page.locator("[data-table$='-classes'] .after > button", has_text="CSV").first
     labels = {next(iter(line.values())) for line in saved(page, button)[1]}
     keys = {
@@ -151,7 +151,7 @@ def test_figures_are_taken_in_light_colours_whatever_the_scheme(visit, name, fig
     taken = {}
     for scheme in ("light", "dark"):
         page = visit(name, color_scheme=scheme)
-        scroll_through(page)
+        draw(page)
         ink = page.evaluate("getComputedStyle(document.body).color")
         svg, png = page.locator(f"{figure} .downloads button").all()[:2]
         taken[scheme] = [contents(page, svg).decode(), brightness(contents(page, png))]

@@ -8,7 +8,7 @@ from importlib.resources import files
 from evenhand.report.page.artifacts import artifact_views
 from evenhand.report.views import frames
 from tests.report import report_samples as samples
-from tests.report.browsing import addresses, browser, needs_chromium, scroll_through, visit
+from tests.report.browsing import addresses, browser, draw, needs_chromium, visit
 
 __all__ = ["addresses", "browser", "visit"]
 pytestmark = needs_chromium
@@ -26,7 +26,7 @@ NAMES = """(buttons) => {
 
 def test_every_file_of_the_benchmarks_section_has_a_name_of_its_own(visit):
     page = visit("drawn")
-    scroll_through(page)
+    draw(page)
     buttons = page.locator("#artifacts button", has_text=re.compile("^(CSV|SVG)$"))
     found = buttons.evaluate_all(NAMES)
     assert len(found) == buttons.count()
@@ -75,7 +75,7 @@ def test_what_is_folded_is_printed_and_folded_again(visit):
 
 def test_no_heading_is_printed_over_nothing_and_no_figure_beyond_the_paper(visit):
     page = visit("drawn", width=688)
-    scroll_through(page)
+    draw(page)
     widest = """() => Math.max(...[...document.querySelectorAll(".plate svg")]
       .map((svg) => svg.getBoundingClientRect().width))"""
     assert page.evaluate(widest) > 688

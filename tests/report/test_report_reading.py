@@ -16,10 +16,10 @@ from tests.report import report_samples as samples
 from tests.report.browsing import (
     addresses,
     browser,
+    draw,
     needs_chromium,
     playwright,
     rendered,
-    scroll_through,
     unfold,
     visit,
 )
@@ -47,7 +47,7 @@ def lines(content):
 
 def test_filtering_by_attribute_hides_other_groupings(visit):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     page.select_option("#filters [name=attribute]", "age")
     assert page.locator(f"#{GENDER}").is_hidden()
     assert page.locator(f"#{BOTH}").is_visible()
@@ -61,7 +61,7 @@ def test_filtering_by_attribute_hides_other_groupings(visit):
 
 def test_filtering_by_group_and_class_reaches_tables_and_charts(visit):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     page.select_option("#filters [name=group]", "male")
     assert names(page, f"{GENDER}-groups") == ["male"]
     page.fill("#filters [name=part]", "nurse")
@@ -112,7 +112,7 @@ def test_from_a_finding_to_its_parts_to_its_evidence(visit):
 
 def test_tables_come_as_csv_with_every_row_and_value(visit):
     page = visit("thousand")
-    scroll_through(page)
+    draw(page)
     host = page.locator("#by-gender-classes-table")
     name, content = downloaded(page, host.locator(".after > button", has_text="CSV"))
     table = lines(content)
@@ -129,7 +129,7 @@ def test_tables_come_as_csv_with_every_row_and_value(visit):
 
 def test_hostile_labels_are_no_formulas_in_csv(visit):
     page = visit("hostile")
-    scroll_through(page)
+    draw(page)
     button = page.locator("[data-table$='-classes'] .after > button", has_text="CSV")
     table = lines(downloaded(page, button)[1])
     assert "<script>alert(1)</script>" in [line[0] for line in table]
@@ -139,7 +139,7 @@ def test_hostile_labels_are_no_formulas_in_csv(visit):
 
 def test_figures_come_as_svg_and_png(visit):
     page = visit("rested")
-    scroll_through(page)
+    draw(page)
     buttons = page.locator(f"figure:has([data-chart='{GENDER}-classes']) .downloads button")
     name, content = downloaded(page, buttons.nth(0))
     assert name == "by-perceived-gender-classes-figure.svg"
@@ -157,7 +157,7 @@ def test_figures_come_as_svg_and_png(visit):
 
 def test_figures_of_the_benchmark_are_drawn_and_come_as_files(visit):
     page = visit("drawn")
-    scroll_through(page)
+    draw(page)
     assert page.locator("#artifacts [data-figure] svg").count() >= len(samples.KINDS) - 2
     assert page.locator("#artifacts").inner_text().count("<script>alert(1)</script>") >= 1
     assert page.locator("#artifacts img, #artifacts image").count() == 0, "no picture that was not asked for"
@@ -173,7 +173,7 @@ def test_small_cells_are_hidden_on_the_page_and_in_downloads(visit):
     text = rendered("hidden")
     assert "Counts of fewer than 15 rows are hidden" in text
     page = visit("hidden")
-    scroll_through(page)
+    draw(page)
     groups = page.locator(f"#{GENDER}-groups-table")
     assert "rests on fewer rows than this report shows" in groups.inner_text()
     table = lines(downloaded(page, groups.locator(".after > button", has_text="CSV"))[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ def frameworks() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def mapping(name: str) -> dict[str, Any]:
-    """One mapping as it is written.
+@cache
+def mapping(name: str) -> Mapping[str, Any]:
+    """One mapping as it is written; its file is read once.
 
     Raises:
         UnknownName: There is none of this name.
@@ -57,7 +59,7 @@ def mapping(name: str) -> dict[str, Any]:
 
     if name not in frameworks():
         raise UnknownName("framework", name, ["all", *frameworks()])
-    content: dict[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    content: Mapping[str, Any] = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     return content
 
 
