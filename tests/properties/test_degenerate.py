@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenhand.core.errors import InputError
-from evenhand.metrics.classification import ranked as ranked_metrics
 from evenhand.metrics.prepared import BoundCounts
 from tests.properties.metric_table import CASES, COUNTED, check_finding, frame_of, plain, ranked
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 TINY = {
     "one row": [("a", "g", "a")],
     "one wrong row": [("a", "g", "b")],
@@ -31,14 +31,6 @@ TINY = {
     "each row its own prediction": [("a", "gh"[i % 2], str(i)) for i in range(12)],
     "empty text": [("", "", ""), ("", "x", "y"), ("y", "", ""), ("y", "x", "y")] * 3,
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_draws():
-    """99 replicates of ranked images: p need not be exact here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked_metrics, "_BUDGET", 0)
-        yield
 
 
 @cache
