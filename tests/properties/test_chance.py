@@ -83,11 +83,11 @@ def test_a_planted_effect_leaves_the_null_band(case):
 def test_ranked_metrics_of_a_fair_model_stay_in_their_null_band(case, monkeypatch):
     monkeypatch.setattr(ranked_metrics, "_BUDGET", 0)  # 99 replicates are enough here
     count = 0
-    for seed in range(40):
+    for seed in range(25):
         evidence = ranked(random_frame(2000 + seed, n=120, classes=3))
         count += inside(case(evidence, seed=seed))
-    print(f"{case}: inside its null band in {count} of 40")
-    assert count >= 33
+    print(f"{case}: inside its null band in {count} of 25")
+    assert count >= 20
 
 
 @pytest.mark.parametrize("case", RANKED, ids=str)
