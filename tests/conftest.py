@@ -92,9 +92,10 @@ def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def draw_few(patch: pytest.MonkeyPatch) -> None:
-    """A tenth of the draws where genders or groups are exchanged: for tests to which p need not be exact."""
+    """A tenth of the draws of genders, groups and ranked images: for tests to which p need not be exact."""
     patch.setattr("evenhand.metrics.choices.rows.DRAWS", 199)
     patch.setattr("evenhand.stats.exchange.rows._MOST", 999)
+    patch.setattr("evenhand.metrics.classification.ranked._BUDGET", 0)
 
 
 @pytest.fixture(scope="module")

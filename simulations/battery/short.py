@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from scipy import stats
 from simulations.battery import (
     accuracy,
     answer_differences,
@@ -31,14 +32,8 @@ from simulations.battery.design import Design
 from simulations.battery.running import run_design
 from simulations.battery.scores import LINES, Bounds
 
-RUNS, RUNS_OF_LINES = 120, 200
-# of 120 runs, one in a thousand cases of exact level .05 has more than 14 false alarms, one in two hundred
-# of 3 % disagreements more than 9; widths say little of so few runs and small designs; what is listed has
-# the bounds of the full battery
-BOUNDS = Bounds(
-    false_alarms=0.117, anything=0.117, coverage=0.88, disagreements=0.075,
-    width=float("inf"), wide=float("inf"),
-)  # fmt: skip
+RUNS, RUNS_OF = 120, {LINES: 200, "audits": 80, "neighbours": 80, "differences": 80}
+"""Draws of a design, and of those of some families: fewer where a draw is dear."""
 
 
 def _short(design: Design, *metrics: str) -> Design:
@@ -212,8 +207,20 @@ SHORT: tuple[Design, ...] = (
 )  # fmt: skip
 
 
+def bounds_of(runs: int) -> Bounds:
+    """What one in a thousand cases of exact level .05 misses by chance, and one in 200 of 3 % disagreements.
+
+    Widths say little of so few runs and small designs; what is listed has the bounds of the full battery.
+    """
+    most, opposed = (float(stats.binom.isf(*of)) for of in ((0.001, runs, 0.05), (0.005, runs, 0.03)))
+    return Bounds(
+        false_alarms=most / runs, anything=most / runs, coverage=(runs - most) / runs,
+        disagreements=opposed / runs, width=float("inf"), wide=float("inf"),
+    )  # fmt: skip
+
+
 def failed(design: Design) -> dict[str, list[str]]:
     """The bounds that the metrics of a short design do not keep."""
-    runs = RUNS_OF_LINES if design.family == LINES else RUNS
-    missed = {row.metric: row.missed(BOUNDS) for row in run_design(design, runs)}
+    runs = RUNS_OF.get(design.family, RUNS)
+    missed = {row.metric: row.missed(bounds_of(runs)) for row in run_design(design, runs)}
     return {name: bounds for name, bounds in missed.items() if bounds}

@@ -176,11 +176,12 @@ def test_an_answer_in_the_words_of_the_prompt_is_right_in_every_group():
     names = [one.name for one in definition.classes]
     vocabulary = Vocabulary.read(names, "objects").with_texts({c.text: c.name for c in definition.classes})
     vocabulary = vocabulary.with_frames(definition.around())
-    for group in definition.groups:
-        cells = [cell for cell in definition.cells() if cell.group == group.name]
-        for frame in ("{}", "The image shows {}."):
-            said = [frame.format(cell.prompts[0]) for cell in cells]
-            assert predictions(said, vocabulary=vocabulary) == [cell.class_name for cell in cells]
+    cells = list(definition.cells())
+    assert {cell.group for cell in cells} == {group.name for group in definition.groups}
+    said = [(cell.prompts[0], cell.class_name) for cell in cells]
+    framed = [(f"The image shows {text}.", name) for text, name in said]
+    texts, expected = zip(*said, *framed, strict=True)
+    assert predictions(texts, vocabulary=vocabulary) == list(expected)
     assert predictions(["a painting of a goldfish"], vocabulary=vocabulary) == ["goldfish"]
     assert predictions(["a statue of a goldfish"], vocabulary=vocabulary) == ["statue of a goldfish"]
 

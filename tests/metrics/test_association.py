@@ -207,7 +207,7 @@ def test_single_sets_against_all_exchanges_of_words():
 
 def test_the_interval_of_a_single_set_covers():
     """Targets and attributes drawn anew; the truth is the difference of the population means."""
-    covered, runs = 0, 400
+    covered, runs = 0, 150
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         rows, columns = rng.normal(size=(12, 1)), rng.normal(size=(1, 20))
@@ -217,7 +217,7 @@ def test_the_interval_of_a_single_set_covers():
         interval = metrics.single_category_association(evidence, target="X", attributes=("A", "B")).interval
         covered += interval.low <= 0.06 <= interval.high
     print(f"single sets: {covered} of {runs} intervals cover")
-    assert covered >= 0.92 * runs
+    assert covered >= 0.9 * runs  # fewer by chance once in 200
 
 
 def table_of(values, na):

@@ -73,14 +73,14 @@ def test_precision_is_the_share_of_neighbours_that_match():
 @pytest.mark.slow
 def test_a_model_that_does_not_know_the_attribute_is_at_chance():
     inside = []
-    for seed in range(40):
+    for seed in range(20):
         finding = metrics.precision_at_k(
             made((0, 0), n=60, m=1000, share=0.3, seed=seed), match="gender", by="gender", k=10
         )
         inside.append([part.null.low <= part.value <= part.null.high for part in finding.parts])
         assert finding.parts[0].details["chance"] == pytest.approx(0.3, abs=0.05)
         assert finding.parts[1].details["chance"] == pytest.approx(0.7, abs=0.05)
-    assert np.mean(inside) >= 0.85
+    assert np.sum(inside) >= 33  # of 40; fewer by chance once in 1,000
 
 
 def test_a_model_that_knows_it_is_far_above():

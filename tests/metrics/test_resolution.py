@@ -15,6 +15,7 @@ from evenhand.metrics.choices.rows import GAP, MEAN, OutcomeRates
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.paired.differences import Deviations, paired_difference
 from evenhand.stats.rates.differences import mean_limits, normal_quantile
+from tests.conftest import draw_few
 from tests.metrics.resolution_evidence import choices, drawn_scores, naive_rates, people, random_scores
 from tests.properties.metric_table import check_finding
 
@@ -208,7 +209,8 @@ def test_neutral_choices_are_not_misgendering():
 
 
 @pytest.mark.slow
-def test_a_random_model_is_inside_the_null_bands():
+def test_a_random_model_is_inside_the_null_bands(monkeypatch):
+    draw_few(monkeypatch)
     design = people(23, 5)
     for name in ("resolution_accuracy", "misgendering_gap"):
         inside = []

@@ -1,5 +1,7 @@
 """Metrics never raise on degenerate evidence: undefined is None with a reason."""
 
+from functools import cache
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import InputError
 from evenhand.metrics.prepared import BoundCounts
-from tests.properties.metric_table import CASES, COUNTED, check_finding, frame_of, plain
+from tests.properties.metric_table import CASES, COUNTED, check_finding, frame_of, plain, ranked
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 TINY = {
     "one row": [("a", "g", "a")],
     "one wrong row": [("a", "g", "b")],
@@ -30,16 +33,28 @@ TINY = {
 }
 
 
+@cache
+def tiny(name, is_ranked=False):
+    """Evidence of a table above; counts give what predictions give (``test_invariance``)."""
+    frame = frame_of(TINY[name])
+    return ranked(frame) if is_ranked else plain(frame).count(["group"])
+
+
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_tiny_evidence_is_a_finding(case, name):
-    check_finding(case(frame_of(TINY[name])))
+    check_finding(case(tiny(name, case.ranked)))
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_tiny_predictions_give_what_their_counts_give(name):
+    assert COUNTED[0](frame_of(TINY[name])) == COUNTED[0](tiny(name))
 
 
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("case", COUNTED, ids=str)
 def test_tiny_evidence_is_a_finding_in_paper_mode(case, name):
-    check_finding(case(frame_of(TINY[name]), mode="paper", inference="none"))
+    check_finding(case(tiny(name), mode="paper", inference="none"))
 
 
 @pytest.mark.parametrize(
@@ -83,15 +98,16 @@ def plain_prepared(frame: pl.DataFrame) -> BoundCounts:
 def test_any_tiny_ranked_frame_is_a_finding(rows):
     usable = [row for row in rows if None not in row]
     if usable:
+        evidence = ranked(frame_of(usable))
         for case in CASES:
             if case.ranked:
-                check_finding(case(frame_of(usable)))
+                check_finding(case(evidence))
 
 
 @pytest.mark.parametrize("case", COUNTED, ids=str)
 def test_undefined_differences_are_not_zero(case):
     """One group: whatever compares groups is None by default."""
-    finding = case(frame_of(TINY["one group"]))
+    finding = case(tiny("one group"))
     compares = finding.fair_at is not None or case.name.startswith("skewsize")
     assert (finding.value is None) == compares
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.properties.metric_table import CASES, COUNTED, plain, random_frame, relabel
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 FRAME = random_frame(5, minority=0.4)
 BIASED = random_frame(6, minority=0.4, bias=0.35)
 
@@ -21,6 +22,19 @@ def counted(request):
     return request.param
 
 
+@pytest.fixture(scope="module")
+def usual():
+    """The finding of each metric on the predictions of FRAME, made when it is first wanted."""
+    made = {}
+
+    def finding_of(case):
+        if str(case) not in made:
+            made[str(case)] = case(FRAME)
+        return made[str(case)]
+
+    return finding_of
+
+
 def values(finding):
     return [finding.value, *sorted(part.value for part in finding.parts if part.value is not None)]
 
@@ -28,8 +42,8 @@ def values(finding):
 @pytest.mark.parametrize(
     "columns", [("group",), ("truth", "prediction", "second")], ids=["groups", "classes"]
 )
-def test_inference_depends_on_names_only_by_its_random_numbers(case, columns):
-    here, there = case(FRAME), case(relabel(FRAME, columns))
+def test_inference_depends_on_names_only_by_its_random_numbers(case, columns, usual):
+    here, there = usual(case), case(relabel(FRAME, columns))
     if here.p_value is not None:
         # replicates, and for the skewness also the null mean from which distance counts, are random
         error = 4 * (2 * here.p_value * (1 - here.p_value) / 999) ** 0.5 + 0.03
@@ -60,22 +74,22 @@ def test_merged_shards_equal_the_whole(counted, cuts):
     assert counted(sum(shards), **options).model_dump_json() == counted(whole, **options).model_dump_json()
 
 
-def test_counts_and_predictions_give_one_finding(counted):
-    assert counted(plain(FRAME).count(["group"])) == counted(FRAME)
+def test_counts_and_predictions_give_one_finding(counted, usual):
+    assert counted(plain(FRAME).count(["group"])) == usual(counted)
 
 
-def test_unused_attributes_in_counts_change_nothing(counted):
+def test_unused_attributes_in_counts_change_nothing(counted, usual):
     wide = FRAME.with_columns(other=pl.col("id").str.slice(0, 1))
     counts = plain(wide).count(["other", "group"])
-    assert counted(counts).model_dump_json() == counted(FRAME).model_dump_json()
+    assert counted(counts).model_dump_json() == usual(counted).model_dump_json()
 
 
-def test_constant_columns_crossed_in_change_only_the_keys(counted):
+def test_constant_columns_crossed_in_change_only_the_keys(counted, usual):
     from evenhand import metrics
 
     wide = FRAME.with_columns(camera=pl.lit("left"))
     crossed = getattr(metrics, counted.name)(
         plain(wide), by=["group", "camera"], inference="none", **counted.options
     )
-    assert values(crossed) == values(counted(FRAME, inference="none"))
+    assert values(crossed) == values(usual(counted))
     assert crossed.groups[0].key == ["g0", "left"]

@@ -17,6 +17,7 @@ DECLARED = declared_metrics()
 # return no single Finding
 TABLES_ONLY = {"association_curve", "disparity_lines", "prediction_differences", "model_differences"}
 # what gates and saved runs may name beside metrics; more may come, none may go
+pytestmark = pytest.mark.usefixtures("few_draws")
 OF_TWO_MODELS = {
     f"{name}{ending}"
     for ending in ("_difference", "_seed_spread")

@@ -52,8 +52,9 @@ def test_exact_p_equals_scipys():
     found = permutation_test(x, y, rng=rng)
     for alternative, p in (("greater", found.right), ("less", found.left)):
         known = stats.permutation_test(
-            (x, y), lambda a, b: a.mean() - b.mean(), alternative=alternative, n_resamples=np.inf
-        )
+            (x, y), lambda a, b, axis: a.mean(axis) - b.mean(axis), alternative=alternative,
+            n_resamples=np.inf, vectorized=True,
+        )  # fmt: skip
         assert p == pytest.approx(known.pvalue, abs=1e-12)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Inverted:
     @classmethod
     def along(cls, observed: float, families: Sequence[Member]) -> Inverted:
         """From families: functions from lambda to the summary of the population and those of samples."""
+        families = [cache(member) for member in families]  # the ends of a family are wanted twice
         noise = float(np.nanstd(families[0](0.0)[1]))
         grids = []
         for member in families:
