@@ -105,6 +105,14 @@ def few_draws() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are saved without the papers' tables, and with an empty report: for tests that look at neither."""
+    monkeypatch.setattr("evenhand.workflows.outputs.result.Run.html", lambda run, **options: "")
+    for user in ("outputs.run_artifacts", "run"):
+        monkeypatch.setattr(f"evenhand.workflows.{user}.artifact_tables", lambda run, **options: {})
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One of Spark's for all tests."""

@@ -13,6 +13,8 @@ import pytest
 from evenhand.cli.main import main
 from tests.conftest import make_frame
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 OPTIONS = ["--truth", "truth", "--prediction", "prediction", "--by", "group"]
 
 

@@ -16,6 +16,8 @@ from evenhand.workflows.compare.warnings import unmatched
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, table, without_counts
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):

@@ -16,6 +16,8 @@ import evenhand as eh
 from evenhand.core.errors import InputError
 from tests.cli.test_audit import type_in
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 OPTIONS = ["--truth", "truth", "--prediction", "prediction", "--by", "group"]
 Rows = Sequence[tuple[str, ...]]
 

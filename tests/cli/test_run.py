@@ -12,6 +12,8 @@ from PIL import Image
 
 from tests.cli.test_audit import type_in
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 OWN_MODEL = """
 import numpy as np
 

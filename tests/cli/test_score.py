@@ -12,6 +12,8 @@ from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from tests.benchmarks import original_files
 from tests.cli.test_audit import type_in
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
 CASES = json.loads(gzip.decompress((VECTORS / "resolution_cases.json.gz").read_bytes()))["cases"]
 

@@ -19,6 +19,8 @@ from evenhand.workflows.compare.warnings import comparison_warnings
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 CLASSES = 5
 
 

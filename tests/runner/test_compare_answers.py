@@ -21,6 +21,8 @@ from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
 from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 __all__ = ["browser"]
 
 PAIR = ("one", "other")

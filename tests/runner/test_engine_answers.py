@@ -18,6 +18,8 @@ from evenhand.execution.options import AskOptions
 from evenhand.files.images.sources import ImageFiles
 from tests.runner.crash.commands import PATTERNS_FILE, command, here, nothing_but_reuse, one_line_of, uri
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 
 @pytest.fixture(autouse=True)
 def calls(tmp_path, monkeypatch) -> Path:

@@ -24,8 +24,9 @@ from tests.runner.crash.commands import (
     nothing_but_reuse,
     one_line_of,
     start,
+    uri,
 )
-from tests.runner.crash.patterns import PATTERNS, LazySource
+from tests.runner.crash.patterns import LazySource
 
 
 def test_two_runs_at_once_on_one_cache_end_as_two_runs_alone(tmp_path) -> None:
@@ -85,7 +86,7 @@ def test_many_may_make_one_database_at_the_same_moment(tmp_path) -> None:
 def test_a_run_whose_answers_are_known_imports_no_heavy_library(tmp_path, monkeypatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
-    eh.run(PATTERNS, model=LazySource())
+    eh.run(uri("PATTERNS"), model=LazySource())
     arguments = [sys.executable, str(PATTERNS_FILE), str(tmp_path / "run")]
     more = {"PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path.cwd())])}
     code, out, err = finish(arguments, tmp_path / "home", **more)

@@ -228,10 +228,9 @@ def _count_pairs(first_sums: Floats, second_sums: Floats, limits: Limits) -> Int
         np.sort(first_sums),
         np.sort(second_sums),
     )  # sorted queries find their places several times faster
-    below = [
-        int(np.searchsorted(keys, limit - queries, "right" if index % 2 else "left").sum())
-        for index, limit in enumerate(limits)
-    ]
+    ends = list(zip(limits, ("left", "right") * 2, strict=True))  # two of the four are always one
+    counted = {end: int(np.searchsorted(keys, end[0] - queries, end[1]).sum()) for end in set(ends)}
+    below = [counted[end] for end in ends]
     pairs = first_sums.size * second_sums.size
     return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
 
