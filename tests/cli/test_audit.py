@@ -265,13 +265,12 @@ def test_no_words_at_all_show_the_help(monkeypatch, capsys) -> None:
     assert "Usage" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("gate", "code"), [("accuracy<0", 0), ("accuracy<2", 4)])
-def test_whoever_reads_the_output_may_stop_early_and_gates_are_checked(tmp_path, gate, code) -> None:
+def test_whoever_reads_the_output_may_stop_early_and_gates_are_checked(tmp_path) -> None:
     given = table(tmp_path, truth=["a", "b"] * 300)
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "evenhand", "audit", str(given), *OPTIONS, "--fail-if", gate]
+    command = [sys.executable, "-m", "evenhand", "audit", str(given), *OPTIONS, "--fail-if", "accuracy<2"]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
-    assert done.returncode == code
-    assert len(done.stderr.splitlines()) == bool(code)
+    assert done.returncode == 4
+    assert len(done.stderr.splitlines()) == 1  # of the gate

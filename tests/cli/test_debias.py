@@ -206,14 +206,15 @@ def test_the_same_model_is_known_by_its_identity_and_another_version_is_not(fold
 
 
 def test_a_gate_chooses_by_parameters(folder, monkeypatch, capsys) -> None:
-    words = ["debias", "run", "--method", "mean_difference", "-o", "out", "-q", "--fail-if"]
-    d = "association_effect_size"
-    assert type_in(monkeypatch, *words, f"{d}>1.2") == 4  # before the mitigation it was
-    assert type_in(monkeypatch, *words, f"{d}[stage=before,half=held_out]>1.2") == 4
-    assert type_in(monkeypatch, *words, f"{d}[stage=after,half=held_out]>1.2") == 0
-    assert type_in(monkeypatch, *words, f"{d}[stage=after, targets=north|south] > 1.2") == 0
-    capsys.readouterr()
-    assert type_in(monkeypatch, *words, f"{d}[stage=afterr]>1.2") == 2
+    def code(*choices: str) -> int:
+        words = ["debias", "run", "--method", "mean_difference", "-o", "out", "-q"]
+        gates = [word for choice in choices for word in ("--fail-if", f"association_effect_size{choice}>1.2")]
+        return type_in(monkeypatch, *words, *gates)
+
+    assert code("", "[stage=before,half=held_out]") == 4  # before the mitigation it was
+    assert capsys.readouterr().err.count("gate broken") >= 3  # of all stages the first, and of one
+    assert code("[stage=after,half=held_out]", "[stage=after, targets=north|south] ") == 0
+    assert code("[stage=afterr]") == 2
     assert "did you mean 'after'" in capsys.readouterr().err
 
 
