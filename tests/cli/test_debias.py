@@ -211,8 +211,9 @@ def test_a_gate_chooses_by_parameters(folder, monkeypatch, capsys) -> None:
         gates = [word for choice in choices for word in ("--fail-if", f"association_effect_size{choice}>1.2")]
         return type_in(monkeypatch, *words, *gates)
 
-    assert code("", "[stage=before,half=held_out]") == 4  # before the mitigation it was
-    assert capsys.readouterr().err.count("gate broken") >= 3  # of all stages the first, and of one
+    assert code("") == 4  # before the mitigation it was
+    assert code("[stage=before,half=held_out]") == 4
+    capsys.readouterr()
     assert code("[stage=after,half=held_out]", "[stage=after, targets=north|south] ") == 0
     assert code("[stage=afterr]") == 2
     assert "did you mean 'after'" in capsys.readouterr().err
