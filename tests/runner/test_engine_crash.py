@@ -59,7 +59,7 @@ def test_killed_again_and_again_it_ends_as_if_it_never_was(tmp_path) -> None:
     assert here(command(whole, n=SAMPLES), tmp_path / "home of its own")[0] == 0
     assert evidence_bytes(out) == evidence_bytes(whole)
     assert [entry.name for entry in out.parent.iterdir()] == ["run"]
-    assert SAMPLES - 1 <= count(calls) < 2 * SAMPLES  # each kill costs the batch it hits, not the run
+    assert SAMPLES <= count(calls) < 1.75 * SAMPLES  # a kill costs a quarter of a second, not the run
 
 
 def test_killed_while_a_run_is_replaced_nothing_is_lost(tmp_path) -> None:
