@@ -105,12 +105,18 @@ def few_draws() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are saved without the papers' tables, and with an empty report: for tests that look at neither."""
-    monkeypatch.setattr("evenhand.workflows.outputs.result.Run.html", lambda run, **options: "")
+def leave_pages_out(patch: pytest.MonkeyPatch) -> None:
+    """Runs are saved without the papers' tables and without their report: for tests that look at neither."""
+    patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda run, path, **options: path)
     for user in ("outputs.run_artifacts", "run"):
-        monkeypatch.setattr(f"evenhand.workflows.{user}.artifact_tables", lambda run, **options: {})
+        patch.setattr(f"evenhand.workflows.{user}.artifact_tables", lambda run, **options: {})
+
+
+@pytest.fixture
+def without_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """See ``leave_pages_out``; in a file that uses it, tests marked ``pages`` have theirs."""
+    if request.node.get_closest_marker("pages") is None:
+        leave_pages_out(monkeypatch)
 
 
 @pytest.fixture(scope="session")

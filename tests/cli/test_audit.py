@@ -119,6 +119,7 @@ def test_a_folder_with_other_files_is_not_replaced(tmp_path, monkeypatch, capsys
 HOSTILE = ["<script>alert(1)</script>", "a\nb", "😀", "{{7*7}}", "'; DROP", "\x1b[31mred", "[bold]x[/bold]"]
 
 
+@pytest.mark.pages
 def test_hostile_labels_are_text_everywhere(tmp_path, monkeypatch, capsys) -> None:
     rng = np.random.default_rng(0)
     columns = {name: rng.choice(HOSTILE, 600).tolist() for name in ("truth", "prediction", "group")}
@@ -161,6 +162,7 @@ def test_quiet_prints_nothing(tmp_path, monkeypatch, capsys) -> None:
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.pages
 def test_gates_give_exit_4_after_everything_is_written(tmp_path, monkeypatch, capsys) -> None:
     out = tmp_path / "out"
     words = ["audit", table(tmp_path), *OPTIONS, "-o", out, "-q", "--fail-if"]
@@ -224,6 +226,7 @@ def test_the_same_command_gives_the_same_bytes(tmp_path, monkeypatch) -> None:
     assert (out / "findings.json").read_bytes() == first
 
 
+@pytest.mark.pages
 def test_real_faces_flip_sign_between_modes(faces, tmp_path, monkeypatch, capsys) -> None:
     words = ["audit", faces, "--truth", "true_age", "--prediction", "pred_age", "--by", "true_gender"]
     assert type_in(monkeypatch, *words, "-v", "-o", tmp_path / "out") == 0

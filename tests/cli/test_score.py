@@ -26,6 +26,7 @@ def write(case: dict, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_the_original_benchmark_file_comes_out_byte_for_byte(case, tmp_path, monkeypatch, capsys):
     given = write(case, tmp_path / "given")

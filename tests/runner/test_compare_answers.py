@@ -16,12 +16,11 @@ from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.outputs.result import Run
 from tests.benchmarks import mmbias_release
 from tests.benchmarks.indicator_models import Classifies, Embeds
+from tests.conftest import leave_pages_out
 from tests.gallery import people, words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
 from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
-
-pytestmark = pytest.mark.usefixtures("without_pages")
 
 __all__ = ["browser"]
 
@@ -33,7 +32,8 @@ KINDS = ("resolution", "retrieval", "labels", "faces", "homes", "association", "
 def runs(demo_folder, tmp_path_factory):
     """Two models on each benchmark without predictions: folder by kind and model."""
     folder = tmp_path_factory.mktemp("answers")
-    with home(folder / "home"):
+    with home(folder / "home"), pytest.MonkeyPatch.context() as patch:
+        leave_pages_out(patch)
         _indicators(folder)
         _mmbias(folder)
     for name, model in zip(PAIR, words.LEANS, strict=True):

@@ -242,6 +242,7 @@ def test_progress_counts_every_row_once(calls) -> None:
     assert seen[-1] == ("evidence", 2_300, 2_300)
 
 
+@pytest.mark.pages
 def test_forgotten_answers_are_not_kept(tmp_path, calls) -> None:
     given = command(tmp_path / "run", n=64)
     for _ in range(2):

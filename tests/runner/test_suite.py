@@ -166,6 +166,7 @@ def command(out: Path, *words: str) -> list[str]:
     return [*EVENHAND, "run", *BENCHMARKS, *given, "--model", f"a={uri('Model')}", *words, "-o", str(out)]
 
 
+@pytest.mark.pages
 def test_a_broken_benchmark_and_a_model_that_cannot_load_leave_the_rest_whole(
     tmp_path, monkeypatch, capsys
 ) -> None:
