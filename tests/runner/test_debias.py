@@ -218,7 +218,9 @@ def test_the_curve_holds_every_amount_and_series(pruned) -> None:
     assert {"linear_probe_accuracy", "zero_shot_accuracy", "recall_at_1"} <= set(curve["measure"])
     nothing = curve.filter((pl.col("amount") == 0) & (pl.col("measure") == "association_effect_size"))
     fit = nothing.filter(pl.col("half") == "fit")
-    assert fit["value"].max() == pytest.approx(fit["value"].min(), rel=1e-12)  # nothing removed is nothing removed at random
+    assert fit["value"].max() == pytest.approx(
+        fit["value"].min(), rel=1e-12
+    )  # nothing removed is nothing removed at random
     random = curve.filter((pl.col("series") == "random") & (pl.col("measure") == "absolute_effect_size"))
     assert (random["low"] <= random["value"] + 1e-12).all()
 

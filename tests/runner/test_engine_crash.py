@@ -13,7 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.runner.crash.commands import command, evidence_bytes, finish, here, nothing_but_reuse, one_line_of, start
+from tests.runner.crash.commands import (
+    command,
+    evidence_bytes,
+    finish,
+    here,
+    nothing_but_reuse,
+    one_line_of,
+    start,
+)
 
 SAMPLES = 2_400  # two shards of the evidence
 EMBEDDING = {"n": SAMPLES, "ask": "embeds_images"}
