@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -228,11 +229,13 @@ def _count_pairs(first_sums: Floats, second_sums: Floats, limits: Limits) -> Int
         np.sort(first_sums),
         np.sort(second_sums),
     )  # sorted queries find their places several times faster
-    ends = list(zip(limits, ("left", "right") * 2, strict=True))  # two of the four are always one
+    right, left, above, below = limits
+    ends: list[tuple[float, Literal["left", "right"]]]
+    ends = [(right, "left"), (left, "right"), (above, "left"), (below, "right")]  # two of them are equal
     counted = {end: int(np.searchsorted(keys, end[0] - queries, end[1]).sum()) for end in set(ends)}
-    below = [counted[end] for end in ends]
+    fewer = [counted[end] for end in ends]
     pairs = first_sums.size * second_sums.size
-    return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
+    return np.array([pairs - fewer[0], fewer[1], pairs - fewer[2], fewer[3]], dtype=np.int64)
 
 
 def _beyond(sums: Floats, limits: Limits) -> Integers:
