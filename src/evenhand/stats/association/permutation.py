@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -229,13 +228,12 @@ def _count_pairs(first_sums: Floats, second_sums: Floats, limits: Limits) -> Int
         np.sort(first_sums),
         np.sort(second_sums),
     )  # sorted queries find their places several times faster
-    right, left, above, below = limits
-    ends: list[tuple[float, Literal["left", "right"]]]
-    ends = [(right, "left"), (left, "right"), (above, "left"), (below, "right")]  # two of them are equal
-    counted = {end: int(np.searchsorted(keys, end[0] - queries, end[1]).sum()) for end in set(ends)}
-    fewer = [counted[end] for end in ends]
+    right, left, above, below = limits  # two of them are equal
+    below_it = {end: int(np.searchsorted(keys, end - queries, "left").sum()) for end in {right, above}}
+    up_to_it = {end: int(np.searchsorted(keys, end - queries, "right").sum()) for end in {left, below}}
     pairs = first_sums.size * second_sums.size
-    return np.array([pairs - fewer[0], fewer[1], pairs - fewer[2], fewer[3]], dtype=np.int64)
+    counts = pairs - below_it[right], up_to_it[left], pairs - below_it[above], up_to_it[below]
+    return np.array(counts, dtype=np.int64)
 
 
 def _beyond(sums: Floats, limits: Limits) -> Integers:
