@@ -106,6 +106,20 @@ def few_draws() -> Iterator[None]:
         yield
 
 
+def leave_pages_out(patch: pytest.MonkeyPatch) -> None:
+    """Runs are saved without the papers' tables and without their report: for tests that look at neither."""
+    patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda run, path, **options: path)
+    for user in ("outputs.run_artifacts", "run"):
+        patch.setattr(f"evenhand.workflows.{user}.artifact_tables", lambda run, **options: {})
+
+
+@pytest.fixture
+def without_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """See ``leave_pages_out``; in a file that uses it, tests marked ``pages`` have theirs."""
+    if request.node.get_closest_marker("pages") is None:
+        leave_pages_out(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One of Spark's for all tests."""

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.test_audit import type_in
 from tests.runner.adapting import write_extractor, write_folders
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 MODEL = ["adapt", "--model", "own.py:Extractor"]
 
 

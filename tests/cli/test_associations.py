@@ -13,6 +13,8 @@ from tests.cli.test_audit import type_in
 from tests.cli.test_first_lines import COPIED
 from tests.models.tiny import build
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 
 def test_pairs_stand_in_one_table_with_what_is_not_tested_and_unusual(tmp_path, monkeypatch, capsys):
     release(tmp_path / "data", phrases=4, images=4, traps=True)

@@ -16,6 +16,8 @@ from evenhand.workflows.compare.warnings import unmatched
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, table, without_counts
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
@@ -24,6 +26,7 @@ def folders(tmp_path_factory):
     return [audited(where, where / "t.csv", name) for name in ("biased", "fair", "better")]
 
 
+@pytest.mark.pages
 def test_ranking_differences_and_stability_are_printed(folders, tmp_path, monkeypatch, capsys):
     assert type_in(monkeypatch, "compare", *folders, "-v", "--ascii", "-o", tmp_path / "out") == 0
     told = capsys.readouterr()
@@ -46,6 +49,7 @@ def test_ranking_differences_and_stability_are_printed(folders, tmp_path, monkey
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+@pytest.mark.pages
 def test_a_comparison_is_rendered_again(folders, tmp_path, monkeypatch):
     assert (
         type_in(monkeypatch, "compare", *folders[:2], "--metric", "accuracy", "-q", "-o", tmp_path / "out")
@@ -124,6 +128,7 @@ def test_ranks_among_fewer_models_say_of_how_many():
     assert [_rank(None, 1, 3), _rank(1, 1, 3), _rank(2, 3, 3)] == ["–", "1 of 1", "2"]
 
 
+@pytest.mark.pages
 def test_v_outside_its_interval_is_explained(tmp_path, monkeypatch, capsys):
     codes = np.random.default_rng(0).integers(0, (6, 3, 6, 6), (300, 4))
     names = ("label", "group", "fair", "better")

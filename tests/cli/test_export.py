@@ -16,6 +16,8 @@ from tests.cli.test_audit import type_in
 from tests.conftest import make_frame
 from tests.report.export_samples import problems_of_every_eval_ever, problems_of_sarif
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):

@@ -16,6 +16,8 @@ import evenhand as eh
 from evenhand.core.errors import InputError
 from tests.cli.test_audit import type_in
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 OPTIONS = ["--truth", "truth", "--prediction", "prediction", "--by", "group"]
 Rows = Sequence[tuple[str, ...]]
 
@@ -86,6 +88,7 @@ SPELLINGS = {
 }
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("case", SPELLINGS)
 def test_one_label_in_several_spellings_is_named_with_counts_and_merged_by_normalize(
     case, tmp_path, monkeypatch, capsys
@@ -266,6 +269,7 @@ def test_a_column_called_weight_is_named(tmp_path, monkeypatch, capsys):
     assert "is not used" not in audit(monkeypatch, capsys, path, "--weight", "weight")
 
 
+@pytest.mark.pages
 def test_sums_of_weights_are_not_called_rows(tmp_path, monkeypatch, capsys):
     rows = [(*row, "2.5") for row in changed(FAIR, 1, "a", "A", "a")]
     path, out = csv(tmp_path / "t.csv", rows, "truth,prediction,group,w"), tmp_path / "out"
@@ -296,6 +300,7 @@ def test_series_with_other_indexes_are_matched_by_position_and_that_is_said():
         eh.metrics.accuracy(truth, said, groups=groups.rename(lambda row: row + 100))
 
 
+@pytest.mark.pages
 def test_what_was_left_out_speaks_of_the_columns_of_the_table(tmp_path, monkeypatch, capsys):
     rows = [*FAIR, ("", "a", "m"), ("a", "", "f"), ("a", "a", "")]
     path, out = csv(tmp_path / "t.csv", rows, "job,said,sex"), tmp_path / "out"

@@ -12,6 +12,7 @@ import pytest
 from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
 from evenhand.benchmarks.recipe import Compared
 from evenhand.benchmarks.sprites import presets
+from evenhand.stats.association import permutation
 from evenhand.workflows.outputs import result
 from evenhand.workflows.reproduce.beside import beside_paper, beside_table
 from tests.benchmarks import mmbias_release, people_layouts, visogender_release
@@ -78,6 +79,9 @@ def indicators(folder: Path) -> list[str]:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_table_of_a_paper_is_filled_by_one_command(paper, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(result.Run, "html", lambda self, **options: "")  # the pages have tests of their own
+    for test in (permutation.permutation_test, permutation.permutation_tests, permutation.sign_flip_test):
+        for name, few in (("draws", 99), ("exact_up_to", 8)):  # and so have p
+            monkeypatch.setitem(test.__kwdefaults__, name, few)
     makers = {"visogender": visogender, "indicators": indicators}
     makers |= {name: lambda folder, make=make: make(folder, monkeypatch) for name, make in MAKERS.items()}
     words = makers[paper](tmp_path / "data")

@@ -12,6 +12,8 @@ from PIL import Image
 
 from tests.cli.test_audit import type_in
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 OWN_MODEL = """
 import numpy as np
 
@@ -149,6 +151,7 @@ def test_conversion_says_what_it_wrote_and_refuses_what_could_run(tmp_path, monk
     assert not (tmp_path / "no.safetensors").exists()
 
 
+@pytest.mark.pages
 def test_without_groups_a_run_says_that_nothing_was_compared_and_what_to_type(folder, monkeypatch, capsys):
     words = words_of(folder)
     where = words.index("--by")
@@ -162,6 +165,7 @@ def test_without_groups_a_run_says_that_nothing_was_compared_and_what_to_type(fo
     assert "No group column was given" in page
 
 
+@pytest.mark.pages
 def test_a_run_keeps_the_samples_behind_its_first_headline(folder, monkeypatch, capsys):
     hurt = pl.when(pl.col("g") == "x").then(pl.lit("dark")).otherwise("what")
     table = pl.read_csv(folder / "images.csv").with_columns(what=hurt)

@@ -12,6 +12,8 @@ from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from tests.benchmarks import original_files
 from tests.cli.test_audit import type_in
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
 CASES = json.loads(gzip.decompress((VECTORS / "resolution_cases.json.gz").read_bytes()))["cases"]
 
@@ -24,6 +26,7 @@ def write(case: dict, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_the_original_benchmark_file_comes_out_byte_for_byte(case, tmp_path, monkeypatch, capsys):
     given = write(case, tmp_path / "given")

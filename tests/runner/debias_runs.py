@@ -19,7 +19,7 @@ def planted(
     seed: int = 0,
     *,
     dimensions: int = 32,
-    items: int = 40,
+    items: int = 36,
     words: int = 20,
     strength: float = 1.0,
     carriers: tuple[int, ...] = (3, 11),

@@ -28,6 +28,8 @@ from tests.benchmarks.people_layouts import casual_conversations
 from tests.models.tiny import build
 from tests.runner.adapting import picture, write_extractor, write_folders, write_tars
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 COUNTS = {"red": 30, "green": 12, "blue": 12}
 SWINE, SLUG, MOTOR = "n02395003", "n01945685", "n03791053"
 

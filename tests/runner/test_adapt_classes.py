@@ -13,6 +13,8 @@ from evenhand.models.resolve import resolve
 from tests.models.tiny import build
 from tests.runner.adapting import write_extractor, write_folders
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 SWINE, SLUG, MOTOR, DOG, CHIHUAHUA = "n02395003", "n01945685", "n03791053", "n02084071", "n02085620"
 BOAR, POOCH = "n02396427", "n02084732"  # the first is of ImageNet-1k, the second of ImageNet-21k alone
 

@@ -15,6 +15,8 @@ from evenhand.core.errors import InputError, UserError
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.audit import audit_table
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 COLUMNS = {"truth": "label", "prediction": "pred"}
 AUDIT = ["--truth", "label", "--prediction", "pred", "--by", "group"]
 

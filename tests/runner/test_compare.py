@@ -18,6 +18,9 @@ from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.warnings import comparison_warnings
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
+from tests.conftest import leave_pages_out
+
+pytestmark = pytest.mark.usefixtures("without_pages")
 
 CLASSES = 5
 
@@ -49,7 +52,9 @@ def table(seed=0, n=800):
 def audited(folder, path, prediction, by=("group",), id="id", **options):
     columns = {"truth": "label", "prediction": prediction, "id": id}
     given = {"inference": "none", **options}  # a comparison makes its own intervals and tests
-    audit_table(str(path), columns=columns, by=list(by), out=folder / prediction, **given)
+    with pytest.MonkeyPatch.context() as patch:
+        leave_pages_out(patch)
+        audit_table(str(path), columns=columns, by=list(by), out=folder / prediction, **given)
     return folder / prediction
 
 
@@ -191,7 +196,7 @@ def test_a_changed_table_is_not_paired_and_said(tmp_path):
     table().write_csv(tmp_path / "t.csv")
     folders = [audited(tmp_path, tmp_path / "t.csv", name) for name in ("biased", "fair")]
     table(seed=5).write_csv(tmp_path / "t.csv")
-    made = compare(folders)
+    made = compare(folders, metrics=["cramers_v_mean"])
     (row,) = made.tables["pairing"].to_dicts()
     assert row["compared"] == "not paired"
     assert "has changed since" in row["reason"]
@@ -367,7 +372,7 @@ def _answers(out, rng, shapes, accuracy):
 def test_runs_of_a_benchmark_pair_by_their_evidence(tmp_path):
     a, _ = sprites(tmp_path / "a", 0.5, 1)
     b, _ = sprites(tmp_path / "b", 0.9, 2)
-    made = compare([a, b])
+    made = compare([a, b], metrics=["accuracy"])
     (row,) = made.tables["pairing"].to_dicts()
     assert row["samples"] == 300
     found = made.finding("accuracy_difference")
@@ -382,6 +387,7 @@ def without_counts(folder, out):
     return out
 
 
+@pytest.mark.pages
 def test_runs_without_predictions_stand_side_by_side(folders, tmp_path):
     a, b = (without_counts(folders[name], tmp_path / name) for name in ("fair", "biased"))
     made = compare([a, b], metrics=["accuracy", "skewsize"], out=tmp_path / "out")
@@ -412,7 +418,8 @@ def test_ids_as_whole_numbers_and_as_fractions_are_one(tmp_path):
 def test_samples_with_something_missing_do_not_count_as_paired(tmp_path):
     frame = table().with_columns(biased=pl.when(pl.int_range(pl.len()) >= 30).then("biased"))
     frame.write_csv(tmp_path / "t.csv")
-    made = compare([audited(tmp_path, tmp_path / "t.csv", name) for name in ("biased", "fair")])
+    folders = [audited(tmp_path, tmp_path / "t.csv", name) for name in ("biased", "fair")]
+    made = compare(folders, metrics=["accuracy"])
     assert made.tables["pairing"]["samples"].to_list() == [770]
     assert made.finding("accuracy_difference").n == 770
 

@@ -16,6 +16,7 @@ from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.outputs.result import Run
 from tests.benchmarks import mmbias_release
 from tests.benchmarks.indicator_models import Classifies, Embeds
+from tests.conftest import leave_pages_out
 from tests.gallery import people, words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
@@ -31,7 +32,8 @@ KINDS = ("resolution", "retrieval", "labels", "faces", "homes", "association", "
 def runs(demo_folder, tmp_path_factory):
     """Two models on each benchmark without predictions: folder by kind and model."""
     folder = tmp_path_factory.mktemp("answers")
-    with home(folder / "home"):
+    with home(folder / "home"), pytest.MonkeyPatch.context() as patch:
+        leave_pages_out(patch)
         _indicators(folder)
         _mmbias(folder)
     for name, model in zip(PAIR, words.LEANS, strict=True):

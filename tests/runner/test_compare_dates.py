@@ -16,6 +16,8 @@ from evenhand.workflows.outputs.result import Run
 from tests.cli.test_audit import type_in
 from tests.runner.test_compare import audited, changed, without_counts
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 ACCURACIES = {"september": 0.6, "october": 0.62, "november": 0.85}
 DATES = {"september": "2026-09-01", "october": "2026-10-01T08:00:00+00:00", "november": "2026-11-01"}
 

@@ -15,6 +15,8 @@ from evenhand.workflows.compare.seeds import in_groups, parse_groups
 from evenhand.workflows.outputs.result import Run
 from tests.runner.test_compare import audited, changed, without_counts
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 CLASSES, SEEDS = 4, 3
 
 

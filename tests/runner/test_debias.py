@@ -21,6 +21,8 @@ from evenhand.workflows.debias.split import part_of, split_halves
 from evenhand.workflows.debias.tradeoff import names_of_tests
 from tests.runner.debias_runs import planted, write_run
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 PAIR = {"targets": ["north", "south"], "attributes": ["unpleasant", "pleasant"]}
 FOUR = ("north", "south", "east", "west")
 
@@ -92,7 +94,7 @@ def test_pruning_finds_the_planted_dimensions_and_the_held_out_reduction_is_the_
 
 def test_halves_share_no_item_and_have_equal_sets(pruned, run) -> None:
     table = pruned[0].tables["halves"]
-    assert table["sample"].n_unique() == len(table) == 120
+    assert table["sample"].n_unique() == len(table) == 112
     members = eh.Run.read(run).tables["members"].unique(["sample", "set"])
     counts = table.join(members, on="sample").group_by("set", "half").len()
     for name in ("north", "south", "unpleasant", "pleasant"):
@@ -216,7 +218,9 @@ def test_the_curve_holds_every_amount_and_series(pruned) -> None:
     assert {"linear_probe_accuracy", "zero_shot_accuracy", "recall_at_1"} <= set(curve["measure"])
     nothing = curve.filter((pl.col("amount") == 0) & (pl.col("measure") == "association_effect_size"))
     fit = nothing.filter(pl.col("half") == "fit")
-    assert fit["value"].n_unique() == 1  # nothing removed is nothing removed at random
+    assert fit["value"].max() == pytest.approx(
+        fit["value"].min(), rel=1e-12
+    )  # nothing removed is nothing removed at random
     random = curve.filter((pl.col("series") == "random") & (pl.col("measure") == "absolute_effect_size"))
     assert (random["low"] <= random["value"] + 1e-12).all()
 

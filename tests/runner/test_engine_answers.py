@@ -16,7 +16,9 @@ from evenhand.core.errors import InputError, UserError
 from evenhand.execution.engines.prefetch import load
 from evenhand.execution.options import AskOptions
 from evenhand.files.images.sources import ImageFiles
-from tests.runner.crash.commands import PATTERNS_FILE, command, finish, nothing_but_reuse, one_line_of, uri
+from tests.runner.crash.commands import PATTERNS_FILE, command, here, nothing_but_reuse, one_line_of, uri
+
+pytestmark = pytest.mark.usefixtures("without_pages")
 
 
 @pytest.fixture(autouse=True)
@@ -189,7 +191,7 @@ def test_changed_weights_are_asked_again(tmp_path, calls) -> None:
 
 
 def test_a_model_that_raises_is_one_line_that_names_samples(tmp_path, calls, monkeypatch) -> None:
-    code, _, err = finish(command(tmp_path / "run", model="Failing"), tmp_path / "home")
+    code, _, err = here(command(tmp_path / "run", model="Failing"), tmp_path / "home")
     assert code == 2
     one_line_of(err, "pattern-00064 to pattern-00127: ValueError: shapes do not fit")
     assert not (tmp_path / "run").exists()
@@ -201,12 +203,12 @@ def test_a_model_that_raises_is_one_line_that_names_samples(tmp_path, calls, mon
 
 def test_what_could_not_be_asked_now_is_asked_again_and_nothing_else(tmp_path, calls) -> None:
     again = command(tmp_path / "run", model="Busy", n=64, ask="answers_questions")
-    code, _, err = finish(again, tmp_path / "home", PATTERNS_BUSY=1)
+    code, _, err = here(again, tmp_path / "home", PATTERNS_BUSY=1)
     assert code == 3
     one_line_of(err, "2 samples could not be asked about: too many requests (2)", "same command again")
     assert len(eh.Run.read(tmp_path / "run").findings.findings) == 1
     assert len(asked(calls)) == 63
-    code, _, err = finish(again, tmp_path / "home")
+    code, _, err = here(again, tmp_path / "home")
     assert code == 0
     assert err.startswith("62 of 64 answers of ")  # all but the two that were too many requests
     nothing_but_reuse(err)
@@ -240,10 +242,11 @@ def test_progress_counts_every_row_once(calls) -> None:
     assert seen[-1] == ("evidence", 2_300, 2_300)
 
 
+@pytest.mark.pages
 def test_forgotten_answers_are_not_kept(tmp_path, calls) -> None:
     given = command(tmp_path / "run", n=64)
     for _ in range(2):
-        assert finish([*given, "--forget-answers"], tmp_path / "home")[0] == 0
+        assert here([*given, "--forget-answers"], tmp_path / "home")[0] == 0
         assert len(asked(calls)) == 63
     assert not (tmp_path / "home" / "answers").exists()
     names = {entry.name for entry in (tmp_path / "run").iterdir()}

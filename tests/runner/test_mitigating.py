@@ -19,6 +19,8 @@ from tests.benchmarks.visogender_release import release
 from tests.cli.test_audit import type_in
 from tests.models.tiny import build
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 OWN_MODEL = """
 import numpy as np
 

@@ -20,6 +20,8 @@ from evenhand.execution.options import AskOptions
 from tests.cli.test_audit import type_in
 from tests.runner.crash.commands import uri
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 ROWS = 16
 START = """
 from pathlib import Path

@@ -29,6 +29,8 @@ from tests.models import tiny
 from tests.report.export_samples import problems_of_every_eval_ever
 from tests.runner.crash.commands import EVENHAND, PATTERNS_FILE, evidence_bytes, start, uri
 
+pytestmark = pytest.mark.usefixtures("without_pages")
+
 NAMES = ("patterns-PATTERNS", "patterns-OTHER", "patterns-THIRD")
 BENCHMARKS = [uri("PATTERNS"), uri("OTHER"), uri("THIRD")]
 PARAMETERS = {
@@ -164,6 +166,7 @@ def command(out: Path, *words: str) -> list[str]:
     return [*EVENHAND, "run", *BENCHMARKS, *given, "--model", f"a={uri('Model')}", *words, "-o", str(out)]
 
 
+@pytest.mark.pages
 def test_a_broken_benchmark_and_a_model_that_cannot_load_leave_the_rest_whole(
     tmp_path, monkeypatch, capsys
 ) -> None:
@@ -207,18 +210,17 @@ def test_what_fails_for_a_while_is_asked_again_by_the_same_call(tmp_path, monkey
 
 
 def test_killed_and_resumed_it_equals_an_uninterrupted_one(tmp_path, monkeypatch) -> None:
-    """Killed while the first benchmark is asked, and while the second one is."""
+    """Killed while the second benchmark is asked: the first is whole, the third is not begun."""
     calls, out = tmp_path / "calls", tmp_path / "out"
     parameters = [f"-p{NAMES[1]}:first=100", f"-p{NAMES[2]}:first=40"]
-    for lines in (100, 200):
-        process = start(
-            command(out, *parameters), tmp_path / "home", PATTERNS_CALLS=calls, PATTERNS_SECONDS=0.004
-        )
-        while process.poll() is None and not (calls.exists() and calls.read_bytes().count(b"\n") > lines):
-            time.sleep(0.01)
-        process.kill()
-        process.communicate()
-        assert process.returncode == -signal.SIGKILL
+    process = start(
+        command(out, *parameters), tmp_path / "home", PATTERNS_CALLS=calls, PATTERNS_SECONDS=0.004
+    )
+    while process.poll() is None and not (calls.exists() and calls.read_bytes().count(b"\n") > 200):
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     for target, home in ((out, "home"), (tmp_path / "whole", "home of its own")):
         monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / home))
         assert type_in(monkeypatch, *command(target, *parameters)[len(EVENHAND) :]) == 0

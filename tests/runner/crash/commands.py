@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from evenhand.cli.main import main
 
 PATTERNS_FILE = Path(__file__).with_name("patterns.py")
 EVENHAND = (sys.executable, "-m", "evenhand.cli.main")
@@ -50,6 +56,21 @@ def finish(arguments: list[str], home: Path, **more: Any) -> tuple[int, str, str
     process = start(arguments, home, **more)
     out, err = process.communicate(timeout=600)
     return process.returncode, out, err
+
+
+def here(arguments: list[str], home: Path, **more: object) -> tuple[int, str, str]:
+    """The same of a command that runs in this process: a start takes more than a small run."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as err,
+    ):
+        for name, value in environment(home, **more).items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["evenhand", *arguments[len(EVENHAND) :]])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return int(ended.value.code or 0), out.getvalue(), err.getvalue()
 
 
 def evidence_bytes(out: Path) -> dict[str, bytes]:

@@ -248,7 +248,7 @@ class LazySource:
         return Model()
 
 
-if __name__ == "__main__":  # a run of LazySource that tells what it imported
+if __name__ == "__main__":  # a run of LazySource that prints what it imported
     import evenhand as eh
 
     eh.run(f"{__file__}:PATTERNS", model=LazySource(), out=sys.argv[1])

@@ -228,12 +228,12 @@ def _count_pairs(first_sums: Floats, second_sums: Floats, limits: Limits) -> Int
         np.sort(first_sums),
         np.sort(second_sums),
     )  # sorted queries find their places several times faster
-    below = [
-        int(np.searchsorted(keys, limit - queries, "right" if index % 2 else "left").sum())
-        for index, limit in enumerate(limits)
-    ]
+    right, left, above, below = limits  # two of them are equal
+    below_it = {end: int(np.searchsorted(keys, end - queries, "left").sum()) for end in {right, above}}
+    up_to_it = {end: int(np.searchsorted(keys, end - queries, "right").sum()) for end in {left, below}}
     pairs = first_sums.size * second_sums.size
-    return np.array([pairs - below[0], below[1], pairs - below[2], below[3]], dtype=np.int64)
+    counts = pairs - below_it[right], up_to_it[left], pairs - below_it[above], up_to_it[below]
+    return np.array(counts, dtype=np.int64)
 
 
 def _beyond(sums: Floats, limits: Limits) -> Integers:
