@@ -105,15 +105,6 @@ def few_draws() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def no_pages() -> Iterator[None]:
-    """Run folders without a report and without the papers' tables: for modules that read neither."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda *_, **__: None)
-        patch.setattr("evenhand.workflows.outputs.run_artifacts.artifact_tables", lambda *_, **__: {})
-        yield
-
-
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One of Spark's for all tests."""
