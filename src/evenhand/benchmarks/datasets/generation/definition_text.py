@@ -16,7 +16,7 @@ MAX_BYTES: int = 4 * 2**20
 _KINDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "a mapping"}
 
 
-class _AliasUsed(Exception):
+class _AliasError(Exception):
     """A YAML alias, which could make a short file long."""
 
 
@@ -25,7 +25,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise _AliasUsed
+            raise _AliasError
         return super().compose_node(parent, index)
 
 
@@ -50,7 +50,7 @@ def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
         node = loader.get_single_node()
         _check_keys(node, file_name)
         parsed = None if node is None else loader.construct_document(node)
-    except _AliasUsed:
+    except _AliasError:
         raise InputError(
             f"{file_name!r} uses a YAML alias (*name); write the text out where it is used"
         ) from None
