@@ -55,8 +55,8 @@ def _points(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...
 
 def _installed() -> tuple[tuple[str, int], ...]:
     """Where Python finds packages and when each place changed: another value once one is installed."""
-    places = [Path(place) for place in sys.path]
-    return tuple((str(place), place.stat().st_mtime_ns) for place in places if place.exists())
+    folders = [Path(folder) for folder in sys.path]
+    return tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists())
 
 
 def load_object(reference: str) -> Any:
