@@ -30,6 +30,7 @@ from tests.benchmarks.mmbias_release import release
 
 NAMES = [name for name in ARTIFACTS.names() if name.startswith("mmbias/")]
 WIDTH = 16
+pytestmark = pytest.mark.usefixtures("no_pages")
 
 
 class Own:

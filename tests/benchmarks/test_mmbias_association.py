@@ -89,7 +89,7 @@ def test_each_image_and_prompt_is_asked_about_once_and_the_second_time_nothing(d
     assert len(seen) == len(set(seen)) == 8 * ITEMS
 
 
-def test_the_run_folder_is_whole(data, tmp_path, monkeypatch, capsys):
+def test_the_run_folder_is_whole(data, tmp_path, papers, monkeypatch, capsys):
     words = ["run", "mmbias/association", "--data", data, "--model", own(data)]
     assert type_in(monkeypatch, *words, "-v", "-o", tmp_path / "run", "-p", "templates=sensitivity") == 0
     told = capsys.readouterr()

@@ -212,7 +212,7 @@ def test_folders_of_ones_own_images(tmp_path, order):
     assert dropped(without)["class that the definition does not have"] == 2
 
 
-def test_hostile_names_of_files_and_folders(tmp_path):
+def test_hostile_names_of_files_and_folders(tmp_path, papers):
     names = ["nur\nse/female", "nurse/fe;male", "<b>mime/male", "nurse/=1+1", "nurse/female/deeper"]
     places = cells(tmp_path, dict.fromkeys(names, 2))
     odd = os.fsencode(tmp_path / "nurse" / "female") + b"/\xff.png"
@@ -267,7 +267,7 @@ def test_a_tiny_chat_model_is_asked(tmp_path):
     ]
 
 
-def test_images_are_generated_and_asked_about(tmp_path):
+def test_images_are_generated_and_asked_about(tmp_path, papers):
     (tmp_path / "study.yaml").write_text(STUDY)
     pipeline = build_pipeline(tmp_path / "pipeline")
     options = LoadOptions(images=ImageOptions(steps=STEPS))

@@ -25,7 +25,7 @@ def test_an_unknown_name_suggests():
         REGISTRY.get("dmps")
 
 
-def test_entry_points_add_names(monkeypatch):
+def test_entry_points_add_names(tmp_path, monkeypatch):
     class Point:
         name = "theirs"
 
@@ -33,8 +33,14 @@ def test_entry_points_add_names(monkeypatch):
             return 42
 
     monkeypatch.setattr("evenhand.core.registry.entry_points", lambda group: [Point()])
-    assert "theirs" in REGISTRY.names()
-    assert REGISTRY.get("theirs") == 42
+    registry = Registry("thing", REGISTRY.builtin, "evenhand.their_group")
+    assert "theirs" in registry.names()
+    assert registry.get("theirs") == 42
+    monkeypatch.setattr("evenhand.core.registry.entry_points", lambda group: [])
+    assert "theirs" in registry.names()
+    (tmp_path / "new.dist-info").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "theirs" not in registry.names(), "what is installed is read again once that changes"
 
 
 def test_file_and_object(tmp_path):

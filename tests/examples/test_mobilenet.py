@@ -41,19 +41,20 @@ def test_its_identity_is_its_files(source):
     assert len([name for name in identity if name.startswith("sha256 of ")]) == 4  # three files and the code
 
 
-def test_two_hundred_real_pictures_end_to_end(source):
+def test_real_pictures_end_to_end(source):
     if not PAIRS.is_dir():
         pytest.skip(f"needs {PAIRS}")
     model = source.load()
     assert isinstance(model, ClassifiesImages)
     assert isinstance(model, EmbedsImages)
     assert len(set(model.labels)) == 1001
-    pictures = [np.asarray(Image.open(path).convert("RGB")) for path in sorted(PAIRS.rglob("*.png"))]
-    assert len(pictures) == 200
+    paths = sorted(PAIRS.rglob("*.png"))
+    assert len(paths) == 200
+    pictures = [np.asarray(Image.open(path).convert("RGB")) for path in paths[::4]]
     prepared = [model.prepare(picture) for picture in pictures]
     logits, vectors = model.classify(prepared), model.embed_images(prepared)
-    assert (logits.shape, logits.dtype) == ((200, 1001), np.float32)
-    assert (vectors.shape, vectors.dtype) == ((200, 1024), np.float32)
+    assert (logits.shape, logits.dtype) == ((50, 1001), np.float32)
+    assert (vectors.shape, vectors.dtype) == ((50, 1024), np.float32)
     assert np.isfinite(logits).all()
     assert np.isfinite(vectors).all()
     assert vectors.min() >= 0

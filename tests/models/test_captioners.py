@@ -169,11 +169,12 @@ def test_batches_change_nothing(name, opened, pictures):
     model, prepared = opened(name), [opened(name).prepare(image) for image in pictures]
     whole = model.score_continuations(prepared, PREFIXES, [WORDS] * 5)
     logits = model.next_token_logits(prepared, PREFIXES, [WORDS] * 5)
-    for i in range(5):
+    answers = model.answer(prepared, PREFIXES)
+    for i in (0, 2, 4):  # prefixes of three lengths
         one = [prepared[i]], [PREFIXES[i]], [WORDS]
         np.testing.assert_allclose(model.score_continuations(*one)[0], whole[i], atol=1e-5)
         np.testing.assert_allclose(model.next_token_logits(*one)[0], logits[i], atol=1e-5)
-        assert model.answer(*one[:2]) == [model.answer(prepared, PREFIXES)[i]]
+        assert model.answer(*one[:2]) == [answers[i]]
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in ENCODER_DECODERS])
@@ -240,7 +241,7 @@ def test_images_are_encoded_once(name, opened, pictures):
 def test_answers_equal_transformers_own(name, opened, naive, pictures):
     prompts = ["who is in the picture", "the doctor", "a", "is this a man", "what is this"]
     answers = opened(name).answer(pictures, prompts)
-    for image, prompt, answer in zip(pictures, prompts, answers, strict=True):
+    for image, prompt, answer in zip(pictures[::2], prompts[::2], answers[::2], strict=True):
         # at the end of its positions a model speaks less than it may
         used = len(naive(name).words(prompt)["input_ids"])
         longest = {"blip_caption": 65 - used, "blip_vqa": 63, "git": 65 - used, "blip2": 60 - used}.get(

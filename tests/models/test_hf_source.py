@@ -282,8 +282,8 @@ def test_a_hub_id_is_fetched_once_without_pickles_and_then_read_offline(clip, tm
     (clip / "README.md").write_text("words")
     with serving(Hub({"org/clip": clip})) as hub:
         settings = online(hub, tmp_path / "cache")
-        [(identity, capabilities)] = ask("hf:org/clip", **settings)
-        assert ask("hf:org/clip@main", **settings)[0] == [identity, capabilities]
+        (identity, capabilities), again = ask("hf:org/clip", "hf:org/clip@main", **settings)
+        assert again == [identity, capabilities]
         fetched = [path.rpartition("/")[2] for path in hub.fetched]
     wanted = {file.name for file in clip.iterdir()} - {"pytorch_model.bin", "README.md"}
     assert sorted(fetched) == sorted(wanted), "each file once"

@@ -194,8 +194,9 @@ class Finding(Model):
     @property
     def card(self) -> MetricCard:
         """What its metric means; of a metric that nobody declared, what the finding itself says."""
-        if self._declared.card is not None:
-            return self._declared.card
+        declared = self._declared.card
+        if declared is not None:
+            return declared
         return MetricCard.plain(self.name, direction=self.direction, fair_at=self.fair_at, source=self.source)
 
     @property

@@ -8,7 +8,8 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -32,18 +33,30 @@ class Registry:
 
     def names(self) -> list[str]:
         """Every name that can be asked for, sorted."""
-        return sorted({*self.builtin, *(point.name for point in entry_points(group=self.group))})
+        return sorted({*self.builtin, *(point.name for point in _points(self.group, _installed()))})
 
     def get(self, name: str) -> Any:
         """The object behind a name, ``module:object`` or ``file.py:object``."""
         if name in self.builtin:
             return load_object(self.builtin[name])
-        for point in entry_points(group=self.group):
+        for point in _points(self.group, _installed()):
             if point.name == name:
                 return point.load()
         if ":" in name:
             return load_object(name)
         raise UnknownName(self.kind, name, self.names(), "or give your own as file.py:object")
+
+
+@lru_cache(maxsize=32)
+def _points(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    """What installed packages add to a group; it opens a file of every one of them."""
+    return tuple(entry_points(group=group))
+
+
+def _installed() -> tuple[tuple[str, int], ...]:
+    """Where Python finds packages and when each place changed: another value once one is installed."""
+    folders = [Path(folder) for folder in sys.path]
+    return tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists())
 
 
 def load_object(reference: str) -> Any:

@@ -16,6 +16,19 @@ MAX_BYTES: int = 4 * 2**20
 _KINDS = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "a mapping"}
 
 
+class _AliasError(Exception):
+    """A YAML alias, which could make a short file long."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a text once, and no alias."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise _AliasError
+        return super().compose_node(parent, index)
+
+
 def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
     """The mapping that a YAML file holds; no aliases, no repeated keys, no objects.
 
@@ -33,15 +46,17 @@ def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
         )
     try:
         text = unicodedata.normalize("NFC", content.decode("utf-8"))  # one é, however it was typed
-        events = yaml.parse(text, yaml.SafeLoader)
-        aliased = next((event for event in events if isinstance(event, yaml.AliasEvent)), None)
-        _check_keys(yaml.compose(text, yaml.SafeLoader) if aliased is None else None, file_name)
-        parsed = None if aliased is not None else yaml.safe_load(text)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        _check_keys(node, file_name)
+        parsed = None if node is None else loader.construct_document(node)
+    except _AliasError:
+        raise InputError(
+            f"{file_name!r} uses a YAML alias (*name); write the text out where it is used"
+        ) from None
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as problem:
         cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
         raise InputError(f"{file_name!r} is no YAML: {cause}; see docs/generate.md for an example") from None
-    if aliased is not None:
-        raise InputError(f"{file_name!r} uses a YAML alias (*name); write the text out where it is used")
     if not isinstance(parsed, dict):
         raise InputError(f"{file_name!r} holds no mapping; write for instance: classes: [cat, dog]")
     return parsed

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import product
 from pathlib import Path
@@ -138,6 +138,7 @@ class GenerationDefinition:
         return cls.parse(path.read_bytes(), text)
 
     @classmethod
+    @lru_cache(maxsize=8)  # every run of a study reads those that are shipped
     def parse(cls, content: bytes, file_name: str = "definition.yaml") -> GenerationDefinition:
         """A definition from the bytes of a YAML file.
 
