@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.text.formatting import visible
+from evenhand.core.text.language import _, filled
 
 BANDS: dict[str, str] = {
     "negligible": "0 to below 0.1",
@@ -47,11 +48,11 @@ _REASONS: dict[str, str] = {
 def reason(code: str | None) -> str:
     """Why something is missing, in words; a reason that is already a sentence is kept."""
     if not code:
-        return "no reason was recorded"
+        return _("no reason was recorded")
     text = _REASONS.get(code)
     if text:
-        return text
+        return _(text)
     for prefix, what in _PREFIXES.items():
         if code.startswith(prefix):
-            return f"{what}: {reason(code.removeprefix(prefix))}"
-    return visible(code.replace("_", " ") if " " not in code else code)
+            return f"{_(what)}: {reason(code.removeprefix(prefix))}"
+    return visible(code.replace("_", " ") if " " not in code else filled(code))

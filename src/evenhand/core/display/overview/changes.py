@@ -12,7 +12,6 @@ from evenhand.core.display.overview.phrasing import (
     capital,
     certainty,
     chance,
-    of,
     plain_counts,
     scoped,
     size,
@@ -24,7 +23,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, model_name
+from evenhand.core.text.formatting import count, model_name, of
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"

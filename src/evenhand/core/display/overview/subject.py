@@ -10,6 +10,7 @@ from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
 from evenhand.core.text.formatting import model_name, shorten
+from evenhand.core.text.language import _
 
 _PLAIN = Nouns()
 
@@ -54,7 +55,7 @@ class Subject:
         order = sorted(map(str, models), key=lambda name: name != manifest.get("reference"))
         question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
         return cls(
-            noun=str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1])),
+            noun=_(str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1]))),
             nouns=words.nouns,
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
