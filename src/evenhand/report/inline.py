@@ -11,9 +11,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evenhand.core.text import formatting as formats
+from evenhand.core.text.language import _, filled
 
 if TYPE_CHECKING:
     import jinja2
+    import markupsafe
 
 CHARTS = files("evenhand.report") / "templates" / "vega" / "vega.js.gz"
 """What draws charts; shipped, since a JavaScript engine needs a second and 200 MB to bundle it."""
@@ -73,9 +75,21 @@ def page_environment() -> jinja2.Environment:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         bytecode_cache=compiled_templates(),
     )  # fmt: skip
+    environment.globals |= {"_": _marked, "plural_of": _marked_plural}
     filters = {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
-    environment.filters |= filters | {"number": formats.number}
+    environment.filters |= filters | {"number": formats.number, "filled": filled}
     return environment
+
+
+def _marked(text: str, /, **values: object) -> markupsafe.Markup:
+    """A text in the page's language; what is no markup, the text itself too, is escaped."""
+    from markupsafe import escape
+
+    return escape(_(text)).format(**values)
+
+
+def _marked_plural(singular: str, plural: str, n: float, /, **values: object) -> markupsafe.Markup:
+    return _marked(singular if n == 1 else plural, **values)
 
 
 def template_text(*names: str) -> str:
