@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ _SCRIPTS = (
     "changes.js",
     "page.js",
 )
+_TEXT = re.compile(r'\b_\("([^"\\]+)"\)')
 _STYLES = ("page.css", "schemes.css", "figures.css", "opening.css", "media.css")
 
 
@@ -54,8 +56,13 @@ def chart_library() -> str:
 
 
 def own_script(*names: str) -> str:
-    """Scripts of the templates, by default the page's, as one that leaves no names behind."""
-    return f'(function(){{\n"use strict";\n{template_text(*(names or _SCRIPTS))}}})();'
+    """Scripts of the templates, by default the page's, as one that leaves no names behind.
+
+    Their texts stand in ``_("...")``, and are written in the page's language.
+    """
+    source = template_text(*(names or _SCRIPTS))
+    source = _TEXT.sub(lambda match: json.dumps(_(match[1]), ensure_ascii=False), source)
+    return f'(function(){{\n"use strict";\n{source}}})();'
 
 
 @cache

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import attribute, listing, plural, shorten, visible
+from evenhand.core.text.language import filled
 from evenhand.report.figures.style import written
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ class FigureData:
 
 def words(figure: Figure, column: str) -> str:
     """What a column is called in the figure."""
-    return (
-        visible(figure.titles.get(column) if column in figure.titles else attribute(column)) if column else ""
-    )
+    if column in figure.titles:
+        return visible(filled(figure.titles[column]))
+    return visible(filled(attribute(column))) if column else ""
 
 
 def finite(value: object) -> TypeGuard[float]:

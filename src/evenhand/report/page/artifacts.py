@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import UserError
 from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import count, visible
-from evenhand.core.text.language import _
+from evenhand.core.text.language import _, filled
 from evenhand.report.content import DrawnTable, NotFilled, ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts, table_behind
 from evenhand.report.views.frames import PageData, add_sheet
@@ -65,14 +65,14 @@ def not_filled(content: ReportInput) -> list[NotFilled]:
     why = _(_HIDDEN)
     missing = [*(NotFilled(artifact.name, artifact.title, why) for artifact in hidden), *content.missing]
     return [
-        NotFilled(visible(artifact.name), visible(artifact.title), visible(artifact.reason))
+        NotFilled(visible(artifact.name), visible(filled(artifact.title)), visible(filled(artifact.reason)))
         for artifact in missing
     ]
 
 
 def _view(drawn_table: DrawnTable, content: ReportInput, data: PageData) -> ArtifactView:
-    table, title = drawn_table.table, visible(drawn_table.title)
-    notes = [visible(note) for note in drawn_table.notes]
+    table, title = drawn_table.table, visible(filled(drawn_table.title))
+    notes = [visible(filled(note)) for note in drawn_table.notes]
     figures = list(drawn_table.figures) or [Figure("table")]
     if content.pictures is None:
         table, figures = _without_pictures(table, figures)

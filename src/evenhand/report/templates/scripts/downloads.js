@@ -90,7 +90,7 @@ function offerSheets() {
 function offerStaticTables() {
   document.querySelectorAll("main .scroll > table, main .set table").forEach((table) => {
     if (table.closest("[data-table]")) return;
-    const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? "table";
+    const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? _("table");
     const sheet = page.tables[table.dataset.sheet];
     const frame = sheet && page.frames[sheet.frame];
     const written = () => [...table.rows].map((row) => [...row.cells].map(cellText));
