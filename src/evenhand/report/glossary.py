@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from evenhand.core.cards import MetricCard, Sentences
+from evenhand.core.findings import Findings
 from evenhand.core.text.formatting import visible
-from evenhand.core.text.language import _, filled
+from evenhand.core.text.language import ENGLISH, _, filled, spoken
 
 BANDS: dict[str, str] = {
     "negligible": "0 to below 0.1",
@@ -43,6 +45,24 @@ _REASONS: dict[str, str] = {
     "not in the database": "nobody of this group is in the database",
     "not in the table": "the table of answers does not hold it",
 }
+
+
+def in_language(findings: Findings) -> Findings:
+    """Findings whose cards are written in the page's language, where its catalogue has their texts."""
+    if spoken().code == ENGLISH:
+        return findings
+    cards = {name: _card(card) for name, card in findings.cards.items()}
+    lines = [line.with_card(_card(line.card)) if line.is_declared else line for line in findings.findings]
+    translated: Findings = findings.model_copy(update={"findings": lines})
+    return translated.with_cards(cards)
+
+
+def _card(card: MetricCard) -> MetricCard:
+    texts = {"title": card.title, "summary": card.summary}
+    sentences = card.sentences.model_dump()
+    texts, sentences = ({name: text and _(text) for name, text in of.items()} for of in (texts, sentences))
+    about = None if card.of is None else _card(card.of)
+    return card.model_copy(update={**texts, "sentences": Sentences(**sentences), "of": about})
 
 
 def reason(code: str | None) -> str:

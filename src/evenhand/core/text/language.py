@@ -48,7 +48,7 @@ class Catalogue(NullTranslations):
         """The text; in English where the catalogue has none."""
         return self.texts.get(message) or super().gettext(message)
 
-    def ngettext(self, msgid1: str, msgid2: str, n: float) -> str:  # type: ignore[override]
+    def ngettext(self, msgid1: str, msgid2: str, n: float) -> str:
         """The text for a number of things, of languages that have one plural."""
         return self.gettext(msgid1 if n == 1 else msgid2)
 
@@ -104,13 +104,19 @@ def written_in(language: str | None) -> Iterator[None]:
         _spoken.reset(token)
 
 
-def checked(language: str) -> str:
-    """A code of a language that reports are written in.
+@contextmanager
+def reports_in(language: str) -> Iterator[None]:
+    """Write the reports of the block, also those of its processes, in a language.
 
     Raises:
         InputError: There is no such language.
     """
-    return _catalogue(language).code
+    before, os.environ[VARIABLE] = os.environ.get(VARIABLE), _catalogue(language).code
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE)
+        os.environ |= {} if before is None else {VARIABLE: before}
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ def render_html(content: ReportInput, *, suppress: int = 0, language: str | None
 
 def _rendered(content: ReportInput, suppress: int) -> str:
     content = suppression.suppressed(content, suppress)
+    content = replace(content, findings=glossary.in_language(content.findings))
     manifest = content.manifest
     parts = chapters.in_chapters(content.findings.findings, words_of(manifest))
     alpha = alpha_of(manifest)

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import words_of
-from evenhand.core.significance import is_beyond, significance_of, uncorrected
+from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import (
     count,
@@ -17,7 +17,6 @@ from evenhand.core.text.formatting import (
     listing,
     model_name,
     number,
-    percent,
     plural,
     quoted,
     shorten,
@@ -26,12 +25,11 @@ from evenhand.core.text.formatting import (
 from evenhand.core.text.language import _, digits
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.wording import effects
 from evenhand.report.wording import indicators as indicator_words
 
-_CHANCE = "what chance alone gives"
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
-_CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -131,7 +129,7 @@ def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     if beyond:
         return _(
             "Mistakes differ between groups beyond chance in {classes}{rest}.",
-            classes=_of(len(beyond), len(usable)),
+            classes=effects.of_classes(len(beyond), len(usable)),
             rest=rest,
         )
     if overall is not None and is_beyond(overall, alpha):
@@ -194,11 +192,11 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found for a grouping, how sure it is, and what could not be estimated."""
     sentences = [
         *_accuracy(chapter, alpha),
-        *_bands(chapter, alpha),
-        *_largest(chapter, alpha),
-        *_certainty(chapter, alpha),
-        *_skewsize(chapter),
-        *_independence(chapter),
+        *effects.bands(chapter, alpha),
+        *effects.largest(chapter, alpha),
+        *effects.certainty(chapter, alpha),
+        *effects.skewsize(chapter),
+        *effects.independence(chapter),
         *_not_estimable(chapter),
         *_group_sizes(chapter),
     ]
@@ -214,7 +212,7 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return significance_of(holder, alpha).told(_CHANCE)
+    return significance_of(holder, alpha).told(effects.CHANCE)
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
@@ -254,7 +252,9 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
     finding = chapter.accuracy
     if finding is None or finding.value is None:
         return []
-    sentence = _("Accuracy is {value}{interval}", value=number(finding.value), interval=_interval(finding))
+    sentence = _(
+        "Accuracy is {value}{interval}", value=number(finding.value), interval=effects.interval_of(finding)
+    )
     groups = chapter.ranked_groups
     if len(groups) > 1:
         low, high = groups[-1], groups[0]
@@ -281,123 +281,6 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
             "says nothing of the model"
         )
     return [sentence + "."]
-
-
-def _bands(chapter: Chapter, alpha: float) -> list[str]:
-    usable = chapter.ranked
-    if not usable:
-        return []
-    estimable = _of(len(usable), len(chapter.classes))
-    strong = [part for part in usable if part.band in ("medium", "large") and _judged_alone(part)]
-    usual = [part for part in strong if uncorrected(part, alpha).side != "above"]
-    chance = _(
-        " Of the medium and large ones, {usual} of {strong} are no more than chance gives.",
-        usual=len(usual),
-        strong=len(strong),
-    )
-    sentence = _(
-        "Effect sizes could be estimated for {classes}: {bands}.",
-        classes=estimable,
-        bands=band_words(usable),
-    )
-    return [sentence + (chance if usual else "")]
-
-
-def _certainty(chapter: Chapter, alpha: float) -> list[str]:
-    usable = chapter.ranked
-    tested = [part for part in usable if part.p_adjusted is not None and part.role != "exploratory"]
-    banded = [part for part in usable if _judged_alone(part)]
-    tests, bands = "", ""
-    if tested:
-        correction = chapter.effect.adjustment if chapter.effect else None
-        usual = f"correction ({correction})" if correction else "correction"
-        how = _(_CORRECTIONS.get(str(correction).lower(), usual))
-        hits = len(beyond_chance(tested, alpha))
-        tests = _(
-            "The adjusted p is at most {alpha} in {n} of the {classes} tested, after {how} for testing many "
-            "classes",
-            alpha=digits(f"{alpha:g}"),
-            n=hits or _("none"),
-            classes=plural(len(tested), "class", "classes"),
-            how=how,
-        )
-    elif any(part.p_value is not None for part in usable):
-        tests = _("No class gets a verdict of its own, since the whole shows no difference beyond chance")
-    elif usable:
-        tests = _("No tests were made, so nothing here says how far chance alone explains the differences")
-    if banded:
-        inside = sum(uncorrected(part, alpha).side == "within" for part in banded)
-        bands = _(
-            "each taken by itself, within what chance alone gives: {classes}",
-            classes=_of(inside, len(banded)),
-        )
-    sentence = "; ".join(part for part in (tests, bands) if part)
-    return [f"{sentence}."] if sentence else []
-
-
-def _judged_alone(part: Part) -> bool:
-    return part.null is not None and part.role != "exploratory"
-
-
-def _largest(chapter: Chapter, alpha: float) -> list[str]:
-    usable = chapter.ranked
-    if not usable:
-        return []
-    top = usable[0]
-    chance = ""
-    if top.null is not None:
-        standing = against_chance(top, alpha) or _("chance alone gives")
-        chance = f"; {standing} {span(top.null.low, top.null.high)}"
-    return [
-        _(
-            "The largest is {value} for {name}{interval}{chance}.",
-            value=number(top.value),
-            name=quoted(key_text(top.key)),
-            interval=_interval(top),
-            chance=chance,
-        )
-    ]
-
-
-def _skewsize(chapter: Chapter) -> list[str]:
-    finding = chapter.effect
-    if finding is None or finding.value is None:
-        return []
-    companions = [
-        f"{_(word)} {number(other.value)}"
-        for word, name in (("mean", "mean"), ("median", "median"), ("maximum", "max"))
-        if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
-    ]
-    beside = _("Beside it stand their {companions}.", companions=listing(companions)) if companions else ""
-    ends = span(finding.null.low, finding.null.high) if finding.null else ""
-    where = _("; chance alone gives {ends}", ends=ends) if ends else ""
-    caveat = _(" Note: {reason}.", reason=glossary.reason(finding.reason)) if finding.reason else ""
-    return [
-        _(
-            "SkewSize, the lopsidedness of these effect sizes, is {value}{where}.{caveat} {beside}",
-            value=number(finding.value),
-            where=where,
-            caveat=caveat,
-            beside=beside,
-        ).rstrip()
-    ]
-
-
-def _independence(chapter: Chapter) -> list[str]:
-    """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
-    finding = chapter.made_of("one table")
-    if finding is None or finding.value is None or finding.null is None:
-        return []
-    band = _(", {band} by its band", band=_(finding.band)) if finding.band else ""
-    chance = span(finding.null.low, finding.null.high)
-    size = _(
-        "Whatever the truth, predictions and group go together with V = {value}{band}",
-        value=number(finding.value),
-        band=band,
-    )
-    kind = f" ({_('exploratory')})" if finding.role == "exploratory" else ""
-    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}{kind}"
-    return [f"{size}{_('; chance alone gives {ends}', ends=chance)}{p_value}."]
 
 
 def _not_estimable(chapter: Chapter) -> list[str]:
@@ -428,27 +311,3 @@ def _not_estimable(chapter: Chapter) -> list[str]:
             )
         )
     return sentences + indicator_words.missing(chapter.findings)
-
-
-def band_words(parts: Sequence[Part]) -> str:
-    """How many parts lie in each band, in a sentence."""
-    counts = Counter(part.band for part in parts)
-    words = [f"{counts[band]} {_(band)}" for band in ("negligible", "small", "medium", "large")]
-    return listing([*words, *([_("{n} without a band", n=counts[None])] if counts[None] else [])])
-
-
-def _interval(holder: Finding | Part) -> str:
-    """The interval with its level; of a corrected value, that value before it."""
-    if holder.interval is None:
-        return ""
-    of = (
-        ""
-        if holder.corrected is None
-        else _("corrected for chance {value}, ", value=number(holder.corrected))
-    )
-    ends = span(holder.interval.low, holder.interval.high)
-    return _(" ({of}{level} interval {ends})", of=of, level=percent(holder.interval.level), ends=ends)
-
-
-def _of(some: int, total: int) -> str:
-    return _("{n} of {classes}", n=some or _("none"), classes=plural(total, "class", "classes"))
