@@ -23,8 +23,8 @@ VARIABLE = "EVENHAND_LANGUAGE"
 """Names the language of reports, such as ``de``."""
 
 ENGLISH = "en"
-_LINE = re.compile(r'^(msgid_plural|msgid|msgstr(?:\[\d\])?)? ?(".*")$', re.MULTILINE)
-_DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_LINE = re.compile(r'^(msgid|msgstr)? ?(".*")$', re.MULTILINE)
+_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _NUMBER = "1,234.5"
 """What a catalogue translates to say how its language writes numbers."""
 
@@ -47,10 +47,6 @@ class Catalogue(NullTranslations):
     def gettext(self, message: str) -> str:
         """The text; in English where the catalogue has none."""
         return self.texts.get(message) or super().gettext(message)
-
-    def ngettext(self, msgid1: str, msgid2: str, n: float) -> str:
-        """The text for a number of things, of languages that have one plural."""
-        return self.gettext(msgid1 if n == 1 else msgid2)
 
 
 _spoken: ContextVar[Catalogue] = ContextVar("spoken", default=Catalogue())  # noqa: B039 - never changed
@@ -137,21 +133,18 @@ def _folder() -> Traversable:
 
 
 def _read(code: str) -> dict[str, str]:
-    """Texts of a catalogue: a singular and a plural are two."""
+    """Texts of a catalogue, by their English."""
     from ast import literal_eval
 
     texts: dict[str, str] = {}
-    entry: dict[str, str] = {}
-    field = ""
-    for name, text in [
-        *_LINE.findall((_folder() / f"{code}.po").read_text(encoding="utf-8")),
-        ("msgid", '""'),
-    ]:
+    parts = {"msgid": "", "msgstr": ""}
+    field = "msgstr"
+    lines = _LINE.findall((_folder() / f"{code}.po").read_text(encoding="utf-8"))
+    for name, text in [*lines, ("msgid", '""')]:
         if name == "msgid":
-            pairs = (("msgid", "msgstr"), ("msgid", "msgstr[0]"), ("msgid_plural", "msgstr[1]"))
-            texts |= {entry[key]: entry[value] for key, value in pairs if entry.get(value)}
-            entry = {}
+            texts[parts["msgid"]] = parts["msgstr"]
+            parts = {"msgid": "", "msgstr": ""}
         field = name or field
-        entry[field] = entry.get(field, "") + literal_eval(text)
+        parts[field] += literal_eval(text)
     texts.pop("", None)
     return texts
