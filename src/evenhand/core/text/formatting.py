@@ -80,6 +80,11 @@ def percent(level: float) -> str:
     return _("{level}%", level=digits(level_text(level)))
 
 
+def interval_title(level: float) -> str:
+    """What an interval is called: ``95% interval``."""
+    return _("{level}% interval", level=digits(level_text(level)))
+
+
 def visible(text: object) -> str:
     """Any text with line breaks, control, direction and all other invisible characters shown as signs.
 

@@ -44,7 +44,7 @@ def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("source sha256", str(source.get("sha256") or "")),
         ("versions", ", ".join(f"{key} {value}" for key, value in versions.items())),
     ]
-    return _plain(manifest, formatted) + [(key, text) for key, text in nested if text]
+    return [(_(key), text) for key, text in (*_plain(manifest, formatted), *nested) if text]
 
 
 def _plain(manifest: Mapping[str, Any], formatted: Mapping[str, str]) -> list[tuple[str, str]]:

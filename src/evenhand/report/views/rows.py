@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding
+from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural, span
 from evenhand.core.text.language import _, digits, filled
 from evenhand.report import facets, glossary
@@ -79,7 +80,7 @@ class GlossaryEntry:
 def interval_title(findings: Iterable[Finding]) -> str:
     """The heading of the interval column: it names the level where all findings share it."""
     levels = {finding.interval.level for finding in findings if finding.interval}
-    return _("{level} interval", level=percent(levels.pop())) if len(levels) == 1 else _("Interval")
+    return formats.interval_title(levels.pop()) if len(levels) == 1 else _("Interval")
 
 
 def row(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of, uncorrected
 from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import key_text, listing, number, percent, plural, quoted, span
+from evenhand.core.text.formatting import interval_title, key_text, listing, number, plural, quoted, span
 from evenhand.core.text.language import _, digits
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
@@ -153,7 +153,7 @@ def interval_of(holder: Finding | Part) -> str:
         else _("corrected for chance {value}, ", value=number(holder.corrected))
     )
     ends = span(holder.interval.low, holder.interval.high)
-    return _(" ({of}{level} interval {ends})", of=of, level=percent(holder.interval.level), ends=ends)
+    return f" ({of}{interval_title(holder.interval.level)} {ends})"
 
 
 def of_classes(some: int, total: int) -> str:

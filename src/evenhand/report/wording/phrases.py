@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown
-from evenhand.core.text.formatting import number, percent, span
+from evenhand.core.text.formatting import interval_title, number, span
 from evenhand.core.text.language import _
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
@@ -19,11 +19,8 @@ def interval_in_words(finding: Finding) -> str:
     """The interval with its level, in brackets; nothing where there is none."""
     if finding.interval is None:
         return ""
-    return _(
-        " ({level} interval {ends})",
-        level=percent(finding.interval.level),
-        ends=span(finding.interval.low, finding.interval.high),
-    )
+    ends = span(finding.interval.low, finding.interval.high)
+    return f" ({interval_title(finding.interval.level)} {ends})"
 
 
 def against_null(finding: Finding) -> str:
