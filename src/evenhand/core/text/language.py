@@ -24,7 +24,7 @@ VARIABLE = "EVENHAND_LANGUAGE"
 
 ENGLISH = "en"
 _LINE = re.compile(r'^(msgid|msgstr)? ?(".*")$', re.MULTILINE)
-_DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_PARTS = re.compile(r"“[^”]*”|\d+(?:,\d{3})*(?:\.\d+)?")
 _NUMBER = "1,234.5"
 """What a catalogue translates to say how its language writes numbers."""
 
@@ -64,12 +64,24 @@ def plural_of(singular: str, plural: str, n: float, /, **values: Any) -> str:
 
 
 def filled(text: str) -> str:
-    """A finished text; its numbers stand in the places of ``{}`` in the catalogue's."""
-    catalogue, key = _spoken.get(), _DIGITS.sub("{}", text)
-    translated = catalogue.gettext(key)
-    if catalogue.code == ENGLISH or translated == key:
-        return text
-    return translated.format(*map(digits, _DIGITS.findall(text)))
+    """A finished text; its numbers and quotations stand in the places of ``{}`` in the catalogue's.
+
+    Of one that is not there, what stands before a colon or a full stop, and what stands after it.
+    """
+    catalogue = _spoken.get()
+    if catalogue.code == ENGLISH or text in catalogue.texts:
+        return catalogue.gettext(text)
+    key = _PARTS.sub("{}", text)
+    if key in catalogue.texts:
+        return catalogue.texts[key].format(*map(_part, _PARTS.findall(text)))
+    sign = next((sign for sign in (": ", ". ") if sign in text), "")
+    if not sign:
+        return catalogue.gettext(text)
+    return sign.join(map(filled, text.split(sign, 1)))
+
+
+def _part(text: str) -> str:
+    return _("“{text}”", text=text[1:-1]) if text.startswith("“") else digits(text)
 
 
 def digits(text: str) -> str:
