@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.text.language import _, digits
 
 ALPHA = 0.05
 _ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
@@ -39,7 +38,7 @@ class Significance:
 
     def told(self, chance: str = "chance") -> str:
         """The side in words, with the note; ``chance`` is what the value is compared with."""
-        return f"{_(f'{self.side} {chance}')}{self.note}" if self.side else ""
+        return f"{self.side} {chance}{self.note}" if self.side else ""
 
 
 def reference_of(holder: Finding | Part) -> float | None:
@@ -115,9 +114,9 @@ def _significance(holder: Finding | Part, p_value: float | None, alpha: float) -
         return Significance("")
     if p_value > alpha:
         single = holder.p_value is not None and holder.p_value <= alpha
-        return Significance("within", _(", corrected for several tests") if single else "")
+        return Significance("within", ", corrected for several tests" if single else "")
     if not excludes(holder.interval, reference):
-        return Significance("within", _(" by its interval (p {p})", p=digits(p_text(p_value))))
+        return Significance("within", f" by its interval (p {p_text(p_value)})")
     value = holder.value if holder.corrected is None else holder.corrected
     if abs(value - reference) <= _ROUNDING:
         return Significance("beyond")

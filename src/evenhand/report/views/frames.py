@@ -91,9 +91,9 @@ def _with_headings(table: dict[str, Any]) -> dict[str, Any]:
     """A table whose columns are shown under headings of the page's language; files keep the English ones."""
     headings = {column["title"]: filled(column["title"]) for column in table["columns"]}
     columns = [
-        column if column["title"] == shown else {**column, "shown": shown}
+        column if column["title"] == heading else {**column, "shown": heading}
         for column in table["columns"]
-        for shown in [headings[column["title"]]]
+        for heading in [headings[column["title"]]]
     ]
     return {**table, "columns": columns}
 

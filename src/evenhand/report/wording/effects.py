@@ -9,7 +9,7 @@ from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of, uncorrected
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import interval_title, key_text, listing, number, plural, quoted, span
-from evenhand.core.text.language import _, digits
+from evenhand.core.text.language import _, digits, filled
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 
@@ -81,7 +81,7 @@ def largest(chapter: Chapter, alpha: float) -> list[str]:
     top = usable[0]
     chance = ""
     if top.null is not None:
-        standing = significance_of(top, alpha).told(CHANCE) or _("chance alone gives")
+        standing = filled(significance_of(top, alpha).told(CHANCE)) or _("chance alone gives")
         chance = f"; {standing} {span(top.null.low, top.null.high)}"
     return [
         _(

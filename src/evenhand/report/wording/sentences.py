@@ -22,7 +22,7 @@ from evenhand.core.text.formatting import (
     shorten,
     span,
 )
-from evenhand.core.text.language import _, digits
+from evenhand.core.text.language import _, digits, filled
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.wording import effects
@@ -212,7 +212,7 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return significance_of(holder, alpha).told(effects.CHANCE)
+    return filled(significance_of(holder, alpha).told(effects.CHANCE))
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
@@ -225,7 +225,7 @@ def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
         return _("exploratory") if holder.value is not None and holder.p_value is not None else ""
-    return significance_of(holder, alpha).told(chance)
+    return filled(significance_of(holder, alpha).told(chance))
 
 
 def direction(finding: Finding) -> str:

@@ -20,7 +20,7 @@ from evenhand.core.text.formatting import (
     shorten,
     span,
 )
-from evenhand.core.text.language import _, digits
+from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
 
 Holder = Finding | Part
@@ -187,7 +187,7 @@ def _quiet(finding: Finding, subject: Subject) -> str:
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
-    text += f", {verdict.told('what chance alone gives')}"
+    text += f", {filled(verdict.told('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     noticed = finding.mde or 0.0
     if noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach

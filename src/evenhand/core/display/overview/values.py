@@ -20,7 +20,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.formatting import count, key_text, of, shorten
-from evenhand.core.text.language import _
+from evenhand.core.text.language import _, filled
 
 _TIER = 0.25
 _MOST = 40  # marks of a chart
@@ -90,7 +90,7 @@ def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     what = card.sentences.value
     start = title if not what or "{" in what else what
     start = start if start.endswith(" of") else _("{what} is", what=start)
-    verdict = f", {side.told('what chance alone gives')}" if side.side else _(", without a test")
+    verdict = f", {filled(side.told('what chance alone gives'))}" if side.side else _(", without a test")
     return capital(f"{start} {_value(finding, card)}{verdict}.")
 
 
