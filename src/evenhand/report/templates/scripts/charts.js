@@ -42,7 +42,7 @@ function chartRows(name, limit, byBand) {
 // The reader's tooltip is plain text in our own style; vega's stylesheet is not wanted.
 const ERRORS_ONLY = 1;
 const tooltip = { disableDefaultStyle: true };
-const formatLocale = { decimal: grouped(0.5, 1)[1], thousands: grouped(1000, 0)[1], grouping: [3], currency: ["", ""] };
+const formatLocale = { decimal: DECIMAL, thousands: THOUSANDS, grouping: [3], currency: ["", ""] };
 
 // The null band of a class in the middle: the medians of both ends; none where no class has a band.
 function typicalBand(rows) {

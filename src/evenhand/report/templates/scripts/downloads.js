@@ -73,7 +73,7 @@ function cellText(cell) {
   const text = copy.textContent.replace(/\s+/g, " ").trim();
   const plain = text.replace("−", "-");
   if (text === DASH) return "";
-  return PLAIN_NUMBER.test(plain) ? plain.replaceAll(",", "") : text;
+  return PLAIN_NUMBER.test(plain) ? plain.replaceAll(THOUSANDS, "").replace(DECIMAL, ".") : text;
 }
 
 // One file of all rows, wherever the page shows some of them: they may stand in several tables.

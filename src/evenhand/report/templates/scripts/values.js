@@ -14,6 +14,8 @@ function grouped(value, digits) {
   return value.toLocaleString(_("en-US"), { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
 }
 
+const [THOUSANDS, DECIMAL] = [grouped(1000, 0)[1], grouped(0.5, 1)[1]];
+
 function number(value) {
   if (value === null || value === undefined) return DASH;
   if (value !== 0 && Math.abs(value) < 0.0005) return value > 0 ? _("<0.001") : _(">−0.001");
