@@ -58,10 +58,13 @@ def in_language(findings: Findings) -> Findings:
 
 
 def _card(card: MetricCard) -> MetricCard:
-    texts = {"title": card.title, "summary": card.summary}
-    sentences = card.sentences.model_dump()
-    texts, sentences = ({name: text and _(text) for name, text in of.items()} for of in (texts, sentences))
+    """A card in the page's language; one that is about another begins with the title of that one."""
     about = None if card.of is None else _card(card.of)
+    title = filled(card.title)
+    if card.of is not None and about is not None and card.title.startswith(f"{card.of.title}, "):
+        title = about.title + _(card.title.removeprefix(card.of.title))
+    sentences = {name: text and _(text) for name, text in card.sentences.model_dump().items()}
+    texts = {"title": title, "summary": card.summary and filled(card.summary)}
     return card.model_copy(update={**texts, "sentences": Sentences(**sentences), "of": about})
 
 
