@@ -11,6 +11,7 @@ from evenhand.core.cards import MadeOf
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import BenchmarkWords
 from evenhand.core.text.formatting import attribute, quoted, shorten
+from evenhand.core.text.language import _
 from evenhand.report import glossary
 from evenhand.report.facets import facet_title, facets_of
 
@@ -113,7 +114,7 @@ def _title(by: Sequence[str], facets: str) -> str:
 
 def grouping_title(by: Sequence[str]) -> str:
     """A grouping in words: ``("perceived_gender", "race")`` is perceived gender × race."""
-    return " × ".join(attribute(column) for column in by) or "all rows"
+    return " × ".join(attribute(column) for column in by) or _("all rows")
 
 
 @dataclass(frozen=True)
@@ -178,11 +179,12 @@ def _why(reason: str, chapter: Chapter, manifest: Mapping[str, Any]) -> str:
     if name == reason or name not in ("truth", "prediction", *chapter.by):
         return glossary.reason(reason)
     if manifest.get("kind") == "audit":
-        return (
-            f"no value in the column {quoted(manifest.get(name, name) if name not in chapter.by else name)}"
+        return _(
+            "no value in the column {column}",
+            column=quoted(manifest.get(name, name) if name not in chapter.by else name),
         )
     if name in chapter.by:
-        return f"{quoted(attribute(name))} is not annotated"
+        return _("{name} is not annotated", name=quoted(attribute(name)))
     return glossary.reason(f"missing_{name}" if not _of_pronouns(manifest) else reason)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from evenhand.core.cards import MetricCard, Sentences
+from evenhand.core.findings import Findings
 from evenhand.core.text.formatting import visible
+from evenhand.core.text.language import ENGLISH, _, filled, spoken
 
 BANDS: dict[str, str] = {
     "negligible": "0 to below 0.1",
@@ -44,14 +47,35 @@ _REASONS: dict[str, str] = {
 }
 
 
+def in_language(findings: Findings) -> Findings:
+    """Findings whose cards are written in the page's language, where its catalogue has their texts."""
+    if spoken().code == ENGLISH:
+        return findings
+    cards = {name: _card(card) for name, card in findings.cards.items()}
+    lines = [line.with_card(_card(line.card)) if line.is_declared else line for line in findings.findings]
+    translated: Findings = findings.model_copy(update={"findings": lines})
+    return translated.with_cards(cards)
+
+
+def _card(card: MetricCard) -> MetricCard:
+    """A card in the page's language; one that is about another begins with the title of that one."""
+    about = None if card.of is None else _card(card.of)
+    title = filled(card.title)
+    if card.of is not None and about is not None and card.title.startswith(f"{card.of.title}, "):
+        title = about.title + _(card.title.removeprefix(card.of.title))
+    sentences = {name: text and _(text) for name, text in card.sentences.model_dump().items()}
+    texts = {"title": title, "summary": card.summary and filled(card.summary)}
+    return card.model_copy(update={**texts, "sentences": Sentences(**sentences), "of": about})
+
+
 def reason(code: str | None) -> str:
     """Why something is missing, in words; a reason that is already a sentence is kept."""
     if not code:
-        return "no reason was recorded"
+        return _("no reason was recorded")
     text = _REASONS.get(code)
     if text:
-        return text
+        return _(text)
     for prefix, what in _PREFIXES.items():
         if code.startswith(prefix):
-            return f"{what}: {reason(code.removeprefix(prefix))}"
-    return visible(code.replace("_", " ") if " " not in code else code)
+            return f"{_(what)}: {reason(code.removeprefix(prefix))}"
+    return visible(code.replace("_", " ") if " " not in code else filled(code))

@@ -6,14 +6,17 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evenhand.core.text import formatting as formats
+from evenhand.core.text.language import _, filled
 
 if TYPE_CHECKING:
     import jinja2
+    import markupsafe
 
 CHARTS = files("evenhand.report") / "templates" / "vega" / "vega.js.gz"
 """What draws charts; shipped, since a JavaScript engine needs a second and 200 MB to bundle it."""
@@ -28,6 +31,7 @@ _SCRIPTS = (
     "changes.js",
     "page.js",
 )
+_TEXT = re.compile(r'\b_\("([^"\\]+)"\)')
 _STYLES = ("page.css", "schemes.css", "figures.css", "opening.css", "media.css")
 
 
@@ -52,8 +56,13 @@ def chart_library() -> str:
 
 
 def own_script(*names: str) -> str:
-    """Scripts of the templates, by default the page's, as one that leaves no names behind."""
-    return f'(function(){{\n"use strict";\n{template_text(*(names or _SCRIPTS))}}})();'
+    """Scripts of the templates, by default the page's, as one that leaves no names behind.
+
+    Their texts stand in ``_("...")``, and are written in the page's language.
+    """
+    source = template_text(*(names or _SCRIPTS))
+    source = _TEXT.sub(lambda match: json.dumps(_(match[1]), ensure_ascii=False), source)
+    return f'(function(){{\n"use strict";\n{source}}})();'
 
 
 @cache
@@ -73,9 +82,25 @@ def page_environment() -> jinja2.Environment:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         bytecode_cache=compiled_templates(),
     )  # fmt: skip
+    environment.globals |= {"_": _marked, "plural_of": _marked_plural}
     filters = {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
-    environment.filters |= filters | {"number": formats.number, "unbroken": formats.unbroken}
+    environment.filters |= filters | {
+        "number": formats.number,
+        "filled": filled,
+        "unbroken": formats.unbroken,
+    }
     return environment
+
+
+def _marked(text: str, /, **values: object) -> markupsafe.Markup:
+    """A text in the page's language; what is no markup, the text itself too, is escaped."""
+    from markupsafe import escape
+
+    return escape(_(text)).format(**values)
+
+
+def _marked_plural(singular: str, plural: str, n: float, /, **values: object) -> markupsafe.Markup:
+    return _marked(singular if n == 1 else plural, **values)
 
 
 def template_text(*names: str) -> str:

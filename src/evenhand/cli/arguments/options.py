@@ -8,6 +8,15 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.arguments.plain import VARIABLE
+from evenhand.core.text.language import VARIABLE as LANGUAGE
+from evenhand.core.text.language import reports_in
+
+
+def _write_reports_in(context: typer.Context, language: str | None) -> str | None:
+    if language is not None:
+        context.with_resource(reports_in(language))
+    return language
+
 
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs.")
@@ -41,6 +50,16 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="All tables below
 Ascii = Annotated[
     bool, typer.Option("--ascii", envvar=VARIABLE, help="Plain signs on the terminal: no ● ░ ─ ·.")
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CODE",
+        envvar=LANGUAGE,
+        callback=_write_reports_in,
+        help="Language of reports: en or de; all else stays English.",
+    ),
+]
+"""The callback sees to it; commands need not look at it."""
 Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write a run folder here.")]
 Model = Annotated[
     str, typer.Option(metavar="URI", help="hf:..., timm:..., onnx:FILE, FILE.py:object; docs/models.md")

@@ -42,6 +42,7 @@ def audit(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    language: options.Language = None,
     out: options.Out = None,
 ) -> None:
     """Audit a table of predictions."""

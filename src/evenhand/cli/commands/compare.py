@@ -51,6 +51,7 @@ def compare(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    language: options.Language = None,
     out: options.Out = None,
 ) -> None:
     """Compare models on the same samples: differences, tests, and how stable their order is."""

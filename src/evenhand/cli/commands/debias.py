@@ -45,6 +45,7 @@ def debias(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    language: options.Language = None,
     out: options.Out = None,
 ) -> None:
     """Fit a mitigation on half of a run's items, and measure it on the other half."""

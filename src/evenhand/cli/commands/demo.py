@@ -23,6 +23,7 @@ def demo(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    language: options.Language = None,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Write the table and its audit here.")
     ] = Path("evenhand-demo"),

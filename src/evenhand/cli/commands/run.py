@@ -72,6 +72,7 @@ def run(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    language: options.Language = None,
     dry_run: DryRun = False,
     out: options.Out = None,
 ) -> None:

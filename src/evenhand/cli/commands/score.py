@@ -21,6 +21,7 @@ def score(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
+    language: options.Language = None,
     out: options.Out = None,
 ) -> None:
     """Measure scores that were made elsewhere; no model is asked."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.core.text.formatting import MINUS, count, quoted, shorten
+from evenhand.core.text.formatting import MINUS, count, of, quoted, shorten
+from evenhand.core.text.language import _, digits
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"
@@ -15,7 +16,7 @@ _FEWEST = 10  # rows from which a share is written beside its counts
 
 def share(rate: float) -> str:
     """A share in whole per cent, with one decimal below 1 %."""
-    return f"{rate * 100:.{1 if 0 < rate < 0.01 else 0}f} %"
+    return digits(f"{rate * 100:.{1 if 0 < rate < 0.01 else 0}f} %")
 
 
 def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
@@ -30,27 +31,47 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
     act = _act(line)
     hits = _of(line["a"], line["n"], line["rate"])
     if line["direction"] == "less":
-        rest = f"in {shorten(elsewhere)}" if elsewhere else "in the other groups"
-        return (
-            f"{group} is spared: of its {count(line['n'])} {truth} {noun}, {hits} {act}; "
-            f"{rest} {_others(line)}.{_repeats(line)}"
+        rest = _("in {group}", group=shorten(elsewhere)) if elsewhere else _("in the other groups")
+        return _(
+            "{group} is spared: of its {n} {truth} {noun}, {hits} {act}; {rest} {others}.{repeats}",
+            group=group,
+            n=count(line["n"]),
+            truth=truth,
+            noun=noun,
+            hits=hits,
+            act=act,
+            rest=rest,
+            others=_others(line),
+            repeats=_repeats(line),
         )
-    fewer = f"At the rate {_at(elsewhere)} it would be {count(round(line['excess']))} fewer"
+    excess = count(round(line["excess"]))
+    fewer = _("At the rate elsewhere it would be {n} fewer", n=excess)
+    if elsewhere:
+        fewer = _("At the rate of {group} it would be {n} fewer", group=shorten(elsewhere), n=excess)
     least = floor(line["certain"] + 1e-9)
-    certain = f" (at least {count(least)})" if least else ""
-    return (
-        f"Of {count(line['n'])} {group} {noun} that are {truth}, {hits} {act}; {_beside(line, elsewhere)}. "
-        f"{fewer}{certain}.{_repeats(line)}"
+    certain = _(" (at least {least})", least=count(least)) if least else ""
+    return _(
+        "Of {n} {group} {noun} that are {truth}, {hits} {act}; {beside}. {fewer}{certain}.{repeats}",
+        n=count(line["n"]),
+        group=group,
+        noun=noun,
+        truth=truth,
+        hits=hits,
+        act=act,
+        beside=_beside(line, elsewhere),
+        fewer=fewer,
+        certain=certain,
+        repeats=_repeats(line),
     )
 
 
 def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
     """The same in at most 20 words, counts alone (names of several words count as one)."""
     group, truth = shorten(line["group"]), _label(line["truth"])
-    beside = f"{shorten(elsewhere) if elsewhere else ELSEWHERE} {count(line['b'])} of {count(line['m'])}"
-    hits = f"{count(line['a'])} of {count(line['n'])} {truth} {noun}"
+    beside = f"{shorten(elsewhere) if elsewhere else _(ELSEWHERE)} {of(line['b'], line['m'])}"
+    hits = _("{hits} {truth} {noun}", hits=of(line["a"], line["n"]), truth=truth, noun=noun)
     if line["direction"] == "less":
-        group += " is spared"
+        group = _("{group} is spared", group=group)
     return f"{group}: {hits} {_act(line, brief=True)}; {beside}."
 
 
@@ -70,21 +91,38 @@ def gap_sentence(
     name = shorten(group)
     if gap["low"] > 0:
         texts = [
-            f"{_points(part['value'])} of them ({_points(part['low'])} to {_points(part['high'])}) are "
-            f"{shorten(part['truth'])} called {shorten(part['prediction'])}"
+            _(
+                "{value} of them ({low} to {high}) are {truth} called {prediction}",
+                value=_points(part["value"]),
+                low=_points(part["low"]),
+                high=_points(part["high"]),
+                truth=shorten(part["truth"]),
+                prediction=shorten(part["prediction"]),
+            )
             for part in mistakes
         ]
-        texts.append(f"{_points(mix['value'])} come from its mix of classes")
-        rest = f"{_points(other)} from all other" if mistakes else f"{_points(errors['value'])} from"
-        texts.append(f"{rest} mistakes")
-        return (
-            f"{name} is right in {share(gap['accuracy'])}, the rest in {share(gap['rest'])}: "
-            f"{_points(gap['value'])} points lower. {'; '.join(texts)}."
+        texts.append(_("{value} come from its mix of classes", value=_points(mix["value"])))
+        rest, errors_value = _points(other), _points(errors["value"])
+        texts.append(
+            _("{value} from all other mistakes", value=rest)
+            if mistakes
+            else _("{value} from mistakes", value=errors_value)
+        )
+        return _(
+            "{name} is right in {accuracy}, the rest in {rest}: {value} points lower. {texts}.",
+            name=name,
+            accuracy=share(gap["accuracy"]),
+            rest=share(gap["rest"]),
+            value=_points(gap["value"]),
+            texts="; ".join(texts),
         )
     if gap["high"] >= 0 and errors["low"] > 0:
-        return (
-            f"{name} looks level, but only because its classes are easier ({_points(mix['value'])} points); "
-            f"within classes it is {_points(errors['value'])} points worse."
+        return _(
+            "{name} looks level, but only because its classes are easier ({mix} points); "
+            "within classes it is {errors} points worse.",
+            name=name,
+            mix=_points(mix["value"]),
+            errors=_points(errors["value"]),
         )
     return None
 
@@ -92,8 +130,15 @@ def gap_sentence(
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """How much of a lower accuracy comes from a group's mix of classes."""
     if mix < 0:
-        return f"Its classes are easier: within classes it is {_points(errors)} points below the rest."
-    return f"Of {_points(gap)} points below the rest, {_points(mix)} come from its mix of classes."
+        return _(
+            "Its classes are easier: within classes it is {errors} points below the rest.",
+            errors=_points(errors),
+        )
+    return _(
+        "Of {gap} points below the rest, {mix} come from its mix of classes.",
+        gap=_points(gap),
+        mix=_points(mix),
+    )
 
 
 def status_sentence(
@@ -110,14 +155,20 @@ def status_sentence(
         min_rows: Fewest rows of a class in a group, and elsewhere.
     """
     if "status" not in details:
-        return f"What differs by {by} is hidden, because cells of few rows are."
+        return _("What differs by {by} is hidden, because cells of few rows are.", by=by)
     texts = {
-        "single_group": f"{by} has one group with {noun}, so there is nothing to compare.",
-        "no_mistakes": f"No mistake in {count(n)} {noun}.",
-        "too_few_rows": f"No class has {min_rows} {noun} in a group and elsewhere.",
-        "too_few_mistakes": "No mistake is made by so many that a difference between groups could show.",
-        "weighted": f"The {noun} have weights: mistakes by class have rates and differences, but no test.",
-        "one_cluster": "Each group is of one cluster, so that nothing says how clusters differ.",
+        "single_group": _(
+            "{by} has one group with {noun}, so there is nothing to compare.", by=by, noun=noun
+        ),
+        "no_mistakes": _("No mistake in {n} {noun}.", n=count(n), noun=noun),
+        "too_few_rows": _(
+            "No class has {min_rows} {noun} in a group and elsewhere.", min_rows=min_rows, noun=noun
+        ),
+        "too_few_mistakes": _("No mistake is made by so many that a difference between groups could show."),
+        "weighted": _(
+            "The {noun} have weights: mistakes by class have rates and differences, but no test.", noun=noun
+        ),
+        "one_cluster": _("Each group is of one cluster, so that nothing says how clusters differ."),
         "none_beyond_chance": _none(details, by, groups, noun),
     }
     return texts.get(str(details["status"]))
@@ -125,15 +176,25 @@ def status_sentence(
 
 def _none(details: Line, by: str, groups: int, noun: str) -> str:
     tested = count(details.get("tested"))
-    text = f"No mistake differs between the {groups} groups of {by} beyond chance ({tested} comparisons)."
+    text = _(
+        "No mistake differs between the {groups} groups of {by} beyond chance ({tested} comparisons).",
+        groups=groups,
+        by=by,
+        tested=tested,
+    )
     if "detectable_n" not in details:
         return text
-    rows = f"In a class with {count(details['detectable_n'])} {noun} of one group"
-    mistake = f"a mistake made {share(details['detectable_others'])} of the time elsewhere"
-    rate = details["detectable_rate"]
+    n, rate = count(details["detectable_n"]), details["detectable_rate"]
+    mistake = _(
+        "In a class with {n} {noun} of one group a mistake made {share} of the time elsewhere",
+        n=n,
+        noun=noun,
+        share=share(details["detectable_others"]),
+    )
     if rate is None:
-        return f"{text} {rows} {mistake} could not have been noticed at any rate."
-    return f"{text} {rows} {mistake} would have been noticed (4 times in 5) had it been {share(rate)} there."
+        return f"{text} {mistake} {_('could not have been noticed at any rate.')}"
+    noticed = _("would have been noticed (4 times in 5) had it been {share} there.", share=share(rate))
+    return f"{text} {mistake} {noticed}"
 
 
 def _of(hits: float, rows: float, rate: float) -> str:
@@ -143,8 +204,8 @@ def _of(hits: float, rows: float, rate: float) -> str:
 
 def _act(line: Line, *, brief: bool = False) -> str:
     if line["prediction"] is None:
-        return "are wrong" if brief else "are wrong, under several labels"
-    return f"are called {_label(line['prediction'])}"
+        return _("are wrong") if brief else _("are wrong, under several labels")
+    return _("are called {label}", label=_label(line["prediction"]))
 
 
 def _label(text: object) -> str:
@@ -154,24 +215,22 @@ def _label(text: object) -> str:
 
 def _others(line: Line) -> str:
     rate = f" ({share(line['others'])})" if line["m"] >= _FEWEST else ""
-    return f"{count(line['b'])} of {count(line['m'])}{rate}"
+    return f"{of(line['b'], line['m'])}{rate}"
 
 
 def _beside(line: Line, elsewhere: str) -> str:
     if not line["b"]:
-        return f"never {f'in {shorten(elsewhere)}' if elsewhere else ELSEWHERE} (0 of {count(line['m'])})"
-    return f"{shorten(elsewhere) if elsewhere else ELSEWHERE} {_others(line)}"
-
-
-def _at(elsewhere: str) -> str:
-    return f"of {shorten(elsewhere)}" if elsewhere else ELSEWHERE
+        if elsewhere:
+            return _("never in {group} (0 of {rows})", group=shorten(elsewhere), rows=count(line["m"]))
+        return _("never elsewhere (0 of {rows})", rows=count(line["m"]))
+    return f"{shorten(elsewhere) if elsewhere else _(ELSEWHERE)} {_others(line)}"
 
 
 def _repeats(line: Line) -> str:
     parent = line.get("parent")
-    return f" It is so in all of {shorten(parent)}." if parent else ""
+    return _(" It is so in all of {parent}.", parent=shorten(parent)) if parent else ""
 
 
 def _points(value: float) -> str:
     """A difference of shares in points, with one decimal."""
-    return f"{value * 100 + 0.0:.1f}".replace("-", MINUS)
+    return digits(f"{value * 100 + 0.0:.1f}".replace("-", MINUS))

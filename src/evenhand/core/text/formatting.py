@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from evenhand.core.significance import level_text, p_text
+from evenhand.core.text.language import _, digits, plural_of
 from evenhand.core.text.model_names import model_names
 
 DASH = "–"
@@ -40,20 +41,26 @@ def number(value: float | None) -> str:
     if value is None:
         return DASH
     if _ROUNDING < abs(value) < 0.0005:
-        return "<0.001" if value > 0 else f">{MINUS}0.001"
-    return f"{round(value, 3) + 0.0:,.3f}".replace("-", MINUS)
+        return digits("<0.001" if value > 0 else f">{MINUS}0.001")
+    return digits(f"{round(value, 3) + 0.0:,.3f}".replace("-", MINUS))
 
 
 def p_value(value: float | None) -> str:
     """A p-value as all outputs write it; a dash where there is none."""
-    return DASH if value is None else p_text(value)
+    return DASH if value is None else digits(p_text(value))
+
+
+def of(hits: float, rows: float) -> str:
+    """Hits of rows, as people say it."""
+    return _("{hits} of {rows}", hits=count(hits), rows=count(rows))
 
 
 def points(difference: float) -> str:
     """A difference of shares in points: ``31 points``, ``0.4 points``."""
-    digits = 1 if 0 < abs(difference) < 0.01 else 0
-    text = f"{difference * 100:z.{digits}f}"
-    return f"{text} point{'' if text.lstrip('-') == '1' else 's'}".replace("-", MINUS)
+    decimals = 1 if 0 < abs(difference) < 0.01 else 0
+    text = f"{difference * 100:z.{decimals}f}"
+    n = 1 if text.lstrip("-") == "1" else 2
+    return plural_of("{n} point", "{n} points", n, n=digits(text.replace("-", MINUS)))
 
 
 def unbroken(text: str) -> str:
@@ -66,18 +73,23 @@ def count(value: float | None) -> str:
     if value is None:
         return DASH
     if value < 0:
-        return "hidden"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+        return _("hidden")
+    return digits(f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}")
 
 
 def span(low: float, high: float) -> str:
     """An interval or band in words, unambiguous beside minus signs."""
-    return f"{number(low)} to {number(high)}"
+    return _("{low} to {high}", low=number(low), high=number(high))
 
 
 def percent(level: float) -> str:
     """A confidence level as people write it, such as 98.33%."""
-    return f"{level_text(level)}%"
+    return _("{level}%", level=digits(level_text(level)))
+
+
+def interval_title(level: float) -> str:
+    """What an interval is called: ``95% interval``."""
+    return _("{level}% interval", level=digits(level_text(level)))
 
 
 def visible(text: object) -> str:
@@ -138,7 +150,7 @@ def isolated(text: str) -> str:
 
 def quoted(text: object) -> str:
     """A label inside a sentence."""
-    return f"“{isolated(shorten(text))}”"
+    return _("“{text}”", text=isolated(shorten(text)))
 
 
 def model_name(model: object) -> str:
@@ -156,12 +168,12 @@ def listing(items: Iterable[str], last: str = "and") -> str:
     words = list(items)
     if len(words) < 2:
         return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    return f"{', '.join(words[:-1])} {_(last)} {words[-1]}"
 
 
 def plural(n: float, singular: str, many: str | None = None) -> str:
     """A count with its noun."""
-    return f"{count(n)} {singular if n == 1 else many or singular + 's'}"
+    return f"{count(n)} {plural_of(singular, many or singular + 's', n)}"
 
 
 def moment(text: object) -> str:
@@ -171,7 +183,7 @@ def moment(text: object) -> str:
     except ValueError:
         return visible(text)
     zone = f" {when.tzname()}" if when.tzinfo else ""
-    return f"{when.day} {when:%B %Y, %H:%M}{zone}"
+    return _("{day} {month} {rest}", day=when.day, month=_(f"{when:%B}"), rest=f"{when:%Y, %H:%M}{zone}")
 
 
 def size(n_bytes: float | None) -> str:
@@ -182,4 +194,5 @@ def size(n_bytes: float | None) -> str:
         if n_bytes < 1000 or unit == "GB":
             break
         n_bytes /= 1000
-    return f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"
+    text = f"{n_bytes:,.0f} {unit}" if unit == "bytes" else f"{n_bytes:,.1f} {unit}"
+    return digits(text)

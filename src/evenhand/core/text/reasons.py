@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from evenhand.core.text.language import _
+
 REASONS: dict[str, str] = {
     "empty": "no usable row here; what was dropped, and why, stands beside it",
     "single_group": "only one group has rows here, so there is nothing to compare",
@@ -36,4 +38,4 @@ REASONS: dict[str, str] = {
 
 def explain(code: str) -> str:
     """A reason code with its meaning; a text that is no code stays as it is."""
-    return f"{code}: {REASONS[code]}" if code in REASONS else code
+    return f"{code}: {_(REASONS[code])}" if code in REASONS else code

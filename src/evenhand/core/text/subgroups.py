@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.text.disparities import ELSEWHERE, share
-from evenhand.core.text.formatting import count, shorten
+from evenhand.core.text.formatting import count, of, shorten
+from evenhand.core.text.language import _
 
 _FEWEST = 10  # rows from which a share is written beside its counts
 
@@ -20,14 +21,23 @@ def subgroup_sentence(line: Line, *, noun: str = "rows") -> str:
         line: ``n`` and the details of a part of the finding ``subgroups``.
         noun: What rows are.
     """
-    rows = noun if line["truth"] is None else f"{noun} that are {shorten(line['truth'])}"
-    text = (
-        f"{shorten(line['group'])}: {count(line['mistakes'])} of {count(line['n'])} {rows} are wrong"
-        f"{_share(line['n'], line['rate'])}; in all others {count(line['rest_mistakes'])} of "
-        f"{count(line['rest_n'])}{_share(line['rest_n'], line['rest_rate'])}."
+    rows = (
+        noun
+        if line["truth"] is None
+        else _("{noun} that are {truth}", noun=noun, truth=shorten(line["truth"]))
+    )
+    text = _(
+        "{group}: {hits} {rows} are wrong{share}; in all others {others}{other_share}.",
+        group=shorten(line["group"]),
+        hits=of(line["mistakes"], line["n"]),
+        rows=rows,
+        share=_share(line["n"], line["rate"]),
+        others=of(line["rest_mistakes"], line["rest_n"]),
+        other_share=_share(line["rest_n"], line["rest_rate"]),
     )
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
-        return f"{text} At the rates of its classes it would be {count(round(line['expected']))}."
+        expected = _("At the rates of its classes it would be {n}.", n=count(round(line["expected"])))
+        return f"{text} {expected}"
     return text
 
 
@@ -43,11 +53,11 @@ def subgroup_headline(line: Line, *, noun: str = "rows") -> str:
         line: ``n`` and the details of a part of the finding ``subgroups``.
         noun: What rows are.
     """
-    rows = noun if line["truth"] is None else f"{shorten(line['truth'])} {noun}"
-    beside = f"{ELSEWHERE} {count(line['rest_mistakes'])} of {count(line['rest_n'])}"
+    rows = noun if line["truth"] is None else _("{truth} {noun}", truth=shorten(line["truth"]), noun=noun)
+    beside = f"{_(ELSEWHERE)} {of(line['rest_mistakes'], line['rest_n'])}"
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
-        beside = f"its classes would give {count(round(line['expected']))}"
-    wrong = f"{count(line['mistakes'])} of {count(line['n'])} {rows} are wrong"
+        beside = _("its classes would give {n}", n=count(round(line["expected"])))
+    wrong = _("{hits} {rows} are wrong", hits=of(line["mistakes"], line["n"]), rows=rows)
     return f"{shorten(line['group'])}: {wrong}; {beside}."
 
 
@@ -62,17 +72,25 @@ def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> 
     names = ", ".join(map(shorten, by))
     tested = count(details.get("tested"))
     texts = {
-        "single_group": f"{names}: there is one group with {noun}, so there is nothing to search.",
-        "no_mistakes": "There is no mistake to search for.",
-        "weighted": f"The {noun} have weights: subgroups are not searched, since there is no test.",
-        "mixed_clusters": (
+        "single_group": _(
+            "{names}: there is one group with {noun}, so there is nothing to search.", names=names, noun=noun
+        ),
+        "no_mistakes": _("There is no mistake to search for."),
+        "weighted": _(
+            "The {noun} have weights: subgroups are not searched, since there is no test.", noun=noun
+        ),
+        "mixed_clusters": _(
             "Clusters lie in several subgroups: these are not searched, since there is no test."
         ),
-        "one_cluster": "Each subgroup is of one cluster, so that nothing says how clusters differ.",
-        "no_large_subgroup": f"No subgroup by {names} has enough {noun} and mistakes to be tested.",
-        "none_beyond_chance": (
-            f"No subgroup by {names} has more mistakes than its classes give, beyond chance "
-            f"({tested} comparisons)."
+        "one_cluster": _("Each subgroup is of one cluster, so that nothing says how clusters differ."),
+        "no_large_subgroup": _(
+            "No subgroup by {names} has enough {noun} and mistakes to be tested.", names=names, noun=noun
+        ),
+        "none_beyond_chance": _(
+            "No subgroup by {names} has more mistakes than its classes give, beyond chance "
+            "({tested} comparisons).",
+            names=names,
+            tested=tested,
         ),
     }
     return texts.get(str(details["status"]))

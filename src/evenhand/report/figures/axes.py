@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from evenhand.core.text.language import _
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, finite
 
@@ -197,13 +198,13 @@ def tooltip(prepared: FigureData, rows: Sequence[Row]) -> list[Any]:
                 else style.written(value, figure.formats.get(column, "number"))
             )
     how = figure.formats.get(getattr(figure, value_role(prepared)), "number")
-    for low, high, title in (("low", "high", figure.interval), ("null_low", "null_high", "by chance")):
+    for low, high, title in (("low", "high", figure.interval), ("null_low", "null_high", _("by chance"))):
         if getattr(figure, low):
             titles[f"{low}_text"] = title
             for row in rows:
                 is_complete = row[low] is not None and row[high] is not None
-                ends = (style.written(row[end], how) for end in (low, high))
-                row[f"{low}_text"] = " to ".join(ends) if is_complete else "–"
+                start, end = (style.written(row[name], how) for name in (low, high))
+                row[f"{low}_text"] = _("{low} to {high}", low=start, high=end) if is_complete else "–"
     titles["source"] = "source"
     # The tooltip takes a key "image" for the address of a picture, and "title" for a heading.
     return [

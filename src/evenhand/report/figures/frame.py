@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import attribute, listing, plural, shorten, visible
+from evenhand.core.text.language import _, filled
 from evenhand.report.figures.style import written
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ class FigureData:
 
 def words(figure: Figure, column: str) -> str:
     """What a column is called in the figure."""
-    return (
-        visible(figure.titles.get(column) if column in figure.titles else attribute(column)) if column else ""
-    )
+    if column in figure.titles:
+        return visible(filled(figure.titles[column]))
+    return visible(filled(attribute(column))) if column else ""
 
 
 def finite(value: object) -> TypeGuard[float]:
@@ -366,12 +367,12 @@ def undefined(figure: Figure, rows: Sequence[Row], drawn_rows: Sequence[Row], na
         if not group:
             continue
         called = list(dict.fromkeys(name for row in group if (name := _called(row))))
-        more = f" and {len(called) - _LISTED} more" if len(called) > _LISTED else ""
+        more = _(" and {n} more", n=len(called) - _LISTED) if len(called) > _LISTED else ""
         text = ", ".join(called[:_LISTED]) if more else listing(called)
         which = f": {text}{more}" if called else ""
         reasons = Counter(visible(row["reason"]) for row in group if row["reason"])
         why = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common(3))
-        notes.append(f"{plural(len(group), 'value')} {words_}{which}{f' ({why})' if why else ''}.")
+        notes.append(f"{plural(len(group), 'value')} {_(words_)}{which}{f' ({why})' if why else ''}.")
     return notes
 
 

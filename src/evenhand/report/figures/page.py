@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import visible
+from evenhand.core.text.language import _, filled
 from evenhand.report import inline
 from evenhand.report.figures import style
 from evenhand.report.figures.draw import draw, specification
@@ -63,13 +64,15 @@ def figure_parts(
             text_table = sheet(figure, table)
             left = max(len(text_table.cells) - (len(text_table.cells) if most is None else most), 0)
             text_table = replace(text_table, cells=text_table.cells[:most], paper=text_table.paper[:most])
-            more = [f"The first {most} of {len(text_table.cells) + left} lines."] if left else []
-            under = [*more, *text_table.notes, *map(visible, figure.notes)]
-            parts.append(FigurePart(visible(figure.title), text_table, under, None))
+            n_lines = len(text_table.cells) + left
+            more = [_("The first {n} of {all} lines.", n=most, all=n_lines)] if left else []
+            under = [*more, *map(filled, text_table.notes), *map(visible, map(filled, figure.notes))]
+            parts.append(FigurePart(visible(filled(figure.title)), text_table, under, None))
         else:
             drawing = draw(figure, table)
-            alternative = _alternative(figure, drawing.notes)
-            parts.append(FigurePart(visible(figure.title), None, drawing.notes, len(specs), alternative))
+            notes = list(map(filled, drawing.notes))
+            title, alternative = visible(filled(figure.title)), _alternative(figure, notes)
+            parts.append(FigurePart(title, None, notes, len(specs), alternative))
             specs.append(on_page(specification(drawing.chart)))
     return parts
 
@@ -150,9 +153,10 @@ def _alternative(figure: Figure, notes: Sequence[str]) -> str:
     axes = [f"{role}: {name}" for role in ("x", "y") if (name := words(figure, getattr(figure, role)))]
     apart = words(figure, figure.colour)
     panels = [words(figure, name) for name in (figure.facet, figure.row, figure.column) if name]
+    columns = f" {_('and')} ".join(filter(None, panels))
     phrases = [
-        _SHAPES[figure.kind], *axes, *([f"colours: {apart}"] if apart else []),
-        *([f"a panel for each {' and '.join(filter(None, panels))}"] if any(panels) else []),
+        _(_SHAPES[figure.kind]), *axes, *([f"{_('colours')}: {apart}"] if apart else []),
+        *([_("a panel for each {columns}", columns=columns)] if columns else []),
     ]  # fmt: skip
     return " ".join([f"{'; '.join(phrases)}.", *notes[:2]])
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.text.language import _
 from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row
 from evenhand.report.figures.layout import layered
@@ -69,7 +70,7 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
 
 
 def _height_title(prepared: FigureData) -> str:
-    return "count" if prepared.figure.kind == "histogram" else "density"
+    return _("count") if prepared.figure.kind == "histogram" else _("density")
 
 
 def _x(prepared: FigureData, panel: Panel, width: float) -> Any:
@@ -98,13 +99,18 @@ def _edges(prepared: FigureData) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], colour: str) -> list[Row]:
     edges = _edges(prepared)
-    counts, _ = np.histogram(values, bins=edges)
+    counts = np.histogram(values, bins=edges)[0]
     how = prepared.figure.formats.get(prepared.figure.x, "number")
     ends = [style.written(float(edge), how) for edge in edges]
+    name = f"{colour}: " if colour else ""
+
+    def spoken(first: str, last: str, n: int) -> str:
+        return f"{name}{_('{low} to {high}', low=first, high=last)}: {style.written(n, 'count')}"
+
     return [
         {
             "x": float(low), "x2": float(high), "y": int(n), "zero": 0, "colour": colour,
-            "told": f"{colour + ': ' if colour else ''}{first} to {last}: {style.written(int(n), 'count')}",
+            "told": spoken(first, last, int(n)),
         }
         for low, high, n, first, last in zip(
             edges[:-1], edges[1:], counts, ends[:-1], ends[1:], strict=True

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import MINUS, count, number, p_value, shorten, visible
+from evenhand.core.text.language import _, digits
 from evenhand.report.figures import vega
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def written(value: object, how: Format = "number") -> str:
     if math.isnan(value):
         return "–"
     if how == "percent":
-        return f"{value * 100:.1f}%".replace("-", MINUS)
+        return _("{level}%", level=digits(f"{value * 100:.1f}".replace("-", MINUS)))
     if how == "text" or math.isinf(value):
         return str(value).replace("-", MINUS)
     if how == "p":

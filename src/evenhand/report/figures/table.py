@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.text.formatting import attribute, shorten, visible
+from evenhand.core.text.language import _, filled
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen, finite, words
 from evenhand.report.figures.layout import layered
@@ -72,7 +73,7 @@ def sheet(figure: Figure, table: pl.DataFrame) -> TableFigure:
 
 def _heading(figure: Figure, name: str) -> str:
     """Every column has words at its head, also one whose values a figure writes without."""
-    return words(figure, name) or attribute(name)
+    return words(figure, name) or filled(attribute(name))
 
 
 def _format(figure: Figure, name: str) -> Format:
@@ -106,7 +107,8 @@ def _spread(figure: Figure, table: pl.DataFrame) -> TableFigure:
         low, high = (row[end] if end else None for end in (figure.low, figure.high))
         if text != "–" and finite(low) and finite(high):
             how = figure.formats.get(figure.value, "number")
-            text += f" [{style.written(low, how)}, {style.written(high, how)}]"
+            ends = {"low": style.written(low, how), "high": style.written(high, how)}
+            text += _(" [{low}, {high}]", **ends)
         rows.setdefault(key, {})[_cell(figure, figure.x, row[figure.x])] = text
     cells = [[*key[:-1], *(values.get(name, "–") for name in across)] for key, values in rows.items()]
     headings = [*(_heading(figure, name) for name in figure.levels), *across]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, key_text, p_value, quoted, shorten
+from evenhand.core.text.disparities import ELSEWHERE, share
+from evenhand.core.text.formatting import count, key_text, of, p_value, quoted, shorten
+from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.suppression.suppress import REASON
 from evenhand.report.views.frames import PageData, add_sheet
@@ -187,7 +188,7 @@ def _line(
     is_hidden = any(cell.hidden for cell in sums.values())
     return Line(
         label=truth,
-        rows="hidden" if is_hidden else count(sum(cell.rows for cell in sums.values())),
+        rows=_("hidden") if is_hidden else count(sum(cell.rows for cell in sums.values())),
         cells=[_cell(sums.get(group, _NOTHING), listed=group in framed) for group in groups],
         mistakes=[_mistake(part, attributes) for part in parts],
         p=p_value(min(p_values)) if p_values else "",
@@ -196,19 +197,21 @@ def _line(
 
 def _cell(cell: _Sum, *, listed: bool) -> Cell:
     if cell.hidden or not cell.rows:
-        return Cell("", "hidden" if cell.hidden else "no rows", 0.0, listed)
+        return Cell("", _("hidden") if cell.hidden else _("no rows"), 0.0, listed)
     rate = cell.wrong / cell.rows
-    counts = f"{count(cell.wrong)} of {count(cell.rows)}"
+    counts = of(cell.wrong, cell.rows)
     return Cell(share(rate) if cell.rows >= _FEWEST else "", counts, round(100 * rate, 1), listed)
 
 
 def _mistake(part: Part, attributes: int) -> str:
     """A listed mistake with its counts: in which group, under which label."""
     group = shorten(key_text(part.key[1 : 1 + attributes]))
-    label = f"called {quoted(part.key[-1])}" if part.kind == "mistake" else "wrong, under several labels"
-    a, n, b, m = (count(float(str(part.details[name]))) for name in ("a", "n", "b", "m"))
-    less = ", which is less often" if part.details.get("direction") == "less" else ""
-    return f"{group}: {a} of {n} {label}; elsewhere {b} of {m}{less}"
+    label = _("wrong, under several labels")
+    if part.kind == "mistake":
+        label = _("called {label}", label=quoted(part.key[-1]))
+    a, n, b, m = (float(str(part.details[name])) for name in ("a", "n", "b", "m"))
+    text = f"{group}: {of(a, n)} {label}; {_(ELSEWHERE)} {of(b, m)}"
+    return f"{text}, {_('which is less often')}" if part.details.get("direction") == "less" else text
 
 
 def _add_sheet(data: PageData, name: str, classes: Sequence[str], groups: Sequence[str], sums: _Sums) -> None:

@@ -10,6 +10,7 @@ from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.scale import few_rows, padded
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import MINUS, number, shorten
+from evenhand.core.text.language import _, digits
 
 MOST_ROWS = 10
 """Rows that are drawn at once; the others are folded."""
@@ -148,13 +149,12 @@ def _first(marks: Sequence[Mark], most: int) -> list[int]:
 
 def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
     value = "" if few_rows(mark) else written(mark.value, unit, decimals)
-    ends = [
-        ""
-        if span is None
-        else f"{name} {written(span[0], unit, decimals)} to {written(span[1], unit, decimals)}"
-        for name, span in (("95 % interval", mark.interval), ("chance alone", mark.null))
-    ]
-    texts = [", ".join(dict.fromkeys(filter(None, [value, mark.text]))), *filter(None, ends)]
+    ends = []
+    for name, span in ((_("95 % interval"), mark.interval), (_("chance alone"), mark.null)):
+        if span is not None:
+            low, high = (written(end, unit, decimals) for end in span)
+            ends.append(f"{name} {_('{low} to {high}', low=low, high=high)}")
+    texts = [", ".join(dict.fromkeys(filter(None, [value, mark.text]))), *ends]
     return DrawnMark(
         label=shorten(mark.label),
         value=value,
@@ -172,12 +172,13 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
 def written(value: float, unit: str, decimals: int | None = None) -> str:
     """A value as people read it: shares in per cent, their differences in points."""
     if unit == "share":
-        return share(value) if decimals is None else f"{value * 100:.{decimals}f} %"
+        return share(value) if decimals is None else digits(f"{value * 100:.{decimals}f} %")
     if unit == "share difference":
-        return f"{value * 100:z.0f}".replace("-", MINUS) + " points"
+        n = f"{value * 100:z.0f}".replace("-", MINUS)
+        return _("{n} points", n=n)
     return number(value)
 
 
 def _tick(value: float, unit: str) -> str:
     times, sign = (1, "") if unit == "number" else (100, " %" if unit == "share" else "")
-    return f"{round(value * times, 6) + 0.0:g}".replace("-", MINUS) + sign
+    return digits(f"{round(value * times, 6) + 0.0:g}".replace("-", MINUS)) + sign

@@ -9,7 +9,8 @@ from typing import Any
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.findings import Finding, Key, Part
 from evenhand.core.text.disparities import gap_sentence
-from evenhand.core.text.formatting import key_text
+from evenhand.core.text.formatting import count, key_text
+from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.insight.drawing import Picture, draw
 
@@ -44,12 +45,12 @@ def group_accuracy(chapter: Chapter, noun: str) -> GroupAccuracy | None:
     gaps = _gaps(chapter)
     reasons = {key_text(key): sentence for key, sentence in gaps}
     marks = tuple(_mark(part, noun, is_behind=key_text(part.key) in reasons) for part in ranked)
-    chart = Chart(_TITLE, marks, _NULL)
+    chart = Chart(_(_TITLE), marks, _(_NULL))
     return GroupAccuracy(draw(chart, cut=True, decimals=1), tuple(reasons.values()))
 
 
 def _mark(part: Part, noun: str, *, is_behind: bool) -> Mark:
-    rows = "" if part.n < 0 else f"{part.n:,.0f} {noun}"
+    rows = "" if part.n < 0 else f"{count(round(part.n))} {noun}"
     ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
     return Mark(key_text(part.key), part.value or 0.0, rows, ends[0], ends[1], is_behind)
 

@@ -11,6 +11,7 @@ from evenhand.core.display.overview.content import Headline, Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.text.formatting import shorten
+from evenhand.core.text.language import _
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import Picture, draw
 from evenhand.report.suppression.suppress import REASON
@@ -101,16 +102,17 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
     beyond, most = overview.beyond, _MOST_HEADLINES - 1
     title, lead, others = overview.title, overview.lead, [(line.text, line.sureness) for line in beyond[1:]]
     if is_hidden:
-        title, others = _HIDDEN, [(line.text, line.sureness) for line in beyond]
-        lead = (
-            f"Counts of fewer than {content.fewest} rows are hidden in this report, and so is every mistake "
-            "that one group gets more often: its counts would tell them."
+        title, others = _(_HIDDEN), [(line.text, line.sureness) for line in beyond]
+        lead = _(
+            "Counts of fewer than {fewest} rows are hidden in this report, and so is every "
+            "mistake that one group gets more often: its counts would tell them.",
+            fewest=content.fewest,
         )
     elif not title and verdicts:
         title, lead, others, most = verdicts[0].text, question, _said(verdicts), _MOST_SENTENCES
     return Opening(
         kicker=_kicker(overview, verdicts, is_hidden=is_hidden),
-        title=_title(title or "The run holds no findings.", first),
+        title=_title(title or _("The run holds no findings."), first),
         lead=lead,
         others=others[:most],
         more=len(others[most:]),
@@ -183,8 +185,8 @@ def _facts(first: Headline | None) -> list[Fact]:
         size = [("", f"{first.text} "), *size]
     chance = [("", f"{first.chance} ")] if first.chance else []
     facts = [
-        Fact("How much" if first.beyond or not first.by else "The largest difference", size),
-        Fact("How sure", [*chance, *_split(first.certainty, "," if "," in first.certainty else ".")]),
+        Fact(_("How much") if first.beyond or not first.by else _("The largest difference"), size),
+        Fact(_("How sure"), [*chance, *_split(first.certainty, ", " if ", " in first.certainty else ".")]),
     ]
     return [fact for fact in facts if any(text.strip() for _, text in fact.texts)]
 
@@ -192,7 +194,7 @@ def _facts(first: Headline | None) -> list[Fact]:
 def _next(first: Headline | None, *, has_cases: bool) -> Fact | None:
     if first is None or not first.beyond or not first.steps:
         return None
-    return Fact("Do next", [piece for step in first.steps for piece in _step(step, has_cases=has_cases)])
+    return Fact(_("Do next"), [piece for step in first.steps for piece in _step(step, has_cases=has_cases)])
 
 
 def _split(text: str, sign: str) -> list[tuple[str, str]]:
@@ -208,6 +210,6 @@ def _step(text: str, *, has_cases: bool) -> list[tuple[str, str]]:
     if match:
         return [("", text[: match.start()]), ("code", match[0]), ("", f"{text[match.end() :]} ")]
     before, sign, after = text.partition(":")
-    if has_cases and sign and before.startswith("Read the "):
+    if has_cases and sign and before.startswith(_("Read the ")):
         return [("cases", before), ("", f":{after} ")]
     return [("", f"{text} ")]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import MINUS, count, p_value, shorten
+from evenhand.core.text.formatting import MINUS, count, of, p_value, shorten
+from evenhand.core.text.language import _, filled
 from evenhand.core.text.subgroups import search_sentence
 from evenhand.report.chapters import Chapter
 from evenhand.report.suppression.suppress import REASON
@@ -83,7 +84,11 @@ def searches(chapters: Sequence[Chapter], data: PageData, noun: str) -> list[Sea
 def _search(finding: Finding, sheet: str, data: PageData, noun: str) -> Search:
     names = ", ".join(map(shorten, finding.by))
     is_hidden = REASON in (finding.reason, *(part.reason for part in finding.parts))
-    reason = f"What a search of {names} lists is hidden, because cells of few rows are." if is_hidden else ""
+    reason = (
+        _("What a search of {names} lists is hidden, because cells of few rows are.", names=names)
+        if is_hidden
+        else ""
+    )
     if not is_hidden and "status" in finding.details:
         reason = search_sentence(finding.details, finding.by, noun=noun) or ""
     parts = [] if is_hidden else [part for part in finding.parts if part.value is not None]
@@ -107,7 +112,7 @@ def _search(finding: Finding, sheet: str, data: PageData, noun: str) -> Search:
         lines=list(map(_line, parts)),
         tested=count(tested) if isinstance(tested, float) and not is_hidden else "",
         reason=reason,
-        notes=[] if is_hidden else finding.notes,
+        notes=[] if is_hidden else list(map(filled, finding.notes)),
     )
 
 
@@ -128,7 +133,7 @@ def _line(part: Part) -> SubgroupLine:
 
 def _counts(hits: object, rows: object, rate: object) -> str:
     """Hits of rows, with the share where there are enough rows for one."""
-    text = f"{count(float(str(hits)))} of {count(float(str(rows)))}"
+    text = of(float(str(hits)), float(str(rows)))
     return f"{text} ({share(float(str(rate)))})" if float(str(rows)) >= _FEWEST else text
 
 
@@ -137,4 +142,4 @@ def _difference(numbers: Sequence[object]) -> str:
     if len(ends) < len(numbers):
         return ""
     value, low, high = (f"{100 * end:z.0f}".replace("-", MINUS) for end in ends)
-    return f"{value} points ({low} to {high})"
+    return _("{n} points ({low} to {high})", n=value, low=low, high=high)

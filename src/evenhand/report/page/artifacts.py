@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import UserError
 from evenhand.core.figure import Figure
 from evenhand.core.text.formatting import count, visible
+from evenhand.core.text.language import _, filled
 from evenhand.report.content import DrawnTable, NotFilled, ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts, table_behind
 from evenhand.report.views.frames import PageData, add_sheet
@@ -61,16 +62,17 @@ def artifact_views(content: ReportInput, data: PageData) -> list[ArtifactView]:
 def not_filled(content: ReportInput) -> list[NotFilled]:
     """The artifacts that are not shown, each with the reason."""
     hidden = content.drawn if content.fewest else ()
-    missing = [*(NotFilled(artifact.name, artifact.title, _HIDDEN) for artifact in hidden), *content.missing]
+    why = _(_HIDDEN)
+    missing = [*(NotFilled(artifact.name, artifact.title, why) for artifact in hidden), *content.missing]
     return [
-        NotFilled(visible(artifact.name), visible(artifact.title), visible(artifact.reason))
+        NotFilled(visible(artifact.name), visible(filled(artifact.title)), visible(filled(artifact.reason)))
         for artifact in missing
     ]
 
 
 def _view(drawn_table: DrawnTable, content: ReportInput, data: PageData) -> ArtifactView:
-    table, title = drawn_table.table, visible(drawn_table.title)
-    notes = [visible(note) for note in drawn_table.notes]
+    table, title = drawn_table.table, visible(filled(drawn_table.title))
+    notes = [visible(filled(note)) for note in drawn_table.notes]
     figures = list(drawn_table.figures) or [Figure("table")]
     if content.pictures is None:
         table, figures = _without_pictures(table, figures)
@@ -78,7 +80,7 @@ def _view(drawn_table: DrawnTable, content: ReportInput, data: PageData) -> Arti
     if drawn_table.own and "source" in table.columns:
         printed, table = _parted(table)
         paper = table_behind(figures, printed, _MOST_ROWS) if printed.height else None
-        title = f"{title}: this run’s own data"
+        title = _("{title}: this run’s own data", title=title)
     anchor = "artifact-" + "".join(letter if letter.isalnum() else "-" for letter in drawn_table.name)
     before = len(data.figures)
     try:
@@ -86,11 +88,11 @@ def _view(drawn_table: DrawnTable, content: ReportInput, data: PageData) -> Arti
         table_figure = table_behind(figures, table, _MOST_ROWS) if len(data.figures) > before else None
     except UserError as problem:
         parts, table_figure = [], None
-        notes = [*notes, f"Shown as a table: {visible(problem)}"]
+        notes = [*notes, _("Shown as a table: {problem}", problem=visible(problem))]
     size = sum(len(json.dumps(spec)) for spec in data.figures[before:])
     if size > _MOST_DRAWN:
         name = visible(drawn_table.name)
-        hint = f"Too many values to draw here; type: evenhand artifact {name} RUN -o FILE.svg"
+        hint = _("Too many values to draw here; type: evenhand artifact {name} RUN -o FILE.svg", name=name)
         parts, table_figure, notes = [], None, [*notes, hint]
     if not parts and table.height:
         del data.figures[before:]
@@ -132,8 +134,12 @@ def rows_elsewhere(view: ArtifactView) -> str:
     """Where the rows are that the page does not show."""
     if not view.left:
         return ""
-    where = "the CSV file holds all" if view.sheet else f"type: evenhand artifact {view.name} RUN -o FILE.csv"
-    return f"{count(view.left)} more rows: {where}."
+    where = (
+        _("the CSV file holds all")
+        if view.sheet
+        else _("type: evenhand artifact {name} RUN -o FILE.csv", name=view.name)
+    )
+    return _("{n} more rows: {where}.", n=count(view.left), where=where)
 
 
 def _without_pictures(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
+from evenhand.core.text.language import _, spoken, written_in
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
@@ -40,21 +42,28 @@ if TYPE_CHECKING:
 _MOST_VERDICTS = 8
 
 
-def render_html(content: ReportInput, *, suppress: int = 0) -> str:
+def render_html(content: ReportInput, *, suppress: int = 0, language: str | None = None) -> str:
     """Render a run as one self-contained HTML page.
 
     Args:
         content: The findings, manifest and tables of a run.
         suppress: Cells of fewer rows are hidden, with what would give them away; 0 hides nothing.
+        language: Code of the language of its texts; None: what ``EVENHAND_LANGUAGE`` names, else English.
 
     Returns:
         The whole page. It makes no network request: scripts, styles and data are inside it, and its
         content security policy allows nothing else.
 
     Raises:
-        InputError: ``suppress`` is below 0.
+        InputError: ``suppress`` is below 0, or there is no such language.
     """
+    with written_in(language):
+        return _rendered(content, suppress)
+
+
+def _rendered(content: ReportInput, suppress: int) -> str:
     content = suppression.suppressed(content, suppress)
+    content = replace(content, findings=glossary.in_language(content.findings))
     manifest = content.manifest
     parts = chapters.in_chapters(content.findings.findings, words_of(manifest))
     alpha = alpha_of(manifest)
@@ -65,6 +74,7 @@ def render_html(content: ReportInput, *, suppress: int = 0) -> str:
         _environment()
         .get_template("report.html.j2")
         .render(
+            language=spoken().code,
             subject=words.subject(manifest),
             comparison=comparison.comparison_of(manifest, content.tables, content.findings),
             **_first(content, all_views, data),
@@ -131,8 +141,8 @@ def _sentences(
     manifest = content.manifest
     return {
         "asked": _asked(content, parts),
-        "caution": limits.CAUTION,
-        "effect_size": limits.EFFECT_SIZE,
+        "caution": _(limits.CAUTION),
+        "effect_size": _(limits.EFFECT_SIZE),
         "perceived": words_of(manifest).limits
         or limits.perceived((column for chapter in parts for column in chapter.by), manifest),
         "coverage": pronoun_words.coverage(content.tables.get("coverage")),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.core.text import formatting as formats
+from evenhand.core.text.language import _
 
 
 def strip(manifest: Mapping[str, Any], noun: str) -> list[str]:
@@ -15,7 +16,9 @@ def strip(manifest: Mapping[str, Any], noun: str) -> list[str]:
     is_audit = manifest.get("kind") == "audit" and truth and prediction
     texts = [
         f"{formats.count(n)} {noun}" if isinstance(n, int | float) else "",
-        f"{truth} against {prediction}" if is_audit else str(manifest.get("benchmark") or ""),
+        _("{truth} against {prediction}", truth=truth, prediction=prediction)
+        if is_audit
+        else str(manifest.get("benchmark") or ""),
         formats.moment(created).partition(",")[0] if created else "",
     ]
     return [text for text in texts if text]
@@ -41,7 +44,7 @@ def entries(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("source sha256", str(source.get("sha256") or "")),
         ("versions", ", ".join(f"{key} {value}" for key, value in versions.items())),
     ]
-    return _plain(manifest, formatted) + [(key, text) for key, text in nested if text]
+    return [(_(key), text) for key, text in (*_plain(manifest, formatted), *nested) if text]
 
 
 def _plain(manifest: Mapping[str, Any], formatted: Mapping[str, str]) -> list[tuple[str, str]]:

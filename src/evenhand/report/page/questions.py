@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import DASH, count
+from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import downloads
 from evenhand.report.page.chapter_view import ChapterView
@@ -128,9 +129,10 @@ def _question(
         leads.append((of.chapter, *_leading(pairs)))
     several = len(leads) > 1
     chapter, finding, line = leads[0]
-    lead = f"{_lead(finding, line)}{f' (by {chapter.title})' if several and chapter.by else ''}"
+    where = _(" (by {by})", by=chapter.title) if several and chapter.by else ""
+    lead = f"{_lead(finding, line)}{where}"
     more = sum(len(table.lines) for table in tables) - 1
-    return QuestionView(f"question-{index}", title, lead, more, tables)
+    return QuestionView(f"question-{index}", _(title), lead, more, tables)
 
 
 def _is_first(chapter: Chapter, titles: dict[int, str], title: str) -> bool:
@@ -154,8 +156,9 @@ def _leading(pairs: Sequence[tuple[Finding, Row]]) -> tuple[Finding, Row]:
 def _lead(finding: Finding, line: Row) -> str:
     """A finding in a line; a value stands beside an interval that is its own only."""
     value = count(finding.value) if finding.card.unit == "count" else line.value
-    texts = [f"{line.title} {f'corrected {line.corrected}' if line.corrected else value}"]
-    texts += [f"interval {line.interval}"] if line.interval != DASH else []
-    texts += [f"chance alone {line.null}"] if line.null != DASH and not line.corrected else []
+    value = _("corrected {value}", value=line.corrected) if line.corrected else value
+    texts = [f"{line.title} {value}"]
+    texts += [_("interval {ends}", ends=line.interval)] if line.interval != DASH else []
+    texts += [_("chance alone {ends}", ends=line.null)] if line.null != DASH and not line.corrected else []
     reading = f": {line.reading}" if line.reading else ""
     return f"{'; '.join(texts)}{reading}"

@@ -10,6 +10,8 @@ from typing import Any
 from evenhand.core.findings import Key, Part
 from evenhand.core.significance import ALPHA, significance_of
 from evenhand.core.text.formatting import key_text, visible
+from evenhand.core.text.language import _, filled
+from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
 
@@ -71,18 +73,44 @@ class PageData:
         self.frames[name] = {"columns": columns, "text": list(texts)}
 
     def as_json(self) -> dict[str, Any]:
-        """The content of the page's data element."""
+        """The content of the page's data element; the texts of charts and headings in the page's language."""
         return {
             "labels": self.labels,
             "exact": self.exact,
             "frames": self.frames,
-            "tables": self.tables,
+            "tables": {name: _with_headings(table) for name, table in self.tables.items()},
             "charts": self.charts,
-            "specs": self.specs,
-            "evidence": self.evidence,
+            "specs": _in_language(self.specs),
+            "evidence": {name: list(map(_with_headings, tables)) for name, tables in self.evidence.items()},
             "chapters": self.chapters,
             "figures": self.figures,
         }
+
+
+def _with_headings(table: dict[str, Any]) -> dict[str, Any]:
+    """A table whose columns are shown under headings of the page's language; files keep the English ones."""
+    headings = {column["title"]: filled(column["title"]) for column in table["columns"]}
+    columns = [
+        column if column["title"] == heading else {**column, "shown": heading}
+        for column in table["columns"]
+        for heading in [headings[column["title"]]]
+    ]
+    return {**table, "columns": columns}
+
+
+def _in_language(spec: Any) -> Any:
+    """A specification of our own charts with its titles, and the names of bands, in the page's language."""
+    if isinstance(spec, dict):
+        return {
+            key: _(value) if key == "title" and isinstance(value, str) else _in_language(value)
+            for key, value in spec.items()
+        }
+    if isinstance(spec, list):
+        return [
+            _(value) if isinstance(value, str) and value in glossary.BANDS else _in_language(value)
+            for value in spec
+        ]
+    return spec
 
 
 def add_parts(

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding
+from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural, span
+from evenhand.core.text.language import _, digits, filled
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording import sentences as words
@@ -78,7 +80,7 @@ class GlossaryEntry:
 def interval_title(findings: Iterable[Finding]) -> str:
     """The heading of the interval column: it names the level where all findings share it."""
     levels = {finding.interval.level for finding in findings if finding.interval}
-    return f"{percent(levels.pop())} interval" if len(levels) == 1 else "Interval"
+    return formats.interval_title(levels.pop()) if len(levels) == 1 else _("Interval")
 
 
 def row(
@@ -99,7 +101,9 @@ def row(
         parts_at: Where on the page its parts are, if it has any.
     """
     why = glossary.reason(finding.reason)
-    reasons = [f"Not estimable: {why}." if finding.value is None else f"{why[:1].upper()}{why[1:]}."]
+    reasons = [
+        _("Not estimable: {why}.", why=why) if finding.value is None else f"{why[:1].upper()}{why[1:]}."
+    ]
     return Row(
         metric=finding.metric,
         title=finding.card.title,
@@ -113,7 +117,7 @@ def row(
         direction=words.direction(finding),
         n=count(finding.n),
         strip=strip(finding),
-        notes=[*(reasons if finding.value is None or finding.reason else []), *finding.notes],
+        notes=[*(reasons if finding.value is None or finding.reason else []), *map(filled, finding.notes)],
         parts=plural(len(finding.parts), "part"),
         parts_at=parts_at if finding.parts else "",
         corrected="" if finding.corrected is None else number(finding.corrected),
@@ -127,7 +131,7 @@ def _interval(finding: Finding, with_level: bool) -> str:
         return DASH
     remarks = [
         *([percent(interval.level)] if with_level else []),
-        *(["spread, no interval"] if interval.method.startswith("spread") else []),
+        *([_("spread, no interval")] if interval.method.startswith("spread") else []),
     ]
     return span(interval.low, interval.high) + (f" ({', '.join(remarks)})" if remarks else "")
 
@@ -153,8 +157,8 @@ def strip(finding: Finding) -> Strip | None:
 
     fair = finding.fair_at
     return Strip(
-        low_end=f"{start:g}".replace("-", "−"),
-        high_end=f"{end:g}",
+        low_end=digits(f"{start:g}".replace("-", "−")),
+        high_end=digits(f"{end:g}"),
         value=at(finding.value),
         interval=(at(finding.interval.low), at(finding.interval.high)) if finding.interval else None,
         null=(at(finding.null.low), at(finding.null.high)) if finding.null else None,
@@ -179,7 +183,7 @@ def definitions(chapters: Iterable[Chapter]) -> list[GlossaryEntry]:
                 GlossaryEntry(
                     title=finding.card.title,
                     name=finding.name,
-                    meaning=finding.card.summary or "not described in this version of the report",
+                    meaning=finding.card.summary or _("not described in this version of the report"),
                     direction=words.direction(finding),
                     fair_at=number(finding.fair_at),
                     source=finding.source.paper + equation,
@@ -193,11 +197,11 @@ def bands(chapter: Chapter) -> list[dict[str, Any]]:
     """How many classes fall into each band, and how many into none."""
     usable = [part for part in chapter.classes if part.value is not None]
     counts = [
-        {"name": name, "range": edges, "count": sum(part.band == name for part in usable)}
+        {"name": name, "range": _(edges), "count": sum(part.band == name for part in usable)}
         for name, edges in glossary.BANDS.items()
     ]
     missing = len(chapter.classes) - len(usable)
     unbanded = sum(part.band is None for part in usable)
     if unbanded:
-        counts.append({"name": "no band", "range": "value without a band", "count": unbanded})
+        counts.append({"name": "no band", "range": _("value without a band"), "count": unbanded})
     return [*counts, {"name": "not estimable", "range": DASH, "count": missing}]

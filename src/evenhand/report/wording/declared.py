@@ -6,6 +6,7 @@ from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.formatting import key_text, listing, number, shorten, span, visible
+from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
@@ -16,7 +17,7 @@ UNTESTED = "The findings are listed below, without tests."
 def without_tests(chapter: Chapter) -> str:
     """What is said where nothing was tested: values without tests, or none that could be estimated."""
     has_value = any(finding.value is not None for finding in chapter.findings)
-    return UNTESTED if has_value else NOT_ESTIMABLE
+    return _(UNTESTED if has_value else NOT_ESTIMABLE)
 
 
 def speaks_of_all(chapter: Chapter) -> bool:
@@ -32,7 +33,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     hits = [finding for finding in tested if is_beyond(finding, alpha)]
     if not hits:
         names = listing(dict.fromkeys(_name(finding) for finding in tested))
-        return f"Within what chance alone gives: {names}. That does not prove fairness."
+        return _("Within what chance alone gives: {names}. That does not prove fairness.", names=names)
     return " ".join(_beyond(finding, chapter.words.nouns, alpha) for finding in hits)
 
 
@@ -57,24 +58,35 @@ def _name(finding: Finding) -> str:
 
 
 def _beyond(finding: Finding, nouns: Nouns, alpha: float) -> str:
-    by = f" by {listing(map(nouns.attribute, finding.by))}" if finding.by else ""
+    by = _(" by {by}", by=listing(map(nouns.attribute, finding.by))) if finding.by else ""
     side = significance_of(finding, alpha).side
     chance = f" ({span(finding.null.low, finding.null.high)})" if finding.null else ""
-    where = {"above": "above what", "below": "below what"}.get(side, "beyond what")
-    return f"{_name(finding)}{by} is {number(finding.value)}, {where} chance alone gives{chance}."
+    side = side if side in ("above", "below") else "beyond"
+    return _(
+        "{name}{by} is {value}, {where}{chance}.",
+        name=_name(finding),
+        by=by,
+        value=number(finding.value),
+        where=_(f"{side} what chance alone gives"),
+        chance=chance,
+    )
 
 
 def _in_words(finding: Finding, nouns: Nouns) -> str:
     if finding.value is None:
-        return f"{_name(finding)} is not estimable."
-    sentence = (
-        f"{_name(finding)} is {number(finding.value)}{interval_in_words(finding)}{against_null(finding)}"
+        return _("{name} is not estimable.", name=_name(finding))
+    sentence = _(
+        "{name} is {value}{interval}{null}",
+        name=_name(finding),
+        value=number(finding.value),
+        interval=interval_in_words(finding),
+        null=against_null(finding),
     )
     parts = [part for part in finding.parts if part.value is not None]
     if len(parts) > 1:
         ends = (choose(parts, key=_value) for choose in (min, max))
         low, high = (f"{number(part.value)} ({_key(part, finding, nouns)})" for part in ends)
-        sentence += f"; from {low} to {high}"
+        sentence += _("; from {low} to {high}", low=low, high=high)
     return f"{sentence}."
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, percent, quoted, shorten, span
+from evenhand.core.text.language import _
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words, varying
@@ -98,7 +99,7 @@ def missing(findings: Sequence[Finding]) -> list[str]:
             + _which(absent, [finding for finding in findings if finding.name == name])
             for name, absent in names.items()
         ]
-        sentences.append(f"No value could be given for {listing(titles)}: {why}.")
+        sentences.append(_("No value could be given for {titles}: {why}.", titles=listing(titles), why=why))
     return sentences
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.nouns import words_of
 from evenhand.core.text.formatting import attribute, listing, plural, quoted
+from evenhand.core.text.language import _, digits
 from evenhand.report.chapters import Chapter
 
 # Whole words (age, not image) and stems (ethnicity, skin tone) that speak of people.
@@ -22,6 +23,13 @@ EFFECT_SIZE = (
 CAUTION = (
     "These are associations, not causes: the audit shows that something differs between groups, not why. "
     "Which of these differences harm someone is a question of context that no number here answers."
+)
+
+_ALWAYS = (
+    "It shows associations, not causes. Groups may differ for reasons that lie outside the model, such as "
+    "how the images were taken or how the truth was assigned.",
+    "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
+    "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
 )
 
 
@@ -51,22 +59,38 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
     sentences = []
     if self_described:
         sentences.append(
-            f"{_columns(self_described)} {_verb(self_described)} what the people shown said of themselves."
+            _(
+                "{columns} {is_or_are} what the people shown said of themselves.",
+                columns=_columns(self_described),
+                is_or_are=_verb(self_described),
+            )
         )
     if annotated:
         sentences.append(
-            f"{_columns(annotated)} {_verb(annotated)} perceived: annotators judged from an image, "
-            "and the people shown may describe themselves differently."
+            _(
+                "{columns} {is_or_are} perceived: annotators judged from an image, and the people shown "
+                "may describe themselves differently.",
+                columns=_columns(annotated),
+                is_or_are=_verb(annotated),
+            )
         )
     if prompted:
         sentences.append(
-            f"{_columns(prompted)} {_verb(prompted)} what prompts of generated images asked for: nobody in "
-            "them exists, and the generator has stereotypes of its own."
+            _(
+                "{columns} {is_or_are} what prompts of generated images asked for: nobody in them exists, "
+                "and the generator has stereotypes of its own.",
+                columns=_columns(prompted),
+                is_or_are=_verb(prompted),
+            )
         )
     if unclear:
         sentences.append(
-            f"The run does not say who assigned {_columns(unclear)}. Unless the people shown said so "
-            f"themselves, read {'it' if len(unclear) == 1 else 'them'} as perceived."
+            _(
+                "The run does not say who assigned {columns}. Unless the people shown said so themselves, "
+                "read {it_or_them} as perceived.",
+                columns=_columns(unclear),
+                it_or_them=_("it") if len(unclear) == 1 else _("them"),
+            )
         )
     return sentences
 
@@ -83,24 +107,33 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def _verb(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+    return _("is") if len(names) == 1 else _("are")
 
 
 def _of_tests(alpha: float, compared: bool) -> list[str]:
     """What null bands and corrected tests do not say."""
-    alike = "a model without any group difference"
+    alike = _("a model without any group difference")
     if compared:
-        alike = "the difference of two models with one distribution of answers"
+        alike = _("the difference of two models with one distribution of answers")
     family = (
-        "One measure is corrected over all pairs of models and groupings; different measures are not."
+        _("One measure is corrected over all pairs of models and groupings; different measures are not.")
         if compared
-        else "The classes of one grouping are corrected together, and so is one metric over all groupings; "
-        "different metrics and repeated audits are not."
+        else _(
+            "The classes of one grouping are corrected together, and so is one metric over all groupings; "
+            "different metrics and repeated audits are not."
+        )
     )
     return [
-        f"A value within its null band is what {alike} would often show by chance. It is absence of "
-        "evidence, not evidence of absence.",
-        f"Tests use level {alpha:g}. {family} The more is examined, the more will stand out by chance.",
+        _(
+            "A value within its null band is what {alike} would often show by chance. It is "
+            "absence of evidence, not evidence of absence.",
+            alike=alike,
+        ),
+        _(
+            "Tests use level {alpha}. {family} The more is examined, the more will stand out by chance.",
+            alpha=digits(f"{alpha:g}"),
+            family=family,
+        ),
     ]
 
 
@@ -112,22 +145,25 @@ def cannot_show(
     about_people = words_of(manifest or {}).limits
     weak = sum(part.mde is not None and part.mde >= 0.3 for chapter in chapters for part in chapter.classes)
     sentences = [
-        "It shows associations, not causes. Groups may differ for reasons that lie outside the model, "
-        "such as how the images were taken or how the truth was assigned.",
-        "It does not measure harm. A small difference may matter greatly in one use, a large one not at all.",
-        "It speaks only of the rows, classes and groups in this table, and of the attributes annotated.",
+        *map(_, _ALWAYS),
         *(about_people or perceived(columns, manifest)),
         *_of_tests(alpha, (manifest or {}).get("kind") == "compare"),
     ]
     if any(chapter.effect is not None for chapter in chapters) or not about_people:
         sentences.append(
-            "SkewSize ignores how large effect sizes are: two models may share it and differ in every class."
+            _(
+                "SkewSize ignores how large effect sizes are: two models may share it and differ in every "
+                "class."
+            )
         )
     if weak:
         sentences.insert(
             5,
-            f"Few rows hide much: for {plural(weak, 'class', 'classes')}, counted once per grouping, the "
-            "smallest effect that could reliably be seen is 0.3 or more.",
+            _(
+                "Few rows hide much: for {classes}, counted once per grouping, the smallest effect "
+                "that could reliably be seen is 0.3 or more.",
+                classes=plural(weak, "class", "classes"),
+            ),
         )
     return sentences
 
@@ -137,9 +173,13 @@ def suppressed(fewest: int) -> list[str]:
     if not fewest:
         return []
     return [
-        f"Counts of fewer than {fewest} rows are hidden, with as many others beside them as it takes that "
-        "none follows from the counts, totals and rates of this report; “hidden” does not say which of them "
-        "were small. Values made of hidden cells are hidden too, so what is missing here was not always "
-        "missing in the run. A hidden count may still be known within bounds, and further reports on the "
-        "same rows, or knowledge of some of them, may tell more. This is not differential privacy."
+        _(
+            "Counts of fewer than {fewest} rows are hidden, with as many others beside them "
+            "as it takes that none follows from the counts, totals and rates of this report; "
+            "“hidden” does not say which of them were small. Values made of hidden cells are "
+            "hidden too, so what is missing here was not always missing in the run. A hidden "
+            "count may still be known within bounds, and further reports on the same rows, "
+            "or knowledge of some of them, may tell more. This is not differential privacy.",
+            fewest=fewest,
+        )
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown
-from evenhand.core.text.formatting import number, percent, span
+from evenhand.core.text.formatting import interval_title, number, span
+from evenhand.core.text.language import _
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
 
@@ -18,13 +19,16 @@ def interval_in_words(finding: Finding) -> str:
     """The interval with its level, in brackets; nothing where there is none."""
     if finding.interval is None:
         return ""
-    return (
-        f" ({percent(finding.interval.level)} interval {span(finding.interval.low, finding.interval.high)})"
-    )
+    ends = span(finding.interval.low, finding.interval.high)
+    return f" ({interval_title(finding.interval.level)} {ends})"
 
 
 def against_null(finding: Finding) -> str:
     """What chance alone gives, after a semicolon; nothing where that is not known."""
     if finding.null is None:
         return ""
-    return f"; chance alone gives {number(finding.null.mean)} ({span(finding.null.low, finding.null.high)})"
+    return _(
+        "; chance alone gives {mean} ({ends})",
+        mean=number(finding.null.mean),
+        ends=span(finding.null.low, finding.null.high),
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import words_of
-from evenhand.core.significance import is_beyond, significance_of, uncorrected
+from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import (
     count,
@@ -17,20 +17,19 @@ from evenhand.core.text.formatting import (
     listing,
     model_name,
     number,
-    percent,
     plural,
     quoted,
     shorten,
     span,
 )
+from evenhand.core.text.language import _, digits, filled
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.wording import effects
 from evenhand.report.wording import indicators as indicator_words
 
-_CHANCE = "what chance alone gives"
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
-_CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -48,7 +47,7 @@ def subject(manifest: Mapping[str, Any]) -> str:
         return model_name(manifest["model"])
     source = manifest.get("source")
     path = source.get("path") if isinstance(source, Mapping) else None
-    return shorten(PurePath(str(path)).name) if path else "a table of predictions"
+    return shorten(PurePath(str(path)).name) if path else _("a table of predictions")
 
 
 def _models(models: Sequence[object]) -> str:
@@ -56,34 +55,52 @@ def _models(models: Sequence[object]) -> str:
     names = [model_name(model) for model in models]
     if len(set(names)) < len(names):
         names = [shorten(model, formats.PROSE_LIMIT) for model in models]
-    more = [f"{count(len(names) - _MODELS)} more"] if len(names) > _MODELS else []
+    more = [_("{n} more", n=count(len(names) - _MODELS))] if len(names) > _MODELS else []
     return listing([*names[:_MODELS], *more])
 
 
 def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
     """The question of the run, and which model or table it is about."""
     words = words_of(manifest)
-    what = "a table of predictions"
+    what = _("a table of predictions")
     if manifest.get("model"):
-        method = f" after {quoted(manifest['method'])}" if manifest.get("method") else ""
-        what = f"{words.examined} of {quoted(model_name(manifest['model']))}{method}"
+        method = _(" after {method}", method=quoted(manifest["method"])) if manifest.get("method") else ""
+        what = _(
+            "{examined} of {model}{method}",
+            examined=_(words.examined),
+            model=quoted(model_name(manifest["model"])),
+            method=method,
+        )
     source = manifest.get("source")
     path = source.get("path") if isinstance(source, Mapping) else None
     rows = manifest.get("rows")
     facts = [
-        *([f"table {quoted(PurePath(str(path)).name)}"] if path else []),
+        *([_("table {name}", name=quoted(PurePath(str(path)).name))] if path else []),
         *([plural(rows, "row")] if isinstance(rows, int | float) else []),
-        *([f"benchmark {quoted(manifest['benchmark'])}"] if manifest.get("benchmark") else []),
+        *(
+            [_("benchmark {benchmark}", benchmark=quoted(manifest["benchmark"]))]
+            if manifest.get("benchmark")
+            else []
+        ),
     ]
     within = f" ({', '.join(facts)})" if facts else ""
     if words.asks:
-        return f"evenhand examined {what}{within}. The question: {words.asks}"
+        return _(
+            "evenhand examined {what}{within}. The question: {asks}",
+            what=what,
+            within=within,
+            asks=words.asks,
+        )
     titles = dict.fromkeys(grouping_title(chapter.by) for chapter in chapters if chapter.by)
     if not titles or not any(chapter.effect or chapter.groups for chapter in chapters):
-        return f"evenhand examined {what}{within}."
-    return (
-        f"evenhand examined {what}{within}. The question: is the model right equally often for every group, "
-        f"and does it make the same mistakes? The groups are those of {listing(titles)}."
+        return _("evenhand examined {what}{within}.", what=what, within=within)
+    return _(
+        "evenhand examined {what}{within}. The question: is the model right equally "
+        "often for every group, and does it make the same mistakes? The groups are those "
+        "of {titles}.",
+        what=what,
+        within=within,
+        titles=listing(titles),
     )
 
 
@@ -91,9 +108,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     """The one line to remember about a grouping."""
     usable = [part for part in chapter.classes if part.value is not None]
     if chapter.effect is None:
-        return (
-            indicator_words.verdict(chapter, alpha)
-            or f"{plural(len(chapter.findings), 'finding')}, listed below."
+        return indicator_words.verdict(chapter, alpha) or _(
+            "{findings}, listed below.", findings=plural(len(chapter.findings), "finding")
         )
     return _of_mistakes(chapter, usable, alpha)
 
@@ -101,21 +117,29 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     """Whether mistakes differ: the test of all classes together says, then the classes."""
     if not usable and any(part.reason == "suppressed" for part in chapter.classes):
-        return "Differences of mistakes are hidden, because too few rows are behind them."
+        return _("Differences of mistakes are hidden, because too few rows are behind them.")
     if not usable:
-        return "Differences of mistakes could not be estimated. Not estimable is not the same as fair."
+        return _("Differences of mistakes could not be estimated. Not estimable is not the same as fair.")
     tested = [part for part in usable if part.p_value is not None]
     beyond, missing = beyond_chance(usable, alpha), len(usable) < len(chapter.classes)
     if not tested:
-        return f"Effect sizes of {plural(len(usable), 'class', 'classes')}, without tests."
-    rest = f" that could be estimated, of {count(len(chapter.classes))}" if missing else ""
+        return _("Effect sizes of {classes}, without tests.", classes=plural(len(usable), "class", "classes"))
+    rest = _(" that could be estimated, of {classes}", classes=count(len(chapter.classes))) if missing else ""
     overall = chapter.made_of("all effects")
     if beyond:
-        return f"Mistakes differ between groups beyond chance in {_of(len(beyond), len(usable))}{rest}."
+        return _(
+            "Mistakes differ between groups beyond chance in {classes}{rest}.",
+            classes=effects.of_classes(len(beyond), len(usable)),
+            rest=rest,
+        )
     if overall is not None and is_beyond(overall, alpha):
-        return "Mistakes differ between groups beyond chance; no single class stands out after correction."
+        return _("Mistakes differ between groups beyond chance; no single class stands out after correction.")
     n_classes = plural(len(usable), "class", "classes")
-    return f"No difference of mistakes beyond chance over {n_classes}{rest}. That does not prove fairness."
+    return _(
+        "No difference of mistakes beyond chance over {classes}{rest}. That does not prove fairness.",
+        classes=n_classes,
+        rest=rest,
+    )
 
 
 def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
@@ -127,48 +151,58 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     sentences = []
     if primary:
         hits = [finding for finding in primary if is_beyond(finding, alpha)]
-        many = f", corrected together for {count(len(primary))} tests" if len(primary) > 1 else ""
+        many = _(", corrected together for {n} tests", n=count(len(primary))) if len(primary) > 1 else ""
         names = listing([*map(_tested_name, hits[:_NAMED]), *_more(len(hits) - _NAMED)])
         sentences.append(
-            f"How sure: beyond chance (p at most {alpha:g}{many}, and the interval leaves out what chance "
-            f"gives): {names or 'nothing'}."
+            _(
+                "How sure: beyond chance (p at most {alpha}{many}, and the interval leaves out "
+                "what chance gives): {names}.",
+                alpha=digits(f"{alpha:g}"),
+                many=many,
+                names=names or _("nothing"),
+            )
         )
     if len(primary) < len(with_test):
-        sentences.append("Every other p is exploratory: it was not corrected, and no verdict rests on it.")
+        sentences.append(_("Every other p is exploratory: it was not corrected, and no verdict rests on it."))
     if findings and not with_test:
         sentences.append(
-            "How sure: no finding was tested, so nothing here says how far chance explains them."
+            _("How sure: no finding was tested, so nothing here says how far chance explains them.")
         )
     if missing:
         sentences.append(
-            f"Not estimable: {count(missing)} of {plural(len(findings), 'finding')}, each with its reason. "
-            "That is not the same as fair."
+            _(
+                "Not estimable: {n} of {findings}, each with its reason. That is not the same as fair.",
+                n=count(missing),
+                findings=plural(len(findings), "finding"),
+            )
         )
     return sentences
 
 
 def _tested_name(finding: Finding) -> str:
-    where = f" by {grouping_title(finding.by)}" if finding.by else ""
+    where = _(" by {by}", by=grouping_title(finding.by)) if finding.by else ""
     return f"{finding.card.title}{where}"
 
 
 def _more(left: int) -> list[str]:
-    return [f"{count(left)} more"] if left > 0 else []
+    return [_("{n} more", n=count(left))] if left > 0 else []
 
 
 def found(chapter: Chapter, alpha: float) -> list[str]:
     """What was found for a grouping, how sure it is, and what could not be estimated."""
     sentences = [
         *_accuracy(chapter, alpha),
-        *_bands(chapter, alpha),
-        *_largest(chapter, alpha),
-        *_certainty(chapter, alpha),
-        *_skewsize(chapter),
-        *_independence(chapter),
+        *effects.bands(chapter, alpha),
+        *effects.largest(chapter, alpha),
+        *effects.certainty(chapter, alpha),
+        *effects.skewsize(chapter),
+        *effects.independence(chapter),
         *_not_estimable(chapter),
         *_group_sizes(chapter),
     ]
-    return sentences or [f"{plural(len(chapter.findings), 'finding')} in the table below."]
+    return sentences or [
+        _("{findings} in the table below.", findings=plural(len(chapter.findings), "finding"))
+    ]
 
 
 def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
@@ -178,7 +212,7 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return significance_of(holder, alpha).told(_CHANCE)
+    return filled(significance_of(holder, alpha).told(effects.CHANCE))
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
@@ -190,13 +224,13 @@ def reading(holder: Finding | Part, alpha: float) -> str:
 def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
-        return "exploratory" if holder.value is not None and holder.p_value is not None else ""
-    return significance_of(holder, alpha).told(chance)
+        return _("exploratory") if holder.value is not None and holder.p_value is not None else ""
+    return filled(significance_of(holder, alpha).told(chance))
 
 
 def direction(finding: Finding) -> str:
     """Which way a metric reads, in words."""
-    return _DIRECTIONS.get(finding.direction, finding.direction)
+    return _(_DIRECTIONS.get(finding.direction, finding.direction))
 
 
 def _group_sizes(chapter: Chapter) -> list[str]:
@@ -204,118 +238,49 @@ def _group_sizes(chapter: Chapter) -> list[str]:
     if not sized:
         return []
     sizes = [f"{quoted(key_text(group.key))} ({count(group.n)})" for group in sized[:8]]
-    more = [f"{len(sized) - 8} more"] if len(sized) > 8 else []
-    return [f"{plural(len(sized), 'group')} with usable rows: {listing([*sizes, *more])}."]
+    more = [_("{n} more", n=len(sized) - 8)] if len(sized) > 8 else []
+    return [
+        _(
+            "{groups} with usable rows: {names}.",
+            groups=plural(len(sized), "group"),
+            names=listing([*sizes, *more]),
+        )
+    ]
 
 
 def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
     finding = chapter.accuracy
     if finding is None or finding.value is None:
         return []
-    sentence = f"Accuracy is {number(finding.value)}{_interval(finding)}"
+    sentence = _(
+        "Accuracy is {value}{interval}", value=number(finding.value), interval=effects.interval_of(finding)
+    )
     groups = chapter.ranked_groups
     if len(groups) > 1:
         low, high = groups[-1], groups[0]
-        sentence += (
-            f"; by group it runs from {number(low.value)} for {quoted(key_text(low.key))} "
-            f"to {number(high.value)} for {quoted(key_text(high.key))}"
+        sentence += _(
+            "; by group it runs from {low} for {lowest} to {high} for {highest}",
+            low=number(low.value),
+            lowest=quoted(key_text(low.key)),
+            high=number(high.value),
+            highest=quoted(key_text(high.key)),
         )
     gap = chapter.first("accuracy_gap")
     if gap is not None and gap.null is not None and gap.value is not None and against_chance(gap, alpha):
         chance = span(gap.null.low, gap.null.high)
         standing = against_chance(gap, alpha)
-        sentence += f"; the worst group lies {number(gap.value)} below the whole, {standing} ({chance})"
+        sentence += _(
+            "; the worst group lies {value} below the whole, {standing} ({chance})",
+            value=number(gap.value),
+            standing=standing,
+            chance=chance,
+        )
     if finding.value == 0:
-        sentence += (
-            ". No prediction is a true label: if the two are different kinds of labels, this says nothing of "
-            "the model"
+        sentence += _(
+            ". No prediction is a true label: if the two are different kinds of labels, this "
+            "says nothing of the model"
         )
     return [sentence + "."]
-
-
-def _bands(chapter: Chapter, alpha: float) -> list[str]:
-    usable = chapter.ranked
-    if not usable:
-        return []
-    estimable = _of(len(usable), len(chapter.classes))
-    strong = [part for part in usable if part.band in ("medium", "large") and _judged_alone(part)]
-    usual = [part for part in strong if uncorrected(part, alpha).side != "above"]
-    chance = f" Of the medium and large ones, {len(usual)} of {len(strong)} are no more than chance gives."
-    sentence = f"Effect sizes could be estimated for {estimable}: {band_words(usable)}."
-    return [sentence + (chance if usual else "")]
-
-
-def _certainty(chapter: Chapter, alpha: float) -> list[str]:
-    usable = chapter.ranked
-    tested = [part for part in usable if part.p_adjusted is not None and part.role != "exploratory"]
-    banded = [part for part in usable if _judged_alone(part)]
-    tests, bands = "", ""
-    if tested:
-        correction = chapter.effect.adjustment if chapter.effect else None
-        how = _CORRECTIONS.get(
-            str(correction).lower(), f"correction ({correction})" if correction else "correction"
-        )
-        hits = len(beyond_chance(tested, alpha))
-        tests = (
-            f"The adjusted p is at most {alpha:g} in {hits or 'none'} of the "
-            f"{plural(len(tested), 'class', 'classes')} tested, after {how} for testing many classes"
-        )
-    elif any(part.p_value is not None for part in usable):
-        tests = "No class gets a verdict of its own, since the whole shows no difference beyond chance"
-    elif usable:
-        tests = "No tests were made, so nothing here says how far chance alone explains the differences"
-    if banded:
-        inside = sum(uncorrected(part, alpha).side == "within" for part in banded)
-        bands = f"each taken by itself, within what chance alone gives: {_of(inside, len(banded))}"
-    sentence = "; ".join(part for part in (tests, bands) if part)
-    return [f"{sentence}."] if sentence else []
-
-
-def _judged_alone(part: Part) -> bool:
-    return part.null is not None and part.role != "exploratory"
-
-
-def _largest(chapter: Chapter, alpha: float) -> list[str]:
-    usable = chapter.ranked
-    if not usable:
-        return []
-    top = usable[0]
-    chance = ""
-    if top.null is not None:
-        standing = against_chance(top, alpha) or "chance alone gives"
-        chance = f"; {standing} {span(top.null.low, top.null.high)}"
-    return [f"The largest is {number(top.value)} for {quoted(key_text(top.key))}{_interval(top)}{chance}."]
-
-
-def _skewsize(chapter: Chapter) -> list[str]:
-    finding = chapter.effect
-    if finding is None or finding.value is None:
-        return []
-    companions = [
-        f"{word} {number(other.value)}"
-        for word, name in (("mean", "mean"), ("median", "median"), ("maximum", "max"))
-        if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
-    ]
-    beside = f"Beside it stand their {listing(companions)}." if companions else ""
-    where = f"; chance alone gives {span(finding.null.low, finding.null.high)}" if finding.null else ""
-    caveat = f" Note: {glossary.reason(finding.reason)}." if finding.reason else ""
-    return [
-        f"SkewSize, the lopsidedness of these effect sizes, is {number(finding.value)}"
-        f"{where}.{caveat} {beside}".rstrip()
-    ]
-
-
-def _independence(chapter: Chapter) -> list[str]:
-    """The one table of group by prediction, whatever the truth: its size beside what chance gives."""
-    finding = chapter.made_of("one table")
-    if finding is None or finding.value is None or finding.null is None:
-        return []
-    band = f", {finding.band} by its band" if finding.band else ""
-    chance = span(finding.null.low, finding.null.high)
-    size = f"Whatever the truth, predictions and group go together with V = {number(finding.value)}{band}"
-    kind = " (exploratory)" if finding.role == "exploratory" else ""
-    p_value = "" if finding.p_value is None else f"; p {formats.p_value(finding.p_value)}{kind}"
-    return [f"{size}; chance alone gives {chance}{p_value}."]
 
 
 def _not_estimable(chapter: Chapter) -> list[str]:
@@ -323,33 +288,26 @@ def _not_estimable(chapter: Chapter) -> list[str]:
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
     hidden = reasons.pop("suppressed", 0)
     if hidden:
-        classes_text = f"{plural(hidden, 'class is', 'classes are')} hidden, which says nothing of them"
+        classes_text = _(
+            "{classes} hidden, which says nothing of them", classes=plural(hidden, "class is", "classes are")
+        )
         sentences.append(
-            f"{classes_text}: they, or cells of theirs, rest on fewer rows than this report shows."
+            _(
+                "{classes}: they, or cells of theirs, rest on fewer rows than this report shows.",
+                classes=classes_text,
+            )
         )
     if reasons:
         classes_text = plural(sum(reasons.values()), "class", "classes")
-        counted_reasons = [(f"in {n}, " if len(reasons) > 1 else "", why) for why, n in reasons.most_common()]
+        counted_reasons = [
+            (_("in {n}, ", n=n) if len(reasons) > 1 else "", why) for why, n in reasons.most_common()
+        ]
         parts = "; ".join(f"{where}{glossary.reason(why)}" for where, why in counted_reasons)
-        sentences.append(f"{classes_text} could not be estimated, which is not the same as fair: {parts}.")
+        sentences.append(
+            _(
+                "{classes} could not be estimated, which is not the same as fair: {reasons}.",
+                classes=classes_text,
+                reasons=parts,
+            )
+        )
     return sentences + indicator_words.missing(chapter.findings)
-
-
-def band_words(parts: Sequence[Part]) -> str:
-    """How many parts lie in each band, in a sentence."""
-    counts = Counter(part.band for part in parts)
-    words = [f"{counts[band]} {band}" for band in ("negligible", "small", "medium", "large")]
-    return listing([*words, *([f"{counts[None]} without a band"] if counts[None] else [])])
-
-
-def _interval(holder: Finding | Part) -> str:
-    """The interval with its level; of a corrected value, that value before it."""
-    if holder.interval is None:
-        return ""
-    of = "" if holder.corrected is None else f"corrected for chance {number(holder.corrected)}, "
-    ends = span(holder.interval.low, holder.interval.high)
-    return f" ({of}{percent(holder.interval.level)} interval {ends})"
-
-
-def _of(some: int, total: int) -> str:
-    return f"{some or 'none'} of {plural(total, 'class', 'classes')}"

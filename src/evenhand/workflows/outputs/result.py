@@ -29,16 +29,25 @@ class Run(run_folder.RunFolder):
         # In the order in which they are read again, so that the report is the same.
         return {name: tables[name] for name in sorted(tables, key=lambda name: f"{name}.parquet")}
 
-    def html(self, *, suppress: int = 0, images: bool = False, data: str | Path | None = None) -> str:
+    def html(
+        self,
+        *,
+        suppress: int = 0,
+        images: bool = False,
+        data: str | Path | None = None,
+        language: str | None = None,
+    ) -> str:
         """The report as one self-contained HTML text.
 
         Args:
             suppress: Cells of fewer rows are hidden, with what would give them away; 0 shows all.
             images: Show thumbnails of samples. They may show people: such a file is personal data.
             data: Where the benchmark's data lies, for thumbnails of benchmarks that need it.
+            language: Of its texts: ``en`` or ``de``; None: what ``EVENHAND_LANGUAGE`` names, else English.
 
         Raises:
-            InputError: ``suppress`` is below 0, thumbnails together with it, or of a run without pictures.
+            InputError: There is no such language, ``suppress`` is below 0, thumbnails together with it, or of
+                a run without pictures.
         """
         from evenhand.report.content import ReportInput
         from evenhand.report.page.html import render_html
@@ -60,7 +69,7 @@ class Run(run_folder.RunFolder):
             pictures=pictures,
             cases={} if suppress else self.case_tables,
         )
-        return render_html(content, suppress=suppress)
+        return render_html(content, suppress=suppress, language=language)
 
     def to_frame(self) -> pl.DataFrame:
         """A row for each finding and each part, as ``evenhand export --as csv`` writes them."""
@@ -75,6 +84,7 @@ class Run(run_folder.RunFolder):
         suppress: int = 0,
         images: bool = False,
         data: str | Path | None = None,
+        language: str | None = None,
     ) -> Path:
         """Write the report as one HTML file, whole or not at all; the options are those of ``html``.
 
@@ -85,7 +95,8 @@ class Run(run_folder.RunFolder):
         if target.is_dir():
             inside = str(target / "report.html")
             raise InputError(f"{str(path)!r} is a folder; give the file to write, such as {inside!r}")
-        write_bytes(target, self.html(suppress=suppress, images=images, data=data).encode())
+        page = self.html(suppress=suppress, images=images, data=data, language=language)
+        write_bytes(target, page.encode())
         return target
 
     def save(self, folder: str | Path) -> Path:

@@ -20,6 +20,7 @@ def report(
         bool, typer.Option("--images", help="Show thumbnails of samples; they may show people.")
     ] = False,
     data: options.Data = None,
+    language: options.Language = None,
 ) -> None:
     """Render a run's report again."""
     from evenhand.workflows.outputs.result import Run

@@ -12,7 +12,6 @@ from evenhand.core.display.overview.phrasing import (
     capital,
     certainty,
     chance,
-    of,
     plain_counts,
     scoped,
     size,
@@ -24,10 +23,13 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, model_name
+from evenhand.core.text.formatting import count, listing, model_name, of
+from evenhand.core.text.language import _, filled
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"
+_BETTER_THAN = "{title}: {newer} is {amount} better than {older}"
+_WORSE_THAN = "{title}: {newer} is {amount} worse than {older}"
 _BETTER = {"lower is fairer": -1, "higher is fairer": 1, "higher is better": 1}
 
 
@@ -81,8 +83,10 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
 
 def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     """That the models do not differ."""
-    models = " and ".join(subject.models) if len(subject.models) == 2 else f"{len(subject.models)} models"
-    return f"Nothing differs between {models} beyond chance."
+    models = _("{n} models", n=len(subject.models))
+    if len(subject.models) == 2:
+        models = listing(subject.models)
+    return _("Nothing differs between {models} beyond chance.", models=models)
 
 
 def _line(change: _Change, subject: Subject) -> Headline:
@@ -91,12 +95,16 @@ def _line(change: _Change, subject: Subject) -> Headline:
     text, tier = _text(change, subject)
     title, text = title_of(finding), f"{group}{text}" if group else capital(text)
     side = significance_of(holder, subject.alpha)
-    verdict = f"; {_verdict(change)}" if side.beyond else ", within what chance alone gives"
+    verdict = f"; {_verdict(change)}" if side.beyond else f", {_('within what chance alone gives')}"
     scope = subject.scope(finding)
     return Headline(
         text=f"{text}.",
         sentence=scoped(f"{text}{verdict}.", scope),
-        size=size(holder, f"{title}, {names[0]} minus {names[1]}", change.card),
+        size=size(
+            holder,
+            _("{title}, {first} minus {second}", title=title, first=names[0], second=names[1]),
+            change.card,
+        ),
         chance=chance(holder, change.card),
         certainty=certainty(holder, subject),
         by=finding.grouping,
@@ -114,19 +122,26 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
     (model, reference), title = change.names, title_of(finding)
     act = card.sentences.hits_of(subject.noun, finding.params)
     if counts is not None:
-        first = f"with {model} {of(counts[0], change.holder.n)} {act}"
-        return f"{first}, with {reference} {count(counts[1])}", _COUNTED
+        hits = {"hits": of(counts[0], change.holder.n), "other_hits": count(counts[1])}
+        text = "with {model} {hits} {act}, with {reference} {other_hits}"
+        return _(text, model=model, act=act, reference=reference, **hits), _COUNTED
     if card.unit == "share" and card.sentences.hits:
         first, second = map(share, change.pair)
-        return f"with {model} {first} of {act}, with {reference} {second}", _SHARES
-    by = f" by {subject.about(finding)}" if finding.by else ""
+        text = "with {model} {first} of {act}, with {reference} {second}"
+        return _(text, model=model, first=first, act=act, reference=reference, second=second), _SHARES
+    title += _(" by {by}", by=subject.about(finding)) if finding.by else ""
     if card.unit in ("share", "share difference"):
         first, second = (
             share(value) if card.unit == "share" else amount(value, card) for value in change.pair
         )
-        return f"{title}{by}: {first} with {model}, {second} with {reference}", _SHARES
-    order = "higher" if change.pair[0] > change.pair[1] else "lower"
-    return f"{title}{by}: {order} with {model} than with {reference}", _OTHERS
+        text = "{title}: {first} with {model}, {second} with {reference}"
+        return _(text, title=title, first=first, model=model, second=second, reference=reference), _SHARES
+    higher, lower = (
+        "{title}: higher with {model} than with {reference}",
+        "{title}: lower with {model} than with {reference}",
+    )
+    text = higher if change.pair[0] > change.pair[1] else lower
+    return _(text, title=title, model=model, reference=reference), _OTHERS
 
 
 def gain(finding: Finding, holder: Finding | Part | None = None) -> float | None:
@@ -153,14 +168,15 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         if change is None or more is None or len(subject.models) != 2:
             continue
         newer, older = reversed(change.names) if subject.is_turned(finding) else change.names
-        more, text = -more if subject.is_turned(finding) else more, f"{title_of(finding)}: {newer} is"
+        more = -more if subject.is_turned(finding) else more
+        names = {"title": title_of(finding), "newer": newer, "older": older}
         if not more:
-            return f"{title_of(finding)}: equal with {newer} and {older} in these {subject.noun}"
+            return _("{title}: equal with {newer} and {older} in these {noun}", noun=subject.noun, **names)
         side = significance_of(finding, subject.alpha)
-        sure = "" if side.beyond else f", {side.told('what chance alone gives') or 'not tested'}"
-        return (
-            f"{text} {amount(abs(more), change.card)} {'better' if more > 0 else 'worse'} than {older}{sure}"
-        )
+        standing = filled(side.told("what chance alone gives")) or _("not tested")
+        text = _BETTER_THAN if more > 0 else _WORSE_THAN
+        text = _(text, amount=amount(abs(more), change.card), **names)
+        return text if side.beyond else f"{text}, {standing}"
     return ""
 
 
@@ -168,8 +184,13 @@ def _verdict(change: _Change) -> str:
     """Which model is better, where more of it is better or worse."""
     sign = gain(change.finding, change.holder)
     if not sign:
-        return "more than chance gives"
-    return f"{change.names[0]} is {'better' if sign > 0 else 'worse'}, more than chance gives"
+        return _("more than chance gives")
+    text = (
+        "{model} is better, more than chance gives"
+        if sign > 0
+        else "{model} is worse, more than chance gives"
+    )
+    return _(text, model=change.names[0])
 
 
 def _chart(change: _Change, group: str) -> Chart:

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, p_text
+from evenhand.core.display.overview.phrasing import AGAIN, corrected_interval, p_text
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, p_value, plural, points, quoted, shorten
+from evenhand.core.text.formatting import count, of, p_value, plural, points, quoted, shorten
+from evenhand.core.text.language import _
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
-_NULL = "chance alone: groups shuffled{unit} within the class"
+_NULL = "chance alone: groups shuffled within the class"
+_NULL_OF_UNITS = "chance alone: groups shuffled by {unit} within the class"
 _FEWEST = 10  # rows from which chance is written as counts
 
 
@@ -46,7 +48,11 @@ def _silence(finding: Finding, subject: Subject) -> str | None:
     if sentence is None and not significance_of(finding, subject.alpha).beyond:
         by = shorten(subject.attribute(finding.grouping))
         p = p_value(finding.p_adjusted)
-        return f"No mistake differs by {by} beyond chance, corrected for all questions of this run (p {p})."
+        return _(
+            "No mistake differs by {by} beyond chance, corrected for all questions of this run (p {p}).",
+            by=by,
+            p=p,
+        )
     return sentence
 
 
@@ -108,7 +114,10 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
     other = _other(finding, line["group"])
     marks = _marks(finding, line)
     truth, label = shorten(line["truth"]), line["prediction"]
-    mistake = "are wrong" if label is None else f"are called {quoted(label)}"
+    title = _("{truth} {noun} that are wrong", truth=quoted(truth), noun=subject.noun)
+    if label is not None:
+        names = {"truth": quoted(truth), "noun": subject.noun, "label": quoted(label)}
+        title = _("{truth} {noun} that are called {label}", **names)
     band = next((mark for mark in marks if mark.named), None)
     return Headline(
         text=headline(line, noun=subject.noun, elsewhere=other),
@@ -121,7 +130,7 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         metric=finding.metric,
         weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
         chart=None if band is None else Chart(
-            f"{quoted(truth)} {subject.noun} that {mistake}", marks, _null(subject) if band.null else "",
+            title, marks, _null(subject) if band.null else "",
             note=_pulled(band, marks),
         ),
         steps=_steps(line, subject),
@@ -137,7 +146,7 @@ def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
     for part in shares:
         _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
         ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
-        text = f"{count(float(str(part.details['a'])))} of {count(part.n)}"
+        text = of(float(str(part.details["a"])), part.n)
         marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], group == line["group"]))
     return tuple(marks)
 
@@ -153,22 +162,26 @@ def _pulled(lead: Mark, marks: Sequence[Mark]) -> str:
     others = [shorten(mark.label) for mark in marks if away(mark)]
     if lead.within or not others:
         return ""
-    side, pull = ("left", "raises") if lead.value > (lead.null or (0.0, 0.0))[1] else ("right", "lowers")
-    because = f"because {shorten(lead.label)} {pull} the average"
-    if len(others) == 1:
-        return f"{others[0]} lies {side} of its band {because}."
-    return f"Groups {side} of their bands lie there {because}."
+    because = _("because {group} lowers the average", group=shorten(lead.label))
+    alone = _("{group} lies right of its band {because}.", group=others[0], because=because)
+    several = _("Groups right of their bands lie there {because}.", because=because)
+    if lead.value > (lead.null or (0.0, 0.0))[1]:
+        because = _("because {group} raises the average", group=shorten(lead.label))
+        alone = _("{group} lies left of its band {because}.", group=others[0], because=because)
+        several = _("Groups left of their bands lie there {because}.", because=because)
+    return alone if len(others) == 1 else several
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:
-    more = "more" if line["difference"] > 0 else "fewer"
-    than = f"than {shorten(other)}" if other else "than elsewhere"
+    more = line["difference"] > 0
+    than = _("more than elsewhere") if more else _("fewer than elsewhere")
+    if other:
+        than = _("more than {group}" if more else "fewer than {group}", group=shorten(other))
     ends = "" if interval is None else sorted(
-        (100 * interval.low, 100 * interval.high) if line["difference"] > 0
-        else (-100 * interval.high, -100 * interval.low)
+        (100 * interval.low, 100 * interval.high) if more else (-100 * interval.high, -100 * interval.low)
     )  # fmt: skip
-    span = f" (corrected 95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})" if ends else ""
-    return f"{points(abs(line['difference']))} {more} {than}{span}."
+    interval_text = corrected_interval(*ends) if ends else ""
+    return f"{points(abs(line['difference']))} {than}{interval_text}."
 
 
 def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
@@ -176,32 +189,50 @@ def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
     if mark.null is None or line["n"] < _FEWEST:
         return ""
     low, high = (round(end * line["n"]) for end in mark.null)
-    text = f"Chance alone would give {count(low)} to {count(high)} of the {count(line['n'])}"
+    text = _(
+        "Chance alone would give {low} to {high} of the {rows}",
+        low=count(low),
+        high=count(high),
+        rows=count(line["n"]),
+    )
     if mark.within or float(tested or 1) == 1:
         return f"{text}."
-    return f"{text} in a single comparison; this is one of {count(float(tested))}."
+    return f"{text} {_('in a single comparison; this is one of {n}.', n=count(float(tested)))}"
 
 
 def _null(subject: Subject) -> str:
-    return _NULL.format(unit=f" by {shorten(subject.cluster)}" if subject.cluster else "")
+    return _(_NULL_OF_UNITS, unit=shorten(subject.cluster)) if subject.cluster else _(_NULL)
 
 
 def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> str:
     tested = finding.details.get("tested")
-    compared = plural(float(str(tested)), "comparison") if tested is not None else "all comparisons"
-    every = f"{compared} and for all questions of this run"
+    compared = plural(float(str(tested)), "comparison") if tested is not None else _("all comparisons")
+    names = {"compared": compared, "counted": subject.counted}
     if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
-        return f"{p_text(finding.p_adjusted)}, corrected for {every}{subject.counted}."
-    near = ": near the limit of .05" if 0.03 < (line["q"] or 0) <= 0.05 else ""
-    return f"{p_text(line['q'])}, corrected for {compared}{subject.counted}{near}."
+        return _(
+            "{p}, corrected for {compared} and for all questions of this run{counted}.",
+            p=p_text(finding.p_adjusted),
+            **names,
+        )
+    near = _(": near the limit of .05") if 0.03 < (line["q"] or 0) <= 0.05 else ""
+    return _("{p}, corrected for {compared}{counted}{near}.", p=p_text(line["q"]), near=near, **names)
 
 
 def _steps(line: Line, subject: Subject) -> tuple[str, ...]:
     if line["direction"] == "less":
-        return (f"See what sets {shorten(line['group'])} apart: the other groups have this mistake.",)
+        return (
+            _(
+                "See what sets {group} apart: the other groups have this mistake.",
+                group=shorten(line["group"]),
+            ),
+        )
     return (
-        f"Read the {count(line['a'])} {subject.noun}: are their true labels right? What sets them apart?",
-        AGAIN,
+        _(
+            "Read the {n} {noun}: are their true labels right? What sets them apart?",
+            n=count(line["a"]),
+            noun=subject.noun,
+        ),
+        _(AGAIN),
     )
 
 

@@ -18,12 +18,13 @@ from evenhand.core.display.overview import (
     subgroups,
     values,
 )
-from evenhand.core.display.overview.content import LEFT_OUT, Headline, Overview
+from evenhand.core.display.overview.content import CAVEAT, LEFT_OUT, Headline, Overview
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.significance import p_shown, significance_of
-from evenhand.core.text.formatting import count, listing, plural
+from evenhand.core.text.formatting import count, listing, of, plural
+from evenhand.core.text.language import _, filled, plural_of
 from evenhand.core.text.reasons import explain
 
 
@@ -106,6 +107,7 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
         headlines=tuple(beyond or largest),
         silent=(*(text for text in quiet if text != lead), *overall),
         checks=(*_warnings(findings, manifest), *_left_out(findings, subject)),
+        caveat=_(CAVEAT),
     )
 
 
@@ -170,8 +172,10 @@ def _echoes(lines: Sequence[Headline]) -> list[Headline]:
         before = enumerate(lines[:index], 1)
         inner = [(n, other) for n, other in before if line.rows and line.rows.items() < other.rows.items()]
         for n, other in inner[:1]:
-            some = "All" if other.cases == line.cases else f"{count(other.cases)} of the"
-            share = f"{some} {count(line.cases)} are those of finding {n}."
+            some = "{hits} of the {cases} are those of finding {n}."
+            every = "All {cases} are those of finding {n}."
+            texts_of = {"hits": count(other.cases), "cases": count(line.cases), "n": n}
+            share = _(every if other.cases == line.cases else some, **texts_of)
             line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
         texts.append(line)
     return texts
@@ -208,7 +212,7 @@ def _title(
     if largest:
         return largest[0].text, largest[0].sentence
     reasons = dict.fromkeys(finding.reason for finding in leading if finding.reason)
-    return f"No value can be given: {explain(next(iter(reasons), 'undefined'))}.", lead
+    return _("No value can be given: {reason}.", reason=explain(next(iter(reasons), "undefined"))), lead
 
 
 def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Subject) -> str:
@@ -217,11 +221,13 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
     groupings = list(dict.fromkeys(line.grouping for line in leading if line.metric not in searches))
     if not subject.is_audit and (subject.question or subject.models):
         n = leading[0].n if leading and leading[0].card.made_of and not subject.order[1:] else subject.rows
-        some = f"{count(n)} of " if subject.rows and n and 0 < n < subject.rows else ""
+        some = _("{n} of ", n=count(n)) if subject.rows and n and 0 < n < subject.rows else ""
         rows = f"{some}{count(subject.rows)} {subject.noun}" if subject.rows else ""
         by = listing(map(subject.attribute, filter(None, groupings)))
         question = (
-            subject.question if subject.question.endswith("?") or not by else f"{subject.question} by {by}"
+            subject.question
+            if subject.question.endswith("?") or not by
+            else _("{question} by {by}", question=subject.question, by=by)
         )
         better = changes.direction(leading, subject)
         matched = f"{rows}, {subject.matched}" if rows and subject.matched else rows
@@ -230,21 +236,29 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
     searched = [line for line in beyond if line.metric in searches]
     compared = [line for line in beyond if line not in searched]
     numbers = {grouping: sum(line.by == grouping for line in compared) for grouping in groupings}
-    texts = [f"{plural(n, 'finding')} by {subject.attribute(by)}" for by, n in numbers.items() if n]
+    texts = [
+        plural_of("{n} finding by {by}", "{n} findings by {by}", n, n=count(n), by=subject.attribute(by))
+        for by, n in numbers.items()
+        if n
+    ]
     if not texts:
-        texts = [f"No finding by {listing(map(subject.attribute, groupings), 'or')}"] if groupings else []
-    texts += [f"{plural(len(searched), 'subgroup')} by search"] if searched else []
+        texts = (
+            [_("No finding by {by}", by=listing(map(subject.attribute, groupings), "or"))]
+            if groupings
+            else []
+        )
+    texts += [_("{subgroups} by search", subgroups=plural(len(searched), "subgroup"))] if searched else []
     if leading:
         groups = len(leading[0].groups) if len(groupings) == 1 else 0
         texts += [plural(groups, "group")] if groups else []
-        rows = f"{count(leading[0].n)} of {count(subject.rows)}" if subject.rows else count(leading[0].n)
+        rows = of(leading[0].n, subject.rows) if subject.rows else count(leading[0].n)
         texts.append(f"{rows} {subject.noun}{subject.units_of(leading[0])}")
     return " · ".join(texts)
 
 
 def _warnings(findings: Findings, manifest: Mapping[str, Any]) -> list[str]:
     notes = (manifest.get("warnings") or []) if manifest.get("kind") == "compare" else []
-    return [one_line(note) for note in (*(warning.message for warning in findings.warnings), *notes)]
+    return [filled(one_line(note)) for note in (*(warning.message for warning in findings.warnings), *notes)]
 
 
 def _left_out(findings: Findings, subject: Subject) -> list[str]:
@@ -259,11 +273,11 @@ def _left_out(findings: Findings, subject: Subject) -> list[str]:
     if not reasons:
         return []
     columns = {"missing truth": subject.truth, "missing prediction": subject.prediction}
-    numbers = {reason: "a hidden number" if n < 0 else count(n) for reason, n in reasons.items()}
+    numbers = {reason: _("a hidden number") if n < 0 else count(n) for reason, n in reasons.items()}
     texts = [
-        f"{n} without {columns.get(reason, reason.removeprefix('missing '))}"
+        _("{n} without {column}", n=n, column=columns.get(reason, reason.removeprefix("missing ")))
         if reason.startswith("missing ")
-        else f"{n}: {reason}"
+        else f"{n}: {_(reason)}"
         for reason, n in sorted(numbers.items())
     ]
-    return [f"{LEFT_OUT}{listing(texts)}."]
+    return [f"{_(LEFT_OUT)}{listing(texts)}."]

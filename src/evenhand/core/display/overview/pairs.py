@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from evenhand.core.display.overview import values
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
-    of,
     of_finding,
     scoped,
     title_of,
@@ -22,7 +21,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding
 from evenhand.core.significance import excludes, is_beyond, p_shown
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, key_text, number, p_value, plural, shorten
+from evenhand.core.text.formatting import count, key_text, number, of, p_value, plural, shorten
 
 _TIER = 0.5
 _WHEN = ("before", "after")

@@ -10,7 +10,17 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import excludes, is_beyond, level_text, p_shown, reference_of, significance_of
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import MINUS, count, number, p_value, plural, points, shorten
+from evenhand.core.text.formatting import (
+    MINUS,
+    count,
+    listing,
+    number,
+    p_value,
+    points,
+    shorten,
+    span,
+)
+from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
 
 Holder = Finding | Part
@@ -49,9 +59,10 @@ def amount(value: float, card: MetricCard) -> str:
 def span_of(low: float, high: float, card: MetricCard) -> str:
     """Two ends in the unit of a metric, without its name."""
     if card.unit not in _SHARES:
-        return f"{number(low)} to {number(high)}"
-    digits = 1 if max(abs(low), abs(high)) < 0.01 else 0
-    return f"{100 * low:z.{digits}f} to {100 * high:z.{digits}f}".replace("-", MINUS)
+        return span(low, high)
+    decimals = 1 if max(abs(low), abs(high)) < 0.01 else 0
+    ends = [digits(f"{100 * end:z.{decimals}f}".replace("-", MINUS)) for end in (low, high)]
+    return _("{low} to {high}", low=ends[0], high=ends[1])
 
 
 def size(
@@ -62,10 +73,10 @@ def size(
         return f"{title}: {explain(holder.reason or 'undefined')}."
     text = f"{title}: {value(holder.value, card)}"
     if holder.corrected is not None:
-        text += f", {amount(holder.corrected, card)} without what noise adds"
+        text += _(", {corrected} without what noise adds", corrected=amount(holder.corrected, card))
     if holder.interval is not None:
         ends = span_of(holder.interval.low, holder.interval.high, card)
-        text += f" ({level_text(holder.interval.level)} % interval {ends})"
+        text += _(" ({level} % interval {ends})", level=digits(level_text(holder.interval.level)), ends=ends)
     return f"{text}."
 
 
@@ -73,8 +84,10 @@ def chance(holder: Holder, card: MetricCard) -> str:
     """What chance alone would give; empty where nothing says."""
     if holder.null is None:
         return ""
-    unit = " points" if card.unit in _SHARES else ""
-    return f"Chance alone would give {span_of(holder.null.low, holder.null.high, card)}{unit}."
+    ends = span_of(holder.null.low, holder.null.high, card)
+    if card.unit in _SHARES:
+        return _("Chance alone would give {ends} points.", ends=ends)
+    return _("Chance alone would give {ends}.", ends=ends)
 
 
 def p_text(value: float | None) -> str:
@@ -87,15 +100,22 @@ def certainty(holder: Holder, subject: Subject) -> str:
     """p, corrected where it is, and for how many."""
     p = p_shown(holder)
     if p is None:
-        return NOT_TESTED
-    text, ending = p_text(p), f"{subject.counted}."
+        return _(NOT_TESTED)
+    text, counted = p_text(p), subject.counted
     if holder.p_adjusted is None:
-        return text + ending
+        return f"{text}{counted}."
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
     if isinstance(holder, Finding) and holder.role == "primary" and primary:
-        many = f"corrected for {plural(len(primary), 'question')} of this run"
-        return f"{text}, {many}{ending}" if len(primary) > 1 else text + ending
-    return f"{text}, corrected{ending}" if holder.p_adjusted != holder.p_value else text + ending
+        many = _(
+            "{p}, corrected for {n} questions of this run{counted}.",
+            p=text,
+            n=count(len(primary)),
+            counted=counted,
+        )
+        return many if len(primary) > 1 else f"{text}{counted}."
+    if holder.p_adjusted != holder.p_value:
+        return _("{p}, corrected{counted}.", p=text, counted=counted)
+    return f"{text}{counted}."
 
 
 def weight(holder: Holder, tier: float) -> tuple[float, ...]:
@@ -115,16 +135,11 @@ def whole_number(value: float | str | None) -> float | None:
     return float(round(value))
 
 
-def of(hits: float, rows: float) -> str:
-    """Hits of rows, as people say it."""
-    return f"{count(hits)} of {count(rows)}"
-
-
 def plain_counts(rates: Iterable[tuple[float, float]]) -> list[str]:
     """A note where shares of counts, first of each pair, are not the values beside which they stand."""
     if all(abs(share - value) <= NEAR for share, value in rates):
         return []
-    return ["A dot is the mean that is tested, the counts beside it are plain."]
+    return [_("A dot is the mean that is tested, the counts beside it are plain.")]
 
 
 def ends_of(band: Interval | Null | None) -> tuple[float, float] | None:
@@ -137,6 +152,12 @@ def scoped(sentence: str, scope: str) -> str:
     return f"{sentence.removesuffix('.')} ({scope})." if scope else sentence
 
 
+def corrected_interval(low: float, high: float) -> str:
+    """Ends of an interval in points, after what it is of."""
+    ends = {name: digits(f"{end:z.0f}") for name, end in (("low", low), ("high", high))}
+    return _(" (corrected 95 % interval {low} to {high})", **ends)
+
+
 def capital(text: str) -> str:
     """The start of a sentence; names of groups keep their first letter."""
     return text[:1].upper() + text[1:]
@@ -147,37 +168,46 @@ def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
     if len(findings) <= _FEW:
         return [_quiet(finding, subject) for finding in findings]
     largest = max(findings, key=lambda finding: weight(finding, 0.0))
-    return [f"Of {len(findings)} questions that are within chance the largest: {_quiet(largest, subject)}"]
+    return [
+        _(
+            "Of {n} questions that are within chance the largest: {largest}",
+            n=len(findings),
+            largest=_quiet(largest, subject),
+        )
+    ]
 
 
 def _quiet(finding: Finding, subject: Subject) -> str:
     """Its value within chance, and what would have been noticed."""
     by = subject.about(finding)
     title, comma, definition = defined(finding).partition(", ")
-    title += f"{f' by {by}' if finding.by and by else ''}{comma}{definition}"
+    title += f"{_(' by {by}', by=by) if finding.by and by else ''}{comma}{definition}"
     scope = subject.scope(finding)
     title += f" ({scope})" if scope else ""
     if finding.value is None:
         reason = finding.reason or "undefined"
-        return f"{title} has no value: {explain(reason).removeprefix(f'{reason}: ')}."
+        return _(
+            "{title} has no value: {reason}.", title=title, reason=explain(reason).removeprefix(f"{reason}: ")
+        )
     card = finding.card
     text = f"{title}: {amount(finding.value, card)}"
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
-        return f"{text}, without a test."
-    text += f", {verdict.told('what chance alone gives')}"
+        return _("{text}, without a test.", text=text)
+    text += f", {filled(verdict.told('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     noticed = finding.mde or 0.0
     if noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach
-        text += f"; {amount(noticed, card)} would have been noticed (4 times in 5)"
+        text += _("; {amount} would have been noticed (4 times in 5)", amount=amount(noticed, card))
     return f"{text}."
 
 
 def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
     """That nothing is beyond chance, by whatever was asked about."""
     names = list(dict.fromkeys(filter(None, map(subject.about, findings))))
-    groups = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
-    return f"Nothing differs by {groups} beyond chance." if groups else "Nothing measured is beyond chance."
+    if not names:
+        return _("Nothing measured is beyond chance.")
+    return _("Nothing differs by {groups} beyond chance.", groups=listing(names, "or"))
 
 
 def of_finding(

@@ -16,7 +16,6 @@ from evenhand.core.display.overview.phrasing import (
     chance,
     defined,
     ends_of,
-    of,
     plain_counts,
     size,
     title_of,
@@ -27,7 +26,8 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
-from evenhand.core.text.formatting import count, shorten
+from evenhand.core.text.formatting import count, of, shorten
+from evenhand.core.text.language import _
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
@@ -163,7 +163,7 @@ def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
     numbers = [rate.hits for rate in others if rate.hits is not None]
     hits = sum(numbers) if len(numbers) == len(others) else None
     value = sum(rate.value * rate.rows for rate in others) / rows
-    return GroupRate("", ELSEWHERE, value, hits, rows)
+    return GroupRate("", _(ELSEWHERE), value, hits, rows)
 
 
 def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
@@ -192,7 +192,14 @@ def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 
 def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
-    return f"{_who(worse)}: {share(worse.value)} of {act}; {other.name} {share(other.value)}."
+    return _(
+        "{who}: {share} of {act}; {other} {other_share}.",
+        who=_who(worse),
+        share=share(worse.value),
+        act=act,
+        other=other.name,
+        other_share=share(other.value),
+    )
 
 
 def _who(rate: GroupRate) -> str:
@@ -217,19 +224,28 @@ def _chart(
         )
         for part, rate in zip(parts, rates_of(source, subject), strict=True)
     )
-    band = "chance alone: groups change places" if any(mark.null for mark in marks) else ""
+    band = _("chance alone: groups change places") if any(mark.null for mark in marks) else ""
     notes = [f"{title_of(finding)}: {amount(finding.value or 0.0, finding.card)}"]
     notes += plain_counts((rate.share, rate.value) for rate in rates_of(source, subject))
-    return Chart(f"{capital(act)}, by {subject.about(finding)}", marks, band, note=". ".join(notes))
+    return Chart(
+        _("{title}, by {by}", title=capital(act), by=subject.about(finding)),
+        marks,
+        band,
+        note=". ".join(notes),
+    )
 
 
 def _steps(worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ...]:
     if worse.hits is None:
-        return (AGAIN,)
+        return (_(AGAIN),)
     higher = source.card.direction == "higher is better"
     many = worse.rows - worse.hits if higher else worse.hits
-    look = f"Look through the {count(many)} {subject.noun} behind it: are their annotations right?"
-    return (look, AGAIN) if many else ()
+    look = _(
+        "Look through the {n} {noun} behind it: are their annotations right?",
+        n=count(many),
+        noun=subject.noun,
+    )
+    return (look, _(AGAIN)) if many else ()
 
 
 def _rows(finding: Finding, worse: GroupRate) -> dict[str, str]:

@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.text.formatting import MINUS
+from evenhand.core.text.language import _
 
 _TICKS = 6
 _LEAST = 0.1  # of an axis of shares
@@ -61,7 +62,7 @@ def padded(position: float) -> float:
 
 def few_rows(mark: Mark) -> bool:
     """Whether a mark is of so few rows that its counts are written without a share."""
-    rows = mark.text.rpartition(" of ")[2].replace(",", "")
+    rows = mark.text.split(_("{hits} of {rows}", hits="", rows=""))[-1]
     return rows.isdecimal() and int(rows) < 10
 
 

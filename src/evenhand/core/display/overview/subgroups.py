@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, capital, p_text
+from evenhand.core.display.overview.phrasing import AGAIN, capital, corrected_interval, p_text
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.disparities import ELSEWHERE
-from evenhand.core.text.formatting import count, plural, points, shorten
+from evenhand.core.text.formatting import count, of, plural, points, shorten
+from evenhand.core.text.language import _
 from evenhand.core.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
 
 _TIER = 0.45  # after mistakes and rates of groups
@@ -32,7 +33,9 @@ def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
 
 def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     """That no subgroup is beyond chance."""
-    return f"No subgroup of {subject.noun} has more mistakes than its classes give, beyond chance."
+    return _(
+        "No subgroup of {noun} has more mistakes than its classes give, beyond chance.", noun=subject.noun
+    )
 
 
 def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
@@ -40,9 +43,16 @@ def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
     truth = "" if line["truth"] is None else f"{shorten(str(line['truth']))} {subject.noun}"
     hits, rest = (float(str(line[name])) for name in ("mistakes", "rest_mistakes"))
     marks = (
-        Mark(str(line["group"]), float(str(line["rate"])), f"{count(hits)} of {count(part.n)}", named=True),
         Mark(
-            ELSEWHERE, float(str(line["rest_rate"])), f"{count(rest)} of {count(float(str(line['rest_n'])))}"
+            str(line["group"]),
+            float(str(line["rate"])),
+            of(hits, part.n),
+            named=True,
+        ),
+        Mark(
+            _(ELSEWHERE),
+            float(str(line["rest_rate"])),
+            of(rest, float(str(line["rest_n"]))),
         ),
     )
     rows = _rows(finding, part, subject)
@@ -50,14 +60,21 @@ def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
         text=subgroup_headline(line, noun=subject.noun),
         sentence=subgroup_sentence(line, noun=subject.noun),
         size=_size(part),
-        chance=f"Its classes would give {count(round(float(str(line['expected']))))} of the {count(part.n)}.",
-        certainty=f"{p_text(part.p_adjusted)}, corrected for {_tested(finding)}.",
+        chance=_(
+            "Its classes would give {n} of the {rows}.",
+            n=count(round(float(str(line["expected"])))),
+            rows=count(part.n),
+        ),
+        certainty=_("{p}, corrected for {compared}.", p=p_text(part.p_adjusted), compared=_tested(finding)),
         by=finding.grouping,
         beyond=True,
         metric=finding.metric,
         weight=_weight(part),
-        chart=Chart(f"{truth or capital(subject.noun)} that are wrong", marks),
-        steps=(f"Read the {count(hits)} {subject.noun}: what sets them apart?", AGAIN),
+        chart=Chart(_("{rows} that are wrong", rows=truth or capital(subject.noun)), marks),
+        steps=(
+            _("Read the {n} {noun}: what sets them apart?", n=count(hits), noun=subject.noun),
+            _(AGAIN),
+        ),
         rows=rows,
         cases=hits if rows else 0.0,
     )
@@ -72,18 +89,18 @@ def _weight(part: Part) -> tuple[float, ...]:
 
 def _tested(finding: Finding) -> str:
     tested = finding.details.get("tested")
-    return plural(tested, "subgroup") if isinstance(tested, float) else "all subgroups"
+    return plural(tested, "subgroup") if isinstance(tested, float) else _("all subgroups")
 
 
 def _size(part: Part) -> str:
     """How much more than elsewhere, with its interval; without one, how much more than its classes give."""
     difference, low, high = (part.details.get(name) for name in ("difference", "low", "high"))
     if not all(isinstance(number, float) for number in (difference, low, high)):
-        return f"{points(part.value or 0.0)} more than its classes give."
-    way = "more" if float(str(difference)) > 0 else "fewer"
-    ends = sorted(100 * float(str(end)) * (1 if way == "more" else -1) for end in (low, high))
-    more = f"{points(abs(float(str(difference))))} {way} than elsewhere"
-    return f"{more} (corrected 95 % interval {ends[0]:z.0f} to {ends[1]:z.0f})."
+        return _("{points} more than its classes give.", points=points(part.value or 0.0))
+    is_more = float(str(difference)) > 0
+    ends = sorted(100 * float(str(end)) * (1 if is_more else -1) for end in (low, high))
+    than = _("more than elsewhere") if is_more else _("fewer than elsewhere")
+    return f"{points(abs(float(str(difference))))} {than}{corrected_interval(*ends)}."
 
 
 def _rows(finding: Finding, part: Part, subject: Subject) -> Mapping[str, str]:

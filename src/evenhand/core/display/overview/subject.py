@@ -10,7 +10,8 @@ from typing import Any
 from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
-from evenhand.core.text.formatting import attribute, model_name, plural, shorten
+from evenhand.core.text.formatting import attribute, count, model_name, plural, shorten
+from evenhand.core.text.language import _
 
 _PLAIN = Nouns()
 
@@ -57,7 +58,7 @@ class Subject:
         order = sorted(map(str, models), key=lambda name: name != manifest.get("reference"))
         question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
         return cls(
-            noun=str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1])),
+            noun=_(str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1]))),
             nouns=words.nouns,
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
@@ -80,7 +81,7 @@ class Subject:
     @property
     def counted(self) -> str:
         """What a p counts, where that is not the row."""
-        return f", counted by {shorten(self.cluster)}" if self.cluster else ""
+        return _(", counted by {unit}", unit=shorten(self.cluster)) if self.cluster else ""
 
     def units_of(self, finding: Finding) -> str:
         """How many units the rows of a finding come from; empty where rows are their own units."""
@@ -89,8 +90,8 @@ class Subject:
             return ""
         name = attribute(_ID.sub("", self.cluster))
         if not name.replace(" ", "").isalpha():
-            return f" of {plural(n, 'value')} of {shorten(self.cluster)}"
-        return f" of {plural(n, name, _many(name))}"
+            return _(" of {n} values of {column}", n=count(n), column=shorten(self.cluster))
+        return _(" of {units}", units=plural(n, name, _many(name)))
 
     def attribute(self, grouping: str) -> str:
         """A grouping in words; columns of a user's table keep their names."""

@@ -9,7 +9,6 @@ from evenhand.core.display.overview.phrasing import (
     capital,
     ends_of,
     level,
-    of,
     of_finding,
     scoped,
     span_of,
@@ -20,7 +19,8 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import significance_of
-from evenhand.core.text.formatting import count, key_text, shorten
+from evenhand.core.text.formatting import count, key_text, of, shorten
+from evenhand.core.text.language import _, filled
 
 _TIER = 0.25
 _MOST = 40  # marks of a chart
@@ -47,7 +47,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
 
 def heading(finding: Finding, subject: Subject) -> str:
     """What is measured, and by what."""
-    by = f" by {shorten(subject.attribute(finding.grouping))}" if finding.by else ""
+    by = _(" by {by}", by=shorten(subject.attribute(finding.grouping))) if finding.by else ""
     return f"{title_of(finding)}{by}"
 
 
@@ -61,16 +61,16 @@ def overall(finding: Finding, subject: Subject) -> str:
     within = f" ({scope})" if (scope := subject.scope(finding)) else ""
     total = whole_number(hits)
     if total is None or not finding.card.sentences.hits or abs(total / rows - finding.value) > 1e-6:
-        random = f"; answers at random {level(at, finding.card)}" if at is not None else ""
+        random = _("; answers at random {share}", share=level(at, finding.card)) if at is not None else ""
         return f"{heading(finding, subject)}: {level(finding.value, finding.card)}{random}{within}."
-    random = f"; answers at random would give {count(round(at * rows))}" if at is not None else ""
+    random = _("; answers at random would give {n}", n=count(round(at * rows))) if at is not None else ""
     return f"{of(total, rows)} {act}{within}{random}."
 
 
 def _value(finding: Finding, card: MetricCard) -> str:
     text = level(finding.value or 0.0, card)
     if finding.corrected is not None:
-        text = f"{amount(finding.corrected, card)} without what noise adds"
+        text = _("{amount} without what noise adds", amount=amount(finding.corrected, card))
     return text
 
 
@@ -80,7 +80,7 @@ def _beside(finding: Finding, card: MetricCard) -> str:
     if finding.interval is not None:
         text += f" ({span_of(finding.interval.low, finding.interval.high, card)})"
     if finding.null is not None:
-        text += f"; chance alone gives {span_of(finding.null.low, finding.null.high, card)}"
+        text += _("; chance alone gives {ends}", ends=span_of(finding.null.low, finding.null.high, card))
     return text
 
 
@@ -89,8 +89,8 @@ def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     side = significance_of(finding, subject.alpha)
     what = card.sentences.value
     start = title if not what or "{" in what else what
-    start += "" if start.endswith(" of") else " is"
-    verdict = f", {side.told('what chance alone gives')}" if side.side else ", without a test"
+    start = start if start.endswith(" of") else _("{what} is", what=start)
+    verdict = f", {filled(side.told('what chance alone gives'))}" if side.side else _(", without a test")
     return capital(f"{start} {_value(finding, card)}{verdict}.")
 
 
@@ -99,13 +99,17 @@ def _chart(finding: Finding, subject: Subject) -> Chart | None:
     parts = [part for part in finding.parts if part.kind == kinds[0] and part.value is not None]
     if len(parts) < 2:
         return None
-    note = f"The first {_MOST} of {count(len(parts))}." if len(parts) > _MOST else ""
+    note = _("The first {n} of {all}.", n=_MOST, all=count(len(parts))) if len(parts) > _MOST else ""
     marks = tuple(map(mark_of, parts[:_MOST]))
     unit = finding.card.unit
     return Chart(
-        f"{title_of(finding)}, by {shorten(kinds[0].replace('_', ' ').replace('*', ' × '))}",
+        _(
+            "{title}, by {by}",
+            title=title_of(finding),
+            by=shorten(kinds[0].replace("_", " ").replace("*", " × ")),
+        ),
         marks,
-        "chance alone" if any(mark.null for mark in marks) else "",
+        _("chance alone") if any(mark.null for mark in marks) else "",
         unit if unit in ("share", "share difference") else "number",
         note=note,
     )

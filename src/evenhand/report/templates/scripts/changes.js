@@ -31,10 +31,10 @@ function changeRows(chart) {
       label: labels[place],
       part: parts[place],
       models: models[place],
-      change: `${number(made.value)} (${at("reading") ?? "not tested"})`,
+      change: `${number(made.value)} (${at("reading") ?? _("not tested")})`,
       interval: span(made.low, made.high),
       null: span(made.null_low, made.null_high),
-      both: `${number(made.first)} and ${number(made.second)}`,
+      both: `${number(made.first)} ${_("and")} ${number(made.second)}`,
       adjusted: pValue(at("p_adjusted")),
       outside: at("beyond") === 1,
     };

@@ -29,11 +29,11 @@ function chartRows(name, limit, byBand) {
   const labels = uniqueLabels(rows.map((row) => valueAt(frame, "label", row)));
   const keys = ["value", "corrected", "low", "high", "null_low", "null_high", "n", "accuracy"];
   return rows.map((row, place) => {
-    const made = { label: labels[place], rank: place + 1, band: valueAt(frame, "band", row) };
+    const made = { label: labels[place], rank: place + 1, band: BAND_NAMES[valueAt(frame, "band", row)] ?? valueAt(frame, "band", row) };
     keys.forEach((key) => { made[key] = valueAt(frame, key, row); });
     made.interval = span(made.low, made.high);
     made.null = span(made.null_low, made.null_high);
-    made.reading = valueAt(frame, "reading", row) ?? "no verdict";
+    made.reading = valueAt(frame, "reading", row) ?? _("no verdict");
     made.outside = isOutside(frame, row, byBand);
     return made;
   });
@@ -42,6 +42,7 @@ function chartRows(name, limit, byBand) {
 // The reader's tooltip is plain text in our own style; vega's stylesheet is not wanted.
 const ERRORS_ONLY = 1;
 const tooltip = { disableDefaultStyle: true };
+const formatLocale = { decimal: DECIMAL, thousands: THOUSANDS, grouping: [3], currency: ["", ""] };
 
 // The null band of a class in the middle: the medians of both ends; none where no class has a band.
 function typicalBand(rows) {
@@ -59,7 +60,7 @@ function typicalBand(rows) {
 function tellAlternative(host, frame, rows) {
   host.dataset.alt ??= host.getAttribute("aria-label");
   const all = frame.columns.value.filter((value) => value !== null).length;
-  const shown = filtering() ? `Filtered: ${count(rows.length)} of ${count(all)} shown. All of them: ` : "";
+  const shown = filtering() ? fill(_("Filtered: {n} of {all} shown. All of them: "), { n: count(rows.length), all: count(all) }) : "";
   host.setAttribute("aria-label", shown + host.dataset.alt);
 }
 
@@ -68,7 +69,7 @@ async function drawChart(host) {
   const rows = chart.changes ? changeRows(chart) : chartRows(chart.frame, chart.limit, chart.band);
   const datasets = { rows, overall: [{ value: chart.overall ?? null }], typical: typicalBand(rows) };
   tellAlternative(host, page.frames[chart.frame], rows);
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, formatLocale, logLevel: ERRORS_ONLY };
   // The host is one picture with a text alternative; its lines and marks are not read out one by one.
   const target = element("div", { class: "drawing", "aria-hidden": "true" });
   host.replaceChildren(target);
@@ -87,7 +88,7 @@ function redrawCharts() {
 
 // A figure of the benchmark: its colours are the stylesheet's, but for the shades of values.
 async function drawFigure(host) {
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, logLevel: ERRORS_ONLY };
+  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, formatLocale, logLevel: ERRORS_ONLY };
   const target = element("div", { "aria-hidden": "true" });
   host.replaceChildren(target);
   await window.vegaEmbed(target, page.figures[Number(host.dataset.figure)], options);

@@ -73,7 +73,7 @@ function cellText(cell) {
   const text = copy.textContent.replace(/\s+/g, " ").trim();
   const plain = text.replace("−", "-");
   if (text === DASH) return "";
-  return PLAIN_NUMBER.test(plain) ? plain.replaceAll(",", "") : text;
+  return PLAIN_NUMBER.test(plain) ? plain.replaceAll(THOUSANDS, "").replace(DECIMAL, ".") : text;
 }
 
 // One file of all rows, wherever the page shows some of them: they may stand in several tables.
@@ -90,7 +90,7 @@ function offerSheets() {
 function offerStaticTables() {
   document.querySelectorAll("main .scroll > table, main .set table").forEach((table) => {
     if (table.closest("[data-table]")) return;
-    const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? "table";
+    const title = table.caption?.textContent ?? table.closest("[data-title]")?.dataset.title ?? _("table");
     const sheet = page.tables[table.dataset.sheet];
     const frame = sheet && page.frames[sheet.frame];
     const written = () => [...table.rows].map((row) => [...row.cells].map(cellText));

@@ -32,23 +32,24 @@ function evidenceNote(evidence, rows, n) {
   const cells = evidence.of === "cells";
   const held = cells ? rows.map((row) => counts[row]) : rows.map(() => 1);
   const total = held.reduce((sum, one) => sum + one, 0);
-  const what = cells ? ", counted by truth, group and prediction" : "";
-  if (n < 0 || held.some((one) => one < 0)) return "Rows counted by truth, group and prediction; small cells are hidden.";
-  if (evidence.only) return `${count(total)} of the ${count(n)} rows that it rests on: ${evidence.only}.`;
-  if (Math.abs(total - n) < 0.5) return `The ${count(n)} rows that it rests on${what}.`;
-  return `${count(total)} of the ${count(n)} rows that it rests on${what}. All are in the run’s folder.`;
+  const what = cells ? _(", counted by truth, group and prediction") : "";
+  const values = { n: count(total), all: count(n), what, only: evidence.only };
+  if (n < 0 || held.some((one) => one < 0)) return _("Rows counted by truth, group and prediction; small cells are hidden.");
+  if (evidence.only) return fill(_("{n} of the {all} rows that it rests on: {only}."), values);
+  if (Math.abs(total - n) < 0.5) return fill(_("The {all} rows that it rests on{what}."), values);
+  return fill(_("{n} of the {all} rows that it rests on{what}. All are in the run’s folder."), values);
 }
 
 function evidenceTable(evidence, part) {
   const rows = evidenceRows(evidence, part);
-  const host = element("div", { "data-caption": `Evidence of ${shorten(part.label)}: ${evidence.of}` });
+  const host = element("div", { "data-caption": `${fill(_("Evidence of {part}"), { part: shorten(part.label) })}: ${evidence.of === "cells" ? _("cells") : _("samples")}` });
   if (rows.length) new LongTable(host, { ...evidence, rows });
   return element("div", { class: "evidence" }, element("p", { class: "note" }, evidenceNote(evidence, rows, part.n)), host);
 }
 
 // A button that opens the evidence beneath its row.
 function evidenceButton(all, part, columns) {
-  const button = element("button", { type: "button", class: "more rows-of", "aria-expanded": "false", "aria-label": `Rows behind ${shorten(part.label)}` }, "rows");
+  const button = element("button", { type: "button", class: "more rows-of", "aria-expanded": "false", "aria-label": fill(_("Rows behind {part}"), { part: shorten(part.label) }) }, _("rows"));
   button.addEventListener("click", () => {
     const line = button.closest("tr");
     const open = button.getAttribute("aria-expanded") === "true";

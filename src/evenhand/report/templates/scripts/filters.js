@@ -46,7 +46,7 @@ function startFilters() {
     const shown = showChapters();
     listeners.forEach((listener) => listener());
     const active = fields.some((field) => field.value);
-    told.textContent = active ? `${count(shown)} of ${count(all)} groupings shown; tables and figures hold what fits.` : "";
+    told.textContent = active ? fill(_("{n} of {all} groupings shown; tables and figures hold what fits."), { n: count(shown), all: count(all) }) : "";
   };
   bar.addEventListener("input", apply);
   bar.querySelector("button").addEventListener("click", () => {

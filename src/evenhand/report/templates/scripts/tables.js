@@ -2,13 +2,14 @@
 const FIRST_ROWS = 25;
 const RIGHT_ALIGNED = new Set(["number", "p", "count", "range"]);
 const EMPTY_WITHOUT_VALUE = new Set(["low", "null_low", "reading", "p", "p_adjusted", "band"]);
+const BAND_NAMES = { negligible: _("negligible"), small: _("small"), medium: _("medium"), large: _("large") };
 const BAND_ORDER = { negligible: 0, small: 1, medium: 2, large: 3 };
 
 const cellWriters = {
   label: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH),
   text: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH, PROSE_LIMIT),
   picture: (frame, column, row) => pictureElement(valueAt(frame, column.key, row), valueAt(frame, "sample", row)),
-  band: (frame, column, row) => valueAt(frame, column.key, row) ?? DASH,
+  band: (frame, column, row) => BAND_NAMES[valueAt(frame, column.key, row)] ?? valueAt(frame, column.key, row) ?? DASH,
   number: (frame, column, row) => number(valueAt(frame, column.key, row)),
   p: (frame, column, row) => pValue(valueAt(frame, column.key, row)),
   count: (frame, column, row) => count(valueAt(frame, column.key, row)),
@@ -18,6 +19,11 @@ const cellWriters = {
 function sortKey(frame, column, row) {
   const value = valueAt(frame, column.key, row);
   return column.kind === "band" && value !== null ? BAND_ORDER[value] ?? -1 : value;
+}
+
+// Files keep the English title.
+function shownTitle(column) {
+  return column.shown ?? column.title;
 }
 
 // Missing values stay last in both directions.
@@ -74,16 +80,16 @@ class LongTable {
   }
 
   searchField() {
-    const input = element("input", { type: "search", placeholder: "part of a name", autocomplete: "off", spellcheck: "false" });
+    const input = element("input", { type: "search", placeholder: _("part of a name"), autocomplete: "off", spellcheck: "false" });
     input.addEventListener("input", () => {
       this.query = input.value.toLocaleLowerCase();
       this.refresh();
     });
-    return element("label", { class: "find" }, `Find a ${this.columns[0].title}`, input);
+    return element("label", { class: "find" }, fill(_("Find a {column}"), { column: shownTitle(this.columns[0]) }), input);
   }
 
   head(column) {
-    const button = element("button", { type: "button" }, column.title, element("span", { class: "arrow", "aria-hidden": "true" }));
+    const button = element("button", { type: "button" }, shownTitle(column), element("span", { class: "arrow", "aria-hidden": "true" }));
     button.addEventListener("click", () => this.sortBy(column));
     return element("th", { scope: "col", class: RIGHT_ALIGNED.has(column.kind) ? "right" : "left" }, button);
   }
@@ -114,10 +120,10 @@ class LongTable {
       head.setAttribute("aria-sort", active ? (this.sort.factor > 0 ? "ascending" : "descending") : "none");
     });
     const narrowed = this.query || rows.length < this.total;
-    const found = narrowed ? `${count(rows.length)} found; ` : "";
-    this.status.textContent = `${found}${count(shown.length)} of ${count(this.total)} rows shown`;
+    const found = narrowed ? fill(_("{n} found; "), { n: count(rows.length) }) : "";
+    this.status.textContent = found + fill(_("{n} of {all} rows shown"), { n: count(shown.length), all: count(this.total) });
     this.more.hidden = rows.length <= FIRST_ROWS;
-    this.more.textContent = this.limit === FIRST_ROWS ? `Show all ${count(rows.length)}` : `Show the first ${FIRST_ROWS}`;
+    this.more.textContent = this.limit === FIRST_ROWS ? fill(_("Show all {n}"), { n: count(rows.length) }) : fill(_("Show the first {n}"), { n: FIRST_ROWS });
   }
 
   drill(row) {
@@ -140,13 +146,13 @@ class LongTable {
       if (place === 0) return element("th", { scope: "row" }, written, ...this.drill(row));
       const kind = RIGHT_ALIGNED.has(column.kind) ? "right" : column.kind === "text" ? "left words" : "left";
       const cell = element("td", { class: kind }, written);
-      if (column.kind === "band" && written !== DASH) cell.prepend(bandMark(written));
+      if (column.kind === "band" && written !== DASH) cell.prepend(bandMark(valueAt(this.frame, column.key, row)));
       return cell;
     });
     if (reason !== null) {
       const span = this.columns.length - columns.length;
       const after = columns.findIndex((column) => column.key === "value") + 1;
-      const words = element("em", {}, "not estimable: ", labelElement(reason, PROSE_LIMIT));
+      const words = element("em", {}, `${_("not estimable")}: `, labelElement(reason, PROSE_LIMIT));
       cells.splice(after, 0, element("td", { class: "left words", colspan: String(span) }, words));
     }
     return element("tr", {}, ...cells);
@@ -156,7 +162,7 @@ class LongTable {
 // Only pictures that the page holds are shown; nothing is fetched.
 function pictureElement(address, sample) {
   if (!address?.startsWith("data:image/")) return DASH;
-  return element("img", { src: address, alt: `Sample ${shorten(sample ?? "")}`, class: "thumbnail" });
+  return element("img", { src: address, alt: `${_("Sample")} ${shorten(sample ?? "")}`, class: "thumbnail" });
 }
 
 // The same mark as in the list of bands: a shape as well as a colour.

@@ -5,28 +5,35 @@ const PROSE_LIMIT = 240;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 const page = JSON.parse(document.getElementById("run-data").textContent);
 
-function grouped(value, digits) {
-  return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+// A text with values in the places of their names.
+function fill(text, values) {
+  return text.replace(/\{(\w+)\}/g, (match, name) => values[name]);
 }
+
+function grouped(value, digits) {
+  return value.toLocaleString(_("en-US"), { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+}
+
+const [THOUSANDS, DECIMAL] = [grouped(1000, 0)[1], grouped(0.5, 1)[1]];
 
 function number(value) {
   if (value === null || value === undefined) return DASH;
-  if (value !== 0 && Math.abs(value) < 0.0005) return value > 0 ? "<0.001" : ">−0.001";
+  if (value !== 0 && Math.abs(value) < 0.0005) return value > 0 ? _("<0.001") : _(">−0.001");
   return grouped(value, 3);
 }
 
 function pValue(value) {
-  return value !== null && value !== undefined && value < 0.0005 ? "<0.001" : number(value);
+  return value !== null && value !== undefined && value < 0.0005 ? _("<0.001") : number(value);
 }
 
 function count(value) {
   if (value === null || value === undefined) return DASH;
-  if (value < 0) return "hidden";
+  if (value < 0) return _("hidden");
   return grouped(value, Number.isInteger(value) ? 0 : 1);
 }
 
 function span(low, high) {
-  return low === null || low === undefined ? DASH : `${number(low)} to ${number(high)}`;
+  return low === null || low === undefined ? DASH : fill(_("{low} to {high}"), { low: number(low), high: number(high) });
 }
 
 // Cut by code point, so that an emoji is never halved.
@@ -53,7 +60,7 @@ function labelElement(text, limit = LABEL_LIMIT) {
   if (short === text) return element("bdi", {}, text);
   const details = element("details", { class: "long" }, element("summary", {}, element("bdi", {}, short)));
   details.addEventListener("toggle", () => {
-    if (details.children.length === 1) details.append(element("bdi", { class: "full", tabindex: "0", role: "group", "aria-label": "The whole text" }, text));
+    if (details.children.length === 1) details.append(element("bdi", { class: "full", tabindex: "0", role: "group", "aria-label": _("The whole text") }, text));
   });
   return details;
 }

@@ -1,0 +1,269 @@
+"""A report in German: every text of an audit's page, the same numbers; the English page stays as it is."""
+
+from __future__ import annotations
+
+import ast
+import calendar
+import json
+import re
+from gettext import NullTranslations
+from html.parser import HTMLParser
+from string import Formatter
+
+import pytest
+
+from evenhand.core.errors import InputError
+from evenhand.core.text import language
+from evenhand.core.text.language import Catalogue, filled, written_in
+from evenhand.report.page.html import render_html
+from evenhand.workflows.outputs.result import Run
+from tests.architecture.source_tree import SOURCE
+from tests.cli.test_audit import type_in
+from tests.report import report_samples as samples
+from tests.report.first_screens import audited, tickets
+
+REPORT = SOURCE / "report" / "templates"
+PAGES = sorted((REPORT / "pages").rglob("*.j2"))
+SCRIPTS = sorted((REPORT / "scripts").glob("*.js"))
+CALLS = {"_": slice(0, 1), "plural_of": slice(0, 2), "plural": slice(1, 3)}
+IN_TEMPLATES = re.compile(r"""_\((?:"([^"]+)"|'([^']+)')(?: if [^"]*? else "([^"]+)")?""")
+PLURALS_IN_TEMPLATES = re.compile(r'plural_of\("([^"]+)", "([^"]+)"')
+IN_SCRIPTS = re.compile(r'\b_\("([^"]+)"\)')
+IN_ENGLISH = {"cli", "models", "comparison", "exports", "brief.py", "associations.py"}
+"""Rooms, folders and files whose sentences no audit's page shows."""
+ATTRIBUTES = ("aria-label", "placeholder", "data-caption")
+WORDS = re.compile(r"[A-Za-z]{2}")
+
+
+class Texts(HTMLParser):
+    """What a page shows and reads out, without its styles and scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.texts, self.hidden, self.language, self.tags = [], "", "", []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.language = given["lang"] if tag == "html" else self.language
+        self.hidden = tag if tag in ("script", "style") else self.hidden
+        self.texts += [
+            given[name] for name in ("aria-label", "placeholder", "data-caption") if given.get(name)
+        ]
+
+    def handle_endtag(self, tag):
+        self.hidden = "" if tag == self.hidden else self.hidden
+
+    def handle_data(self, data):
+        self.texts += [] if self.hidden else [" ".join(data.split())]
+
+
+class Missing(NullTranslations):
+    """Keeps what a catalogue has no text for."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts = []
+
+    def gettext(self, message):
+        self.texts.append(message)
+        return message
+
+
+def texts_of_modules():
+    """What modules of reports look up, as far as they write it down."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if IN_ENGLISH & set(path.relative_to(SOURCE).parts):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
+                for argument in node.args[CALLS[node.func.id]]:
+                    either = (
+                        [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
+                    )
+                    yield from (one.value for one in either if isinstance(one, ast.Constant) and one.value)
+
+
+def texts_of_templates():
+    for path in PAGES:
+        source = path.read_text(encoding="utf-8")
+        for match in (*IN_TEMPLATES.finditer(source), *PLURALS_IN_TEMPLATES.finditer(source)):
+            yield from (text.replace("\\n", "\n") for text in match.groups() if text)
+    for path in SCRIPTS:
+        yield from IN_SCRIPTS.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def german():
+    return Catalogue("de")
+
+
+@pytest.fixture(scope="module")
+def run():
+    return audited(tickets())
+
+
+@pytest.fixture(scope="module")
+def page(run):
+    return run.html(language="de")
+
+
+def test_every_text_that_an_audit_looks_up_is_in_the_catalogue(german):
+    texts = {*texts_of_modules(), *texts_of_templates()}
+    assert len(texts) > 450
+    assert sorted(text for text in texts if WORDS.search(text) and text not in german.texts) == []
+
+
+def test_no_text_of_the_page_is_missing(run, monkeypatch):
+    """But names: of the run's table and its columns."""
+    catalogue, missing = Catalogue("de"), Missing()
+    catalogue.add_fallback(missing)
+    monkeypatch.setattr(language, "_catalogue", lambda code: catalogue)
+    page = run.html(language="de")
+    own = {"ticket_id", "office", "channel", "true_intent", "model_intent", "evenhand", "EO", "DP"}
+    shown = "\n".join(Texts(page).texts)
+    left = {text for text in missing.texts if WORDS.search(text) and " " in text and text in shown}
+    assert left - own == set()
+
+
+def test_no_text_of_the_page_is_english(run, page):
+    """What both pages hold alike is data: labels, names of metrics and columns, references, the manifest.
+
+    What the papers' stored tables hold is data, too, and their headings are looked up.
+    """
+
+    def sentences(html):
+        start, end = html.index('<details class="drawer" id="artifacts"'), html.index('id="contrasts"')
+        return [text for text in Texts(html[:start] + html[end:]).texts if " " in text and WORDS.search(text)]
+
+    alike = set(sentences(page)) & set(sentences(run.html(language="en")))
+    references = {f"{line.source.paper}, {line.source.equation}".removesuffix(", ") for line in run.findings}
+    data = re.compile(r"=|, numpy |^\{ |^evenhand compare OLD|pytest|evenhand-frozen")
+    assert sorted(text for text in alike - references if not data.search(text)) == []
+
+
+def test_the_page_says_its_language(run, page):
+    assert Texts(page).language == "de"
+    assert Texts(run.html()).language == "en"
+
+
+def test_headline_and_sentences_read_as_german(page):
+    text = " ".join(Texts(page).texts).replace("\u00a0", " ")
+    assert "Lagos : 33 von 100 Tickets, die account_locked sind, werden fraud_report genannt; sonst" in text
+    assert "Der Zufall allein ergäbe" in text
+    assert "Lesen Sie die 33 Tickets" in text
+
+
+def test_numbers_of_the_first_screen_are_those_of_the_findings(run, page):
+    found = json.loads(run.findings.dump())["findings"]
+    finding = next(one for one in found if one["name"] == "disparities")
+    part = finding["parts"][0]
+    low, high = (round(100 * part["interval"][end]) for end in ("low", "high"))
+    details = {name: round(part["details"][name]) for name in "anbm"}
+    text = " ".join(Texts(page[: page.index('id="groups"')]).texts)
+    assert "{a} von {n} Tickets".format(**details) in text
+    assert "sonst {b} von {m}".format(**details) in text
+    assert f"{round(100 * part['value'])} Prozentpunkte mehr als sonst" in text
+    assert f"95-%-Intervall {low} bis {high}" in text
+    assert f"korrigiert für {finding['details']['tested']:.0f} Vergleiche" in text
+
+
+def test_numbers_have_german_signs():
+    with written_in("de"):
+        from evenhand.core.text import formatting
+
+        assert formatting.number(1234.5678) == "1.234,568"
+        assert formatting.count(2000) == "2.000"
+        assert formatting.p_value(0.0001) == "<0,001"
+    assert formatting.number(1234.5678) == "1,234.568"
+
+
+def test_the_english_page_needs_no_catalogue(run, monkeypatch):
+    plain = run.html()
+    assert run.html(language="de") != plain
+    monkeypatch.setattr(language, "_read", lambda code: pytest.fail(f"{code} was read"))
+    assert run.html() == plain
+    monkeypatch.setenv(language.VARIABLE, "en")
+    assert run.html() == plain
+
+
+def test_findings_stay_english(run, tmp_path, monkeypatch):
+    before = run.findings.dump()
+    monkeypatch.setenv(language.VARIABLE, "de")
+    run.save(tmp_path / "run")
+    assert Texts((tmp_path / "run" / "report.html").read_text()).language == "de"
+    assert (tmp_path / "run" / "findings.json").read_bytes() == before
+    assert "account_locked tickets are called" in Run.read(tmp_path / "run").overview.title
+
+
+def test_an_unknown_language_is_an_error(run):
+    with pytest.raises(InputError, match="written in en or de, not in 'fr'"):
+        run.html(language="fr")
+
+
+def test_the_command_line_writes_german(tmp_path, monkeypatch, capsys):
+    tickets().write_csv(tmp_path / "tickets.csv")
+    words = ["--truth", "true_intent", "--prediction", "model_intent", "--by", "office", "--noun", "tickets"]
+    out = tmp_path / "run"
+    audit = ["audit", tmp_path / "tickets.csv", *words, "-o", out]
+    assert type_in(monkeypatch, *audit, "--language", "de") == 0
+    assert "tickets are called" in " ".join(capsys.readouterr().out.split())
+    assert Texts((out / "report.html").read_text()).language == "de"
+    assert type_in(monkeypatch, "report", out) == 0
+    assert Texts((out / "report.html").read_text()).language == "en"
+    assert type_in(monkeypatch, "report", out, "--language", "xx") != 0
+
+
+def test_labels_stay_inert_in_german():
+    page = render_html(samples.hostile(), language="de")
+    tags = Texts(render_html(samples.hostile())).tags
+    assert sorted(Texts(page).tags) == sorted(tags)
+
+
+@pytest.mark.parametrize("label", ["{n}", "{0.__class__}", "%(x)s", "{", "<img src=x>", "{noun!r}"])
+def test_labels_are_no_placeholders(label):
+    labels = (label, "fraud_report", "refund")
+    run = audited(tickets(labels=labels))
+    texts = Texts(run.html(language="de")).texts
+    assert any(re.search(f"die „?{re.escape(label)}“? sind", text) for text in texts)
+
+
+def test_user_texts_are_looked_up_and_not_filled():
+    with written_in("de"):
+        assert filled("{0.__class__} 3") == "{0.__class__} 3"
+        assert language._("{n} rows") == "{n} Zeilen"
+
+
+def test_entries_keep_the_placeholders_of_their_key(german):
+    def names(text):
+        return sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+    assert {key: text for key, text in german.texts.items() if names(key) != names(text)} == {}
+    assert [text for text in german.texts.values() if re.search(r"<[a-z/]|&\w+;|\"", text)] == []
+    edges = {
+        key
+        for key, text in german.texts.items()
+        if (key[0] == " ", key[-1] == " ") != (text[0] == " ", text[-1] == " ")
+    }
+    assert edges == set()
+
+
+def test_every_entry_is_a_text_of_the_source(german):
+    """But what is put together there: months, verdicts, and finished texts of metrics and of papers."""
+    constants = {
+        node.value
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    constants |= {f"{text}s" for text in constants} | {text.replace("_", " ") for text in constants}
+    constants |= {*texts_of_templates()}
+    constants |= {part for text in constants for part in text.split(": ")}
+    constants |= {language._PARTS.sub("{}", text) for text in constants}
+    months = {*calendar.month_name}
+    made = re.compile(
+        r"\{\}|^(within|above|below|beyond) (what )?chance|^(default|paper) mode$|^no (null|spread)"
+        r"|^(Effect sizes over|Rule: min|EO:|this table|sets raw)"
+    )
+    assert [key for key in {*german.texts} - constants - months if not made.search(key)] == []
