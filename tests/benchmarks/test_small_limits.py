@@ -19,7 +19,7 @@ from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people
 
 pytestmark = pytest.mark.usefixtures("few_draws")
-LIMITS = (1, 2)  # of one group, and one of each
+LIMITS = (1, 2, 3)
 CLASSES = ("goldfish", "bullfrog", "goose")
 
 
