@@ -43,7 +43,7 @@ types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 
 # Two minutes on two cores: numbers, evidence, properties, files and commands; no browser, Spark, Ray or demo.
 QUICK := $(addprefix tests/,architecture core stats metrics evidence mitigate properties files cli)

@@ -242,7 +242,8 @@ def test_what_has_no_rows_says_what_to_do(tmp_path):
 def test_a_report_that_hides_small_cells_holds_no_rows(monkeypatch):
     contents = []
     monkeypatch.setattr(
-        "evenhand.report.page.html.render_html", lambda content, suppress: contents.append(content) or ""
+        "evenhand.report.page.html.render_html",
+        lambda content, suppress, language: contents.append(content) or "",
     )
     run = audited(planted())
     run.html(suppress=5)

@@ -101,21 +101,21 @@ def certainty(holder: Holder, subject: Subject) -> str:
     p = p_shown(holder)
     if p is None:
         return _(NOT_TESTED)
-    text, counted = p_text(p), subject.counted
+    text, ending = p_text(p), subject.counted
     if holder.p_adjusted is None:
-        return f"{text}{counted}."
+        return f"{text}{ending}."
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
     if isinstance(holder, Finding) and holder.role == "primary" and primary:
         many = _(
             "{p}, corrected for {n} questions of this run{counted}.",
             p=text,
             n=count(len(primary)),
-            counted=counted,
+            counted=ending,
         )
-        return many if len(primary) > 1 else f"{text}{counted}."
+        return many if len(primary) > 1 else f"{text}{ending}."
     if holder.p_adjusted != holder.p_value:
-        return _("{p}, corrected{counted}.", p=text, counted=counted)
-    return f"{text}{counted}."
+        return _("{p}, corrected{counted}.", p=text, counted=ending)
+    return f"{text}{ending}."
 
 
 def weight(holder: Holder, tier: float) -> tuple[float, ...]:
