@@ -97,7 +97,7 @@ class Lines:
         ``alpha R / K``, the step-up rule of Benjamini and Hochberg. Ties of p: the larger score, then the
         first group.
         """
-        p = self.p if self.p_of_limits is None else self.p_of_limits
+        p = self.p_of_listing
         order = np.lexsort((self.group, -np.abs(self.score), p))
         order = order[self.q[order] <= alpha]
         _, first, mistake = np.unique(self.pair[order], return_index=True, return_inverse=True)
@@ -116,6 +116,11 @@ class Lines:
 
     def __len__(self) -> int:
         return self.truth.size
+
+    @property
+    def p_of_listing(self) -> Floats:
+        """By which lines are chosen: p, of clusters that of the limits."""
+        return self.p if self.p_of_limits is None else self.p_of_limits
 
     @property
     def rate(self) -> Floats:

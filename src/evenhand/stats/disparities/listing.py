@@ -18,22 +18,40 @@ _HALF = 0.5
 def listed(lines: Lines, mistakes: Mistakes, *, alpha: float, min_rows: int) -> Integers:
     """Indices of the lines that are listed, ascending.
 
-    Lines beyond chance take turns in each class, the least p first. A line is listed if it holds, at the
-    level of all of them, with the groups taken out of elsewhere that are listed in the other direction for
-    the same mistake or one that overlaps it, as a miss does every label; else it is their mirror image, and
-    where they are its mirror images, too, the group that is wrong more often is listed. A miss only if listed
-    labels of its class, group and direction hold less than half of its excess.
+    Lines that others explain do not count: where R of K lines are listed, each has p of at most
+    ``alpha R / K``; where none has, the first is listed alone.
+
+    Source: Katsevich, Sabatti and Bogomolov 2021 (filters in the step-up rule).
     """
     index, count = lines.beyond(alpha)
-    some = lines.take(index)
-    rivals = _Rivals.of(some, mistakes, alpha * count / max(len(lines), 1), min_rows)
-    selected = np.zeros(len(some), dtype=bool)
-    for turn in _turns(some):
+    while True:
+        level = alpha * count / max(len(lines), 1)
+        selected = _unexplained(lines.take(index), mistakes, level, min_rows)
+        count = int(selected.sum())
+        holds = lines.p_of_listing[index] * len(lines) <= alpha * count
+        if holds.all():
+            return np.sort(index[selected])
+        if not holds.any():
+            return index[selected][:1]
+        index = index[holds]
+
+
+def _unexplained(lines: Lines, mistakes: Mistakes, level: float, min_rows: int) -> Mask:
+    """Which lines say what no other one does.
+
+    Lines take turns in each class, the least p first. A line is selected if it holds, at a level, with the
+    groups taken out of elsewhere that are listed in the other direction for the same mistake or one that
+    overlaps it, as a miss does every label; else it is their mirror image, and where they are its mirror
+    images, too, the group that is wrong more often is listed. A miss only if listed labels of its class,
+    group and direction hold less than half of its excess.
+    """
+    rivals = _Rivals.of(lines, mistakes, level, min_rows)
+    selected = np.zeros(len(lines), dtype=bool)
+    for turn in _turns(lines):
         undecided = turn
         while undecided.size:
             undecided = rivals.decide(undecided, selected)
-    selected &= ~_named_by_labels(some, selected)
-    return np.sort(index[selected])
+    return np.asarray(selected & ~_named_by_labels(lines, selected))
 
 
 def _turns(lines: Lines) -> Iterator[Integers]:
