@@ -12,7 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 WORKER = Path(__file__).with_name("worker.py")
+SORT = 0.30  # seconds of the sort that bounds in seconds were set beside
 
 
 def seconds(work: Callable[[], Any], rounds: int = 1) -> tuple[float, Any]:
@@ -23,6 +26,22 @@ def seconds(work: Callable[[], Any], rounds: int = 1) -> tuple[float, Any]:
         result = work()
         times.append(time.perf_counter() - start)
     return min(times), result
+
+
+def within(what: str, ours: float, bound: float) -> None:
+    """Print a time beside that of a sort in the same run, and fail where it is more than so many sorts.
+
+    For what has no reference of its own.
+
+    Args:
+        what: What was measured.
+        ours: Its seconds.
+        bound: Seconds that it may take on a machine that sorts in ``SORT``.
+    """
+    numbers = np.random.default_rng(0).random(2_000_000)
+    reference, _ = seconds(lambda: np.argsort(numbers, kind="stable"), 5)
+    show(what, ours, reference, "a stable argsort of 2M numbers", f"{bound / SORT:.3g}x its time")
+    assert ours <= bound / SORT * reference
 
 
 def best(benchmark: Any) -> float:

@@ -39,10 +39,16 @@ def test_effect_sizes_100_times_faster(benchmark: Any, table: Any, reference: An
 
 
 @pytest.mark.parametrize("groups", [2, 23])
-def test_audit_of_50k_rows_under_20_seconds(benchmark: Any, groups: int, reference: Any) -> None:
+def test_audit_of_50k_rows_beside_the_listing(benchmark: Any, groups: int, reference: Any) -> None:
     frame = predictions(50_000, 1000, groups)
     took = reference[0]
     rows = eh.Predictions.from_frame(frame, truth="label", prediction="pred")
     benchmark.pedantic(eh.audit, (rows,), {"by": "group"}, rounds=1)
-    show(f"whole audit, 50k rows, 1,000 classes, {groups} groups", best(benchmark), took, "listing", "20 s")
-    assert best(benchmark) < 20
+    show(
+        f"whole audit, 50k rows, 1,000 classes, {groups} groups",
+        best(benchmark),
+        took,
+        "listing",
+        "2.5x its time",
+    )
+    assert best(benchmark) <= 2.5 * took

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from measuring import best, clean_environment, seconds, show
+from measuring import best, clean_environment, seconds, show, within
 
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.labels.tables import association_curve
@@ -102,16 +102,15 @@ def table() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("cluster", [None, "subject"])
-def test_100_thresholds_under_2_seconds(
+def test_100_thresholds_beside_a_sort(
     benchmark: Any, evidence: Any, table: pl.DataFrame, cluster: str | None
 ) -> None:
     curve = benchmark.pedantic(sweep, (evidence, table, cluster), rounds=3, warmup_rounds=1)
     assert curve.height == 5 * 4 * 100
-    show(f"100 thresholds, {SAMPLES:,} x {CLASSES:,}, by {cluster}", best(benchmark), 2, "bound", "2 s")
-    assert best(benchmark) < 2
+    within(f"100 thresholds, {SAMPLES:,} x {CLASSES:,}, by {cluster}", best(benchmark), 2)
 
 
-def test_from_predictions_under_2_seconds(benchmark: Any, evidence: Any, table: pl.DataFrame) -> None:
+def test_from_predictions_beside_a_sort(benchmark: Any, evidence: Any, table: pl.DataFrame) -> None:
     predictions = first_ten(evidence)
 
     def work() -> pl.DataFrame:
@@ -126,8 +125,9 @@ def test_from_predictions_under_2_seconds(benchmark: Any, evidence: Any, table: 
     rows = curve.filter(pl.col("threshold") == CUTS[10], pl.col("association") != "harmful")
     found = {(row[0], row[1]): round(row[3] * row[7]) for row in rows.rows()}
     assert {key: count for key, count in found.items() if count} == expected
-    show("100 thresholds from ten predictions each", best(benchmark), 100 * took, "loops", "2 s")
-    assert best(benchmark) < 2
+    what = "100 thresholds from ten predictions each"
+    show(what, best(benchmark), 100 * took, "loops", "printed only")
+    within(what, best(benchmark), 2)
 
 
 def test_memory_under_1_gb_on_top_of_the_evidence() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measuring import show, worker
+from measuring import show, within, worker
 
 GIB = 1024.0
 
@@ -34,11 +34,10 @@ def test_counting_text_labels(benchmark: Any, large_texts: Path) -> None:
     assert run["peak_mib"] < 2 * GIB
 
 
-def test_point_estimates_at_most_a_second_more(benchmark: Any, large_integers: Path, group_by: float) -> None:
+def test_point_estimates_beside_a_sort(benchmark: Any, large_integers: Path) -> None:
     run = benchmark.pedantic(worker, ("points", str(large_integers)), rounds=1)
-    show("six point estimates from the counts", run["points"], group_by, "DuckDB group by", "1 s")
+    within("six point estimates from the counts", run["points"], 1)
     print(f"peak memory {run['peak_mib'] / GIB:.2f} GiB (bound: 2)")
-    assert run["points"] <= 1
     assert run["peak_mib"] < 2 * GIB
 
 
@@ -51,8 +50,7 @@ def test_disparities_at_most_seven_sorts_and_4_gb(benchmark: Any, large_integers
     assert run["peak_mib"] * 2**20 < 4e9
 
 
-def test_audit_of_20m_rows_under_90_seconds(benchmark: Any, large_integers: Path, group_by: float) -> None:
+def test_audit_of_20m_rows(benchmark: Any, large_integers: Path) -> None:
     run = benchmark.pedantic(worker, ("audit", str(large_integers)), rounds=1)
-    show("whole audit, 20M rows, 1,000 classes, 23 groups", run["audit"], group_by, "DuckDB group by", "90 s")
+    within("whole audit, 20M rows, 1,000 classes, 23 groups", run["audit"], 90)
     print(f"{run['findings']:.0f} findings, peak memory {run['peak_mib'] / GIB:.2f} GiB")
-    assert run["audit"] < 90

@@ -13,7 +13,7 @@ import pytest
 from measuring import clean_environment, seconds, show
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "mmbias"
-BOUND = 60.0
+BOUND = 6.0
 BARE = """
 import json, sys
 import torch
@@ -62,6 +62,6 @@ def test_nineteen_pairs_on_minilm_take_under_a_minute(benchmark: Any, tmp_path: 
     cores = len(os.sched_getaffinity(0))
     show(
         f"19 textual pairs, exact p, intervals and report, nothing known before, {cores} cores",
-        ours, reference, "the same 470 texts embedded and 17 bare d in plain transformers", f"{BOUND:.0f} s",
+        ours, reference, "the same 470 texts embedded and 17 bare d in plain transformers", "6x its time",
     )  # fmt: skip
-    assert ours < BOUND
+    assert ours < BOUND * reference

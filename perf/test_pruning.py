@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from measuring import best, seconds, show
+from measuring import best, seconds, show, within
 
 from evenhand.mitigate.methods.dimension_pruning import Pruning
 from evenhand.mitigate.training_vectors import TrainingVectors
@@ -67,7 +67,7 @@ def test_each_dimension_left_out_100_times_faster(
     assert took / best(benchmark) >= 100
 
 
-def test_greedy_removal_of_54_under_5_seconds(benchmark: Any, vectors: Any) -> None:
+def test_greedy_removal_of_54(benchmark: Any, vectors: Any) -> None:
     material = TrainingVectors(
         vectors[0], {"X": X, "Y": Y}, vectors[1], {"A": A, "B": B}, (("X", "Y", "A", "B"),)
     )
@@ -79,8 +79,7 @@ def test_greedy_removal_of_54_under_5_seconds(benchmark: Any, vectors: Any) -> N
     assert facts["dimensions"][0] == int(np.abs(first).argmin())
     once, _ = seconds(lambda: anew(*vectors, facts["dimensions"][:27]), rounds=20)
     estimate = once * sum(D - gone for gone in range(REMOVED))
-    show(f"greedy removal of {REMOVED}", best(benchmark), estimate, "one by one, estimated", "5 s, 100x")
-    assert best(benchmark) < 5
+    show(f"greedy removal of {REMOVED}", best(benchmark), estimate, "one by one, estimated", "100x")
     assert estimate / best(benchmark) >= 100
 
 
@@ -97,9 +96,8 @@ def test_91_pairs_of_14_groups_from_one_product(benchmark: Any) -> None:
     assert alone / best(benchmark) >= 5
 
 
-def test_information_of_3500_vectors_under_2_seconds(benchmark: Any) -> None:
+def test_information_of_3500_vectors_beside_a_sort(benchmark: Any) -> None:
     rng = np.random.default_rng(2)
     labels = np.repeat(np.arange(14), 250)
     benchmark.pedantic(binned_information, (rng.normal(size=(3500, D)), labels), rounds=3)
-    show("binned information, 3,500 x 512, 14 labels", best(benchmark), 2, "bound", "2 s")
-    assert best(benchmark) < 2
+    within("binned information, 3,500 x 512, 14 labels", best(benchmark), 2)

@@ -15,6 +15,9 @@ from evenhand.evidence.derivation.arrays import Integers
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
 
+Some = slice | npt.NDArray[np.bool_]
+"""Cells that are used: a slice of all, or a mask."""
+
 
 @dataclass(frozen=True, eq=False)
 class UnitCells:
@@ -92,14 +95,15 @@ class Grouped:
                 ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
             )
             raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
-        labels, n_used, classes, truth_map, prediction_map = _label_space(counts, usable)
-        group, groups = _cross(counts, by, usable)
-        truth = truth_map[counts.codes_of("truth")[usable]]
-        prediction = prediction_map[counts.codes_of("prediction")[usable]]
-        n, units = counts.n[usable], None
-        moments = None if counts.moments is None else counts.moments[:2, usable]
+        some: Some = slice(None) if usable.all() else usable  # a mask copies millions of cells
+        labels, n_used, classes, truth_map, prediction_map = _label_space(counts, some)
+        group, groups = _cross(counts, by, some)
+        truth = _renamed(counts.codes_of("truth")[some], truth_map)
+        prediction = _renamed(counts.codes_of("prediction")[some], prediction_map)
+        n, units = counts.n[some], None
+        moments = None if counts.moments is None else counts.moments[:2, some]
         if counts.cluster is not None:
-            unit = counts.codes_of(CLUSTER + counts.cluster)[usable]
+            unit = counts.codes_of(CLUSTER + counts.cluster)[some]
             rows = n if moments is None else moments[0]
             units = UnitCells(counts.cluster, truth, group, prediction, unit, n, rows)
             # clusters are the last axis, so that cells of one class, group and prediction follow each other
@@ -167,20 +171,25 @@ def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], 
     return tuple(dropped), usable
 
 
-def _label_space(
-    counts: Counts, usable: npt.NDArray[np.bool_]
-) -> tuple[tuple[Label, ...], int, Codes, Codes, Codes]:
+def _label_space(counts: Counts, some: Some) -> tuple[tuple[Label, ...], int, Codes, Codes, Codes]:
     """Labels of usable rows, then classes that lost all rows; and where truths and predictions stand."""
     truth, prediction = counts.axis("truth").levels, counts.axis("prediction").levels
-    used = {truth[code] for code in _present(counts.codes_of("truth")[usable], len(truth))}
-    used |= {prediction[code] for code in _present(counts.codes_of("prediction")[usable], len(prediction))}
+    there = _present(counts.codes_of("truth"), len(truth))
+    usable = there if isinstance(some, slice) else _present(counts.codes_of("truth")[some], len(truth))
+    used = {truth[code] for code in usable}
+    used |= {prediction[code] for code in _present(counts.codes_of("prediction")[some], len(prediction))}
     empty = [label for label in truth if label not in used]
     labels = (*sorted(used), *empty)
     position = {label: index for index, label in enumerate(labels)}
     map_truth = np.array([position[label] for label in truth], dtype=np.int32)
     map_prediction = np.array([position.get(label, MISSING) for label in prediction], dtype=np.int32)
-    classes = map_truth[_present(counts.codes_of("truth"), len(truth))]
+    classes = map_truth[there]
     return labels, len(used), classes, map_truth, map_prediction
+
+
+def _renamed(codes: Codes, names: Codes) -> Codes:
+    """The new code of each; the same array where no code changes."""
+    return codes if np.array_equal(names, np.arange(names.size)) else names[codes]
 
 
 def _present(codes: Codes, levels: int) -> list[int]:
@@ -190,16 +199,14 @@ def _present(codes: Codes, levels: int) -> list[int]:
     return np.flatnonzero(seen[:levels]).tolist()
 
 
-def _cross(
-    counts: Counts, by: Sequence[str], usable: npt.NDArray[np.bool_]
-) -> tuple[Codes, tuple[tuple[Label, ...], ...]]:
+def _cross(counts: Counts, by: Sequence[str], some: Some) -> tuple[Codes, tuple[tuple[Label, ...], ...]]:
     """One code per cell for the crossed attributes, numbered over the groups that occur."""
-    group = np.zeros(int(usable.sum()), dtype=np.int64)
+    group = np.zeros(counts.n[some].size, dtype=np.int64)
     groups: list[tuple[Label, ...]] = [()]
     for name in by:
         levels = counts.axis(name).levels
         # compacted after each attribute, so that many attributes cannot overflow
-        present, group = _compact(group * len(levels) + counts.codes_of(name)[usable])
+        present, group = _compact(group * len(levels) + counts.codes_of(name)[some])
         groups = [(*groups[key // len(levels)], levels[key % len(levels)]) for key in present.tolist()]
         if len(groups) > MOST_LEVELS:
             raise InputError(
@@ -215,4 +222,4 @@ def _compact(codes: Integers) -> tuple[Integers, Integers]:
         return present, np.asarray(position)
     seen = np.zeros(int(codes.max()) + 1, dtype=bool)
     seen[codes] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]
+    return np.flatnonzero(seen), codes if seen.all() else (np.cumsum(seen) - 1)[codes]
