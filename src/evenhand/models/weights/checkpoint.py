@@ -165,14 +165,14 @@ def free_memory(device: str, name: str = "auto") -> int | None:
         return None  # another system than Linux: nothing is refused there for want of memory
 
 
-def _free_on_gpu(place: str) -> int:
+def _free_on_gpu(device: str) -> int:
     """With what torch keeps of models that are gone; 0 where other processes leave no room to ask."""
     cuda = import_torch().cuda
-    kept = cuda.memory_reserved(place) - cuda.memory_allocated(place)
+    reusable = cuda.memory_reserved(device) - cuda.memory_allocated(device)
     try:
-        return int(cuda.mem_get_info(place)[0] + kept)
+        return int(cuda.mem_get_info(device)[0] + reusable)
     except RuntimeError as problem:
         if "out of memory" in str(problem):
             return 0
         cause = one_line(str(problem).partition("\n")[0])
-        raise InputError(f"{place} cannot be used: {cause}; type --device cpu") from problem
+        raise InputError(f"{device} cannot be used: {cause}; type --device cpu") from problem

@@ -57,8 +57,8 @@ def choose_device(options: LoadOptions) -> Any:
 def inference() -> Iterator[None]:
     """Compute without gradients, and float32 as float32.
 
-    On a GPU torch computes convolutions of float32 in TF32, which keeps 10 of the 23 bits behind the point,
-    unless it is told not to. Answers then differ from the CPU's by some 1e-4.
+    On a GPU torch by default computes convolutions of float32 in TF32, which keeps 10 of the 23 bits behind
+    the point. Answers then differ from the CPU's by some 1e-4.
     """
     torch = import_torch()
     with _whole_convolutions(torch.backends.cudnn), torch.inference_mode():
