@@ -1,5 +1,6 @@
 """Chat models against a naive loop: one image, one text through the processor, one forward pass, a sum."""
 
+import inspect
 import json
 import shutil
 import subprocess
@@ -180,6 +181,8 @@ def test_one_token_continuations_share_one_certainty(name, opened, pictures):
 @each_kind
 def test_images_are_encoded_once(name, opened, pictures):
     model, calls = opened(name), []
+    if "mm_encoder_outputs" not in inspect.signature(model._model.forward).parameters:
+        pytest.skip("this transformers takes no image that is encoded already")
     parts = dict(model._model.named_modules())
     tower = next(part for path, part in parts.items() if path.rpartition(".")[2] in TOWERS)
     hook = tower.register_forward_hook(lambda *_: calls.append(1))

@@ -93,8 +93,10 @@ def test_identity_tells_settings_and_weights_and_needs_no_torch(folder, tmp_path
     other = build_pipeline(tmp_path / folder.name, seed=1)
     assert source(other).identity()["sha256"] != plain["sha256"]
     code = (
-        "import sys\nfrom evenhand.models.resolve import resolve\n"
-        f"made = resolve('diffusers:{folder}')\nmade.identity(), made.capabilities()\n"
+        "import sys\nfrom evenhand.models.identity.source import LoadOptions\n"
+        "from evenhand.models.resolve import resolve\n"
+        f"made = resolve('diffusers:{folder}', LoadOptions(device='cpu'))\n"
+        "made.identity(), made.capabilities()\n"
         "assert not {'torch', 'diffusers', 'transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -21,11 +21,12 @@ from tests.models.tiny import NAMES, build
 PROBE = """
 import json, sys
 from evenhand.core.errors import UserError
+from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
 answers = []
 for uri in sys.argv[1:]:
     try:
-        source = resolve(uri)
+        source = resolve(uri, LoadOptions(device="cpu"))  # an accelerator is asked for its precision
         again = source.identity()
         answers.append([source.identity(), list(source.capabilities())])
         assert again == source.identity()

@@ -178,7 +178,8 @@ def test_a_tag_is_named_without_torch_the_second_time(tmp_path):
     in_hub_cache(tmp_path, repository, torch.nn.Linear(2, 2))  # only its hash is asked for
     code = (
         "import json, sys; from evenhand.models.resolve import resolve;"
-        f"s = resolve('openclip:{name}/{tag}');"
+        "from evenhand.models.identity.source import LoadOptions;"
+        f"s = resolve('openclip:{name}/{tag}', LoadOptions(device='cpu'));"
         "found = [s.identity(), list(s.capabilities())];"
         "print(json.dumps([found, bool({'torch', 'open_clip'} & set(sys.modules))]))"
     )

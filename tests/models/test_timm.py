@@ -149,7 +149,8 @@ def test_a_model_of_the_hub_and_then_no_torch_is_needed_to_name_it(tmp_path):
     in_hub_cache(tmp_path, made)
     look = (
         "import json, sys; from evenhand.models.resolve import resolve;"
-        f"s = resolve('timm:{SMALL}'); t = resolve('timm:{WITH_HEAD}@main');"
+        "from evenhand.models.identity.source import LoadOptions; here = LoadOptions(device='cpu');"
+        f"s = resolve('timm:{SMALL}', here); t = resolve('timm:{WITH_HEAD}@main', here);"
         "found = [s.identity(), t.identity(), list(s.capabilities())];"
     )
     load = (

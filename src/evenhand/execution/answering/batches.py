@@ -14,7 +14,10 @@ from evenhand.core.errors import EvenhandError, UserError, cause_of, one_line
 from evenhand.core.requests import Question
 from evenhand.execution.answering.answer_cache import Answer
 
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc")
+_OUT_OF_MEMORY = (
+    "out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc",
+    "status_alloc_failed",  # of cuBLAS and cuDNN, which have memory of their own
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

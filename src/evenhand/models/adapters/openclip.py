@@ -14,6 +14,7 @@ from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions, ModelSource
 from evenhand.models.weights.device import (
     import_torch,
+    inference,
     to_numpy,
 )
 from evenhand.models.weights.hub import (
@@ -185,13 +186,13 @@ class OpenClipModel:
     def embed_images(self, images: Images) -> Floats:
         """Projected image features, not normalised, float32, shape (N, D)."""
         pixels = self._torch.stack(list(images)).to(device=self._device, dtype=self._dtype)
-        with self._torch.inference_mode():
+        with inference():
             return to_numpy(self._network.encode_image(pixels))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats:
         """Projected text features, not normalised, float32, shape (M, D); long texts are cut."""
         ids = self._tokenizer(list(texts)).to(self._device)
-        with self._torch.inference_mode():
+        with inference():
             return to_numpy(self._network.encode_text(ids))
 
 

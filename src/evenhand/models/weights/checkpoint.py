@@ -61,6 +61,28 @@ def stored_dtype(files: Sequence[Path], config: Mapping[str, Any] | None = None)
     return _DTYPES[kinds[0]] if kinds else "float32"
 
 
+def stored_number(folder: Path, name: str) -> float | None:
+    """A single number among a checkpoint's weights, in the precision that it is stored in.
+
+    Args:
+        folder: Where the weights are.
+        name: Of its tensor.
+
+    Returns:
+        None where no safetensors file has it.
+    """
+    from safetensors import safe_open
+
+    read = weights_among({file.name for file in folder.iterdir()})
+    if read not in (SAFE, SAFE_INDEX):
+        return None
+    for part in [read] if read == SAFE else parts_of(folder / read):
+        with safe_open(folder / part, framework="pt") as stream:
+            if name in stream.keys():  # noqa: SIM118 - it is no mapping
+                return float(stream.get_tensor(name))
+    return None
+
+
 def n_numbers(files: Sequence[Path], dtype: str) -> int:
     """How many numbers a checkpoint holds.
 
@@ -132,8 +154,7 @@ def free_memory(device: str, name: str = "auto") -> int | None:
         name: Such as ``cuda:1``.
     """
     if device == "cuda":
-        torch = import_torch()
-        return int(torch.cuda.mem_get_info(torch.device("cuda" if name == "auto" else name))[0])
+        return _free_on_gpu("cuda" if name == "auto" else name)
     if device == "mps":
         mps = import_torch().mps
         return int(mps.recommended_max_memory() - mps.driver_allocated_memory())
@@ -142,3 +163,16 @@ def free_memory(device: str, name: str = "auto") -> int | None:
         return 1024 * sum(int(lines[field].split()[0]) for field in ("MemAvailable", "SwapFree"))
     except (OSError, KeyError, ValueError):
         return None  # another system than Linux: nothing is refused there for want of memory
+
+
+def _free_on_gpu(device: str) -> int:
+    """With what torch keeps of models that are gone; 0 where other processes leave no room to ask."""
+    cuda = import_torch().cuda
+    reusable = cuda.memory_reserved(device) - cuda.memory_allocated(device)
+    try:
+        return int(cuda.mem_get_info(device)[0] + reusable)
+    except RuntimeError as problem:
+        if "out of memory" in str(problem):
+            return 0
+        cause = one_line(str(problem).partition("\n")[0])
+        raise InputError(f"{device} cannot be used: {cause}; type --device cpu") from problem

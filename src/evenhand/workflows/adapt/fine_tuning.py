@@ -19,7 +19,7 @@ from evenhand.execution.engines.prefetch import load
 from evenhand.models.adapters.huggingface.towers import by_size
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.trainable import Trainable
-from evenhand.models.weights.device import choose_device, import_torch, to_numpy
+from evenhand.models.weights.device import choose_device, import_torch, inference, to_numpy
 from evenhand.models.weights.hub import import_library
 from evenhand.stats.arrays import Integers
 from evenhand.workflows.adapt.heads import accuracies
@@ -201,7 +201,7 @@ class FineTuning:
         for ready in self._batches(several, 0):
             if not ready:
                 continue
-            with import_torch().inference_mode():
+            with inference():
                 logits = by_size(
                     [image for image, _ in ready],
                     lambda some: to_numpy(self.trainable.logits(network, some)),

@@ -17,7 +17,7 @@ from evenhand.core.capabilities import CheckedImage, NotAnswered, Pixels
 from evenhand.core.errors import InputError, UserError, one_line
 from evenhand.models.adapters.huggingface.snapshots import quiet_transformers
 from evenhand.models.identity.source import ImageOptions, LoadOptions
-from evenhand.models.weights.device import choose_device, choose_dtype, import_torch
+from evenhand.models.weights.device import choose_device, choose_dtype, import_torch, inference
 from evenhand.models.weights.hub import import_library, tensor_shapes
 
 NOT_FINITE = "image of numbers that are not finite"
@@ -73,7 +73,7 @@ class PromptedPipeline:
         """
         torch = import_torch()
         generators = [torch.Generator("cpu").manual_seed(seed) for seed in seeds]
-        with _quiet(self._library), torch.inference_mode():
+        with _quiet(self._library), inference():
             output = self._pipeline(
                 prompt=list(prompts), generator=generators, output_type="np", **self._chosen
             )

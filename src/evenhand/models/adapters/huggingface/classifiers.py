@@ -11,7 +11,7 @@ from evenhand.core.errors import UserError
 from evenhand.models.adapters.huggingface.decoding import import_transformers
 from evenhand.models.adapters.huggingface.towers import ImageInputs, by_size, load_tower
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import import_torch, to_numpy
+from evenhand.models.weights.device import import_torch, inference, to_numpy
 
 _WORDNET = re.compile(r"n\d{8}\b")
 
@@ -45,7 +45,7 @@ class Classifier:
 
     def classify(self, images: Images) -> Floats:
         """Logits, float32, shape (N, len(labels))."""
-        with import_torch().inference_mode():
+        with inference():
             return by_size(images, lambda some: to_numpy(self._model(**self._images.batch(some)).logits))
 
     def embed_images(self, images: Images) -> Floats:
@@ -63,7 +63,7 @@ class Classifier:
             return to_numpy(head_inputs.pop().flatten(1))
 
         try:
-            with import_torch().inference_mode():
+            with inference():
                 return by_size(images, features)
         finally:
             watch.remove()
@@ -108,7 +108,7 @@ class FeatureExtractor:
         Where it has none, or the checkpoint lacks its weights, it is the class token, else the mean over
         places.
         """
-        with import_torch().inference_mode():
+        with inference():
             return by_size(images, self._features)
 
     def _features(self, images: Images) -> Floats:

@@ -11,7 +11,8 @@ from evenhand.core.errors import UserError
 from evenhand.models.adapters.huggingface.decoding import import_transformers
 from evenhand.models.adapters.huggingface.towers import ImageInputs, TextInputs, by_size, load_tower
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import import_torch, to_numpy
+from evenhand.models.weights.checkpoint import stored_number
+from evenhand.models.weights.device import import_torch, inference, to_numpy
 
 
 class DualEncoder:
@@ -30,10 +31,10 @@ class DualEncoder:
         if self._model.config.model_type == "clip":  # it was trained on such crops, and open_clip makes them
             self._images.crop_as_torchvision()
         self._texts = TextInputs(folder, options, self._model.config)
-        self.logit_scale = _scale(self._model)
-        offset = getattr(self._model, "logit_bias", None)
-        self.logit_bias = 0.0 if offset is None else float(offset.detach())
-        self.link = "softmax" if offset is None else "sigmoid"
+        self.logit_scale = _scale(self._model, folder)
+        bias = _number(self._model, folder, "logit_bias")
+        self.logit_bias = 0.0 if bias is None else bias
+        self.link = "softmax" if bias is None else "sigmoid"
 
     def prepare(self, image: Pixels) -> Any:
         """One image as the model's processor makes it, for the other methods; safe in threads."""
@@ -41,7 +42,7 @@ class DualEncoder:
 
     def embed_images(self, images: Images) -> Floats:
         """Projected vectors, not normalised, float32, shape (N, D)."""
-        with import_torch().inference_mode():
+        with inference():
             return by_size(images, self._see)
 
     def _see(self, images: Images) -> Floats:
@@ -49,16 +50,24 @@ class DualEncoder:
 
     def embed_texts(self, texts: Sequence[str]) -> Floats:
         """Projected vectors, not normalised, float32, shape (M, D)."""
-        with import_torch().inference_mode():
+        with inference():
             return _vectors(self._model.get_text_features(**self._texts.batch(texts)))
 
 
-def _scale(model: Any) -> float:
-    if hasattr(model, "logit_scale"):
-        return float(model.logit_scale.detach().float().exp())
-    if hasattr(model, "temperature"):  # ALIGN divides by it
-        return 1.0 / float(model.temperature.detach())
+def _scale(model: Any, folder: Path) -> float:
+    logarithm, divisor = (_number(model, folder, name) for name in ("logit_scale", "temperature"))
+    if logarithm is not None:
+        return float(import_torch().tensor(logarithm).exp())
+    if divisor is not None:  # ALIGN divides by it
+        return 1.0 / divisor
     raise UserError(f"{type(model).__name__} has neither logit_scale nor temperature; it is no dual encoder")
+
+
+def _number(model: Any, folder: Path, name: str) -> float | None:
+    """A model's number as the weights have it: half precision would cost digits that all logits need."""
+    loaded = getattr(model, name, None)
+    stored = None if loaded is None else stored_number(folder, name)
+    return stored if stored is not None or loaded is None else float(loaded.detach())
 
 
 def _vectors(features: Any) -> Floats:

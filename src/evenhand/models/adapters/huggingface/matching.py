@@ -10,7 +10,7 @@ from evenhand.core.capabilities import Floats, Images, Pixels
 from evenhand.models.adapters.huggingface.decoding import import_transformers
 from evenhand.models.adapters.huggingface.towers import ImageInputs, TextInputs, load_tower
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import import_torch, to_numpy
+from evenhand.models.weights.device import inference, to_numpy
 
 
 class ViltMatcher:
@@ -35,7 +35,7 @@ class ViltMatcher:
 
     def match(self, images: Images, texts: Sequence[str]) -> Floats:
         """Sigmoid of the ranking logit of image i and text i, float32, shape (N,), in [0, 1]."""
-        with import_torch().inference_mode():
+        with inference():
             outputs = self._model(**self._images.batch(images), **self._texts.batch(texts))
             return to_numpy(outputs.logits[:, 0].float().sigmoid())
 
@@ -77,16 +77,16 @@ class BlipMatcher:
 
     def match(self, images: Images, texts: Sequence[str]) -> Floats:
         """Probability of a match of image i and text i, float32, shape (N,), in [0, 1]."""
-        with import_torch().inference_mode():
+        with inference():
             logits = self._model.itm_head(self._read(texts, self._see(images)))
             return to_numpy(logits.float().softmax(-1)[:, 1])
 
     def embed_images(self, images: Images) -> Floats:
         """Projected vectors, not normalised, float32, shape (N, D)."""
-        with import_torch().inference_mode():
+        with inference():
             return to_numpy(self._model.vision_proj(self._see(images)[:, 0]))
 
     def embed_texts(self, texts: Sequence[str]) -> Floats:
         """Projected vectors, not normalised, float32, shape (M, D)."""
-        with import_torch().inference_mode():
+        with inference():
             return to_numpy(self._model.text_proj(self._read(texts)))

@@ -25,6 +25,10 @@ def check_size_options(options: LoadOptions) -> None:
         raise ParameterError(
             f"--device-map {options.device_map!r} is not possible; give auto or leave it out"
         )
+    if options.device_map and ":" in options.device:
+        raise ParameterError(
+            f"--device {options.device} is one device, and --device-map auto takes all; leave one of them out"
+        )
     if options.quantize not in (None, *QUANTIZATIONS):
         raise ParameterError(f"--quantize {options.quantize} is not possible; give 8 or 4")
     if options.device_map or options.quantize:
@@ -47,7 +51,9 @@ def size_arguments(options: LoadOptions) -> dict[str, Any]:
     """What ``from_pretrained`` of transformers needs beside device and dtype; empty for one whole device."""
     if not options.device_map and not options.quantize:
         return {}
-    arguments: dict[str, Any] = {"device_map": options.device_map or {"": choose_device(options)}}
+    device = choose_device(options)
+    spread = options.device_map if device.type != "cpu" else None  # over GPUs, which --device cpu leaves out
+    arguments: dict[str, Any] = {"device_map": spread or {"": device}}
     if options.quantize:
         bits: dict[str, Any] = {"load_in_8bit": True}
         if options.quantize == QUANTIZATIONS[1]:

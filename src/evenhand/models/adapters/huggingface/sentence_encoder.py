@@ -18,7 +18,7 @@ from evenhand.models.adapters.huggingface.sentence_modules import (
 )
 from evenhand.models.adapters.huggingface.towers import TextInputs, load_tower
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import choose_device, import_torch, to_numpy
+from evenhand.models.weights.device import choose_device, import_torch, inference, to_numpy
 from evenhand.models.weights.pickle_conversion import read_tensors
 
 _ENCODER_HALVES = {"mt5": "MT5EncoderModel", "t5": "T5EncoderModel", "umt5": "UMT5EncoderModel"}
@@ -57,7 +57,7 @@ class SentenceEncoder:
         The model's default prompt, where it has one, goes before every text.
         """
         inputs = self._texts.batch([self._layout.prompt + text for text in texts])
-        with import_torch().inference_mode():
+        with inference():
             vectors = self._pool(self._model(**inputs).last_hidden_state, inputs["attention_mask"])
             for change in self._steps:
                 vectors = change(vectors)

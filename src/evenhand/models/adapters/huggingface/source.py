@@ -49,7 +49,7 @@ from evenhand.models.weights.device import resolved_dtype
 from evenhand.models.weights.hub import library_version
 from evenhand.models.weights.pickle_conversion import is_refused_pickle, refusal
 
-ADAPTER = "2"  # raised when answers of an adapter in this folder change
+ADAPTER = "3"  # raised when answers of an adapter in this folder change
 _OTHER_WEIGHTS = (".h5", ".msgpack", ".gguf", ".onnx", ".bin", ".pt", ".pth", ".ckpt", ".safetensors")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 

@@ -14,6 +14,7 @@ from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import (
     import_torch,
+    inference,
     to_numpy,
 )
 from evenhand.models.weights.hub import (
@@ -164,7 +165,7 @@ class TimmFeatures:
 
     def embed_images(self, images: Images) -> Floats:
         """Pooled features before the classifier, float32, shape (N, D); any real values."""
-        with self._torch.inference_mode():
+        with inference():
             maps = self._network.forward_features(self._batch(images))
             return to_numpy(self._network.forward_head(maps, pre_logits=True).flatten(1))
 
@@ -200,7 +201,7 @@ class TimmClassifier(TimmFeatures):
 
     def classify(self, images: Images) -> Floats:
         """Logits, float32, shape (N, len(labels)); any real values."""
-        with self._torch.inference_mode():
+        with inference():
             return to_numpy(self._network(self._batch(images)))
 
 

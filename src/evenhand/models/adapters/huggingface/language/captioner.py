@@ -24,7 +24,7 @@ from evenhand.models.adapters.huggingface.language.continuations import (
 )
 from evenhand.models.adapters.huggingface.towers import ImageInputs, load_tower
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import import_torch
+from evenhand.models.weights.device import import_torch, inference
 
 
 class Captioner(ABC):
@@ -102,7 +102,7 @@ class Captioner(ABC):
         contexts = self._contexts(prompts)
         answers = [""] * len(contexts)
         for members in _of_one_length(contexts):
-            with self._torch.inference_mode():
+            with inference():
                 pixels = self._pixels([images[i] for i in members])
                 ids = self._ids([contexts[i] for i in members])
                 spoken = self._speak(pixels, ids, self._new_tokens(ids.shape[1]))
@@ -138,7 +138,7 @@ class Captioner(ABC):
         result = np.zeros((len(contexts), len(words[0]) if len(words) else 0), dtype=np.float32)
         groups = _of_one_length(contexts) if not self.masks_contexts else [list(range(len(contexts)))]
         for members in groups if result.size else []:
-            with self._torch.inference_mode():
+            with inference():
                 step = self._read(self._pixels([images[i] for i in members]), [contexts[i] for i in members])
                 result[members] = measure(step, [words[i] for i in members])
         return result

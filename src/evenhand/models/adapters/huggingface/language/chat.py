@@ -42,7 +42,7 @@ from evenhand.models.adapters.huggingface.language.continuations import (
 )
 from evenhand.models.adapters.huggingface.towers import load_tower
 from evenhand.models.identity.source import LoadOptions
-from evenhand.models.weights.device import import_torch
+from evenhand.models.weights.device import inference
 
 
 class ChatModel:
@@ -62,7 +62,6 @@ class ChatModel:
 
     def __init__(self, folder: Path, options: LoadOptions) -> None:
         library = import_transformers()
-        self._torch = import_torch()
         self._inputs: ChatInputs = open_inputs(folder, options)
         self.instruction = self._inputs.instruction
         self._model, _ = load_tower(_automatic_class(library, folder, options), folder, options)
@@ -93,7 +92,7 @@ class ChatModel:
             dropped.append(len(alone) - length)
         if not tails:
             return np.zeros((0, 0), dtype=np.float32)
-        with self._torch.inference_mode():
+        with inference():
             return sum_log_probabilities(self._read(images, prefixes, dropped), tails)
 
     def next_token_logits(
@@ -114,7 +113,7 @@ class ChatModel:
             firsts.append([tokens[0] for tokens in alone])
         if not firsts:
             return np.zeros((0, 0), dtype=np.float32)
-        with self._torch.inference_mode():
+        with inference():
             return first_token_logits(self._read(images, prefixes, [0] * len(prefixes)), firsts)
 
     def answer(self, images: Images, prompts: Sequence[str]) -> list[str]:
@@ -125,7 +124,7 @@ class ChatModel:
         if not prompts:
             return []
         read = self._inputs.encode(images, prompts)
-        with self._torch.inference_mode():
+        with inference():
             spoken = self._model.generate(**self._ready(read.tensors))
         new = spoken[:, read.tensors["input_ids"].shape[1] :].tolist()
         return self._inputs.decode(new)
