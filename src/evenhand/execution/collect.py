@@ -21,7 +21,14 @@ from evenhand.execution.answering.requests import BATCHES, Engine, RequestBatch
 from evenhand.execution.backbone_cache import BackboneCache
 from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.execution.engines.local import LocalEngine
-from evenhand.execution.evidence_writer import UNANSWERED, EvidenceParts, tied_answers, tied_scores
+from evenhand.execution.evidence_writer import (
+    UNANSWERED,
+    EvidenceParts,
+    check_one_space,
+    flat_vectors,
+    tied_answers,
+    tied_scores,
+)
 from evenhand.execution.leakage import refuse_training_images
 from evenhand.execution.missing_images import check_images
 from evenhand.execution.options import AskOptions
@@ -90,7 +97,7 @@ def ask_all(
         closing(LazyModel(through.source, store, options.shared)) as model,
     ):
         engine = make_engine(model, options)
-        unanswered_rows, accounts = [], []
+        unanswered_rows, accounts, written = [], [], []
         for question in plan.questions:
             parts = EvidenceParts(evidence / question.name, question, partial(through.facts, model))
             asking = RequestBatch(
@@ -104,10 +111,12 @@ def ask_all(
             if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
                 parts.write(0, 0, [])
             unanswered_rows += parts.unanswered
-            warnings += tied_answers(question, parts.tied)
+            warnings += tied_answers(question, parts.tied) + flat_vectors(question, parts.vectors)
+            written.append(parts)
             accounts.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(unanswered_rows, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
+        check_one_space(written)
         facts = through.facts(model)
         usage = model.usage()
         not_kept = unfit or (store.changes() if options.keep_answers else "")

@@ -43,6 +43,35 @@ PREDICTIONS = {
 
 
 @dataclass(eq=False)
+class Vectors:
+    """How long vectors are, how many are 0, and whether all are equal.
+
+    Attributes:
+        n: How many there are.
+        width: Numbers of each; 0: there is none.
+        zero: How many have no direction.
+        equal: Whether none differs from the first.
+    """
+
+    n: int = 0
+    width: int = 0
+    zero: int = 0
+    equal: bool = True
+    _first: Any = field(default=None, init=False, repr=False)
+
+    def add(self, answers: Sequence[Any]) -> None:
+        """Count further vectors."""
+        if not answers:
+            return
+        self._first = answers[0] if self._first is None else self._first
+        for answer in answers:
+            self.zero += not answer.any()
+            self.equal = self.equal and np.array_equal(answer, self._first)
+        self.n += len(answers)
+        self.width = answers[0].size
+
+
+@dataclass(eq=False)
 class EvidenceParts:
     """Writes the parts of one question's evidence.
 
@@ -52,6 +81,7 @@ class EvidenceParts:
         facts: Labels of a classifier.
         unanswered: One row for each sample without an answer.
         tied: Samples of which all candidates have one score, so that their order decides.
+        vectors: What the vectors of an embedding are.
     """
 
     folder: Path
@@ -59,6 +89,7 @@ class EvidenceParts:
     facts: Callable[[], Mapping[str, Any]]
     unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
     tied: int = field(default=0, init=False)
+    vectors: Vectors = field(default_factory=lambda: Vectors(), init=False)
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
         """Write the part of one shard; samples without an answer are listed instead."""
@@ -72,6 +103,8 @@ class EvidenceParts:
                 self._list(row, problem)
         if KINDS[self.question.capability] in ("predictions", "scores"):
             self.tied += _tied(answered)
+        elif KINDS[self.question.capability] == "embeddings":
+            self.vectors.add(answered)
         table = _TABLES[self.question.capability](self.question, rows, answered, self.facts)
         write_table(table, self.folder / f"part-{shard:05d}.parquet")
 
@@ -114,6 +147,42 @@ def tied_answers(question: Question, tied: int) -> list[TableWarning]:
         TableWarning(
             code="tied_scores",
             message=f"{text}: such an answer prefers nothing, and a label taken from it is an accident",
+        )
+    ]
+
+
+def check_one_space(parts: Sequence[EvidenceParts]) -> None:
+    """Refuse vectors of images and of texts that no cosine could compare.
+
+    Raises:
+        UserError: They are of two lengths.
+    """
+    widths = {
+        part.question.capability: part.vectors.width
+        for part in parts
+        if KINDS[part.question.capability] == "embeddings" and part.vectors.width
+    }
+    if len(set(widths.values())) > 1:
+        raise UserError(
+            "embed_images() and embed_texts() of the model gave vectors of "
+            f"{widths['embeds_images']} and {widths['embeds_texts']} numbers; both must give vectors of one "
+            "space; mend one of them and raise the model's version, or add --forget-answers"
+        )
+
+
+def flat_vectors(question: Question, vectors: Vectors) -> list[TableWarning]:
+    """A warning where vectors have no direction, or all have one."""
+    if vectors.zero:
+        text = f"{vectors.zero:,} of {vectors.n:,} vectors of {question.name!r} are 0"
+    elif vectors.equal and vectors.n > 1:
+        text = f"all {vectors.n:,} vectors of {question.name!r} are equal"
+    else:
+        return []
+    return [
+        TableWarning(
+            code="tied_scores",
+            message=f"{text}: they are as near to one answer as to another, and a label taken from them is an "
+            "accident",
         )
     ]
 
