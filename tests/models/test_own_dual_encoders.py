@@ -9,6 +9,7 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.core.errors import UserError
+from evenhand.evidence.derivation.from_vectors import check_one_space
 from evenhand.models.adapters.own_code import ObjectSource
 
 
@@ -63,9 +64,9 @@ def classify(table, model):
     return eh.run("classification", model=model, data=table, parameters=given)
 
 
-@pytest.mark.parametrize(("model", "widths"), [(LongTexts(), "3 and 4"), (FlatImages(), "1 and 3")])
+@pytest.mark.parametrize(("model", "widths"), [(LongTexts(), "3 numbers, those of texts 4"), (FlatImages(), "1 numbers, those of texts 3")])
 def test_vectors_of_two_lengths_are_one_line_that_names_both_methods(table, model, widths) -> None:
-    with pytest.raises(UserError, match=f"{widths} numbers") as problem:
+    with pytest.raises(UserError, match=widths) as problem:
         classify(table, model)
     text = str(problem.value)
     assert "embed_images()" in text and "embed_texts()" in text and "version" in text
@@ -99,3 +100,10 @@ def test_vectors_that_prefer_no_label_are_warned_of(table) -> None:
 
 def _codes(run) -> list[str]:
     return [warning.code for warning in run.findings.warnings]
+
+
+def test_only_vectors_of_one_length_are_one_space() -> None:
+    with pytest.raises(UserError, match="images have 3 numbers, those of texts 4"):
+        check_one_space([3, 3], 4)
+    check_one_space([4, 4], 4)
+    check_one_space([], 4)

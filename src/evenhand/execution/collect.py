@@ -24,7 +24,6 @@ from evenhand.execution.engines.local import LocalEngine
 from evenhand.execution.evidence_writer import (
     UNANSWERED,
     EvidenceParts,
-    check_one_space,
     flat_vectors,
     tied_answers,
     tied_scores,
@@ -97,7 +96,7 @@ def ask_all(
         closing(LazyModel(through.source, store, options.shared)) as model,
     ):
         engine = make_engine(model, options)
-        unanswered_rows, accounts, written = [], [], []
+        unanswered_rows, accounts = [], []
         for question in plan.questions:
             parts = EvidenceParts(evidence / question.name, question, partial(through.facts, model))
             asking = RequestBatch(
@@ -112,11 +111,9 @@ def ask_all(
                 parts.write(0, 0, [])
             unanswered_rows += parts.unanswered
             warnings += tied_answers(question, parts.tied) + flat_vectors(question, parts.vectors)
-            written.append(parts)
             accounts.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(unanswered_rows, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
-        check_one_space(written)
         facts = through.facts(model)
         usage = model.usage()
         not_kept = unfit or (store.changes() if options.keep_answers else "")

@@ -44,17 +44,15 @@ PREDICTIONS = {
 
 @dataclass(eq=False)
 class Vectors:
-    """How long vectors are, how many are 0, and whether all are equal.
+    """How many vectors there are, how many are 0, and whether all are equal.
 
     Attributes:
         n: How many there are.
-        width: Numbers of each; 0: there is none.
         zero: How many have no direction.
         equal: Whether none differs from the first.
     """
 
     n: int = 0
-    width: int = 0
     zero: int = 0
     equal: bool = True
     _first: Any = field(default=None, init=False, repr=False)
@@ -68,7 +66,6 @@ class Vectors:
             self.zero += not answer.any()
             self.equal = self.equal and np.array_equal(answer, self._first)
         self.n += len(answers)
-        self.width = answers[0].size
 
 
 @dataclass(eq=False)
@@ -149,25 +146,6 @@ def tied_answers(question: Question, tied: int) -> list[TableWarning]:
             message=f"{text}: such an answer prefers nothing, and a label taken from it is an accident",
         )
     ]
-
-
-def check_one_space(parts: Sequence[EvidenceParts]) -> None:
-    """Refuse vectors of images and of texts that no cosine could compare.
-
-    Raises:
-        UserError: They are of two lengths.
-    """
-    widths = {
-        part.question.capability: part.vectors.width
-        for part in parts
-        if KINDS[part.question.capability] == "embeddings" and part.vectors.width
-    }
-    if len(set(widths.values())) > 1:
-        raise UserError(
-            "embed_images() and embed_texts() of the model gave vectors of "
-            f"{widths['embeds_images']} and {widths['embeds_texts']} numbers; both must give vectors of one "
-            "space; mend one of them and raise the model's version, or add --forget-answers"
-        )
 
 
 def flat_vectors(question: Question, vectors: Vectors) -> list[TableWarning]:

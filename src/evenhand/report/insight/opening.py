@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.display.overview.content import Headline, Overview
+from evenhand.core.display.overview.content import Headline, Overview, with_command
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.text.formatting import shorten
@@ -50,7 +50,7 @@ class Opening:
         facts: How much, how sure.
         next: What to do next; None: nothing says.
         silent: Where nothing differs.
-        checks: What to look into before relying on it.
+        checks: What to look into before relying on it: text, and the options to type, if any.
         caveat: What no number here can show.
         by: The grouping of the headline; empty: there is none.
         rows: What the rows behind the headline have in common, by column.
@@ -66,7 +66,7 @@ class Opening:
     facts: Sequence[Fact]
     next: Fact | None
     silent: Sequence[str]
-    checks: Sequence[str]
+    checks: Sequence[tuple[str, str]]
     caveat: str
     by: str
     rows: Mapping[str, str]
@@ -120,7 +120,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         facts=_facts(first),
         next=_next(first, has_cases=has_cases),
         silent=() if is_hidden else overview.silent,
-        checks=[f"{check[:1].upper()}{check[1:]}" for check in overview.checks],
+        checks=[with_command(f"{check[:1].upper()}{check[1:]}") for check in overview.checks],
         caveat=overview.caveat,
         by=first.by if first else "",
         rows=first.rows if first else {},
