@@ -106,8 +106,9 @@ def gate_results(
     """
     condition = parse_gate(gate)
     name, by = condition.name, condition.by
-    spoken = (name, f"{name}_difference") if condition.sign == "worse" else (name,)  # of what models differ in
-    of_name = [f for f in findings if f.name in spoken and by in (None, f.grouping)]
+    of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
+    if not of_name and condition.sign == "worse":  # by how much models differ in it
+        of_name = [f for f in findings if f.name == f"{name}_difference" and by in (None, f.grouping)]
     if not of_name:
         names = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
         raise UnknownName("finding", f"{name}@{by}" if by else name, names)
