@@ -176,8 +176,8 @@ def test_a_single_row_is_no_rows_and_n_with_missing_values_is_said_once():
     messages = [warning.message for warning in check_labels(counts, {"truth": "t", "prediction": "p"})]
     assert len(messages) == 3
     assert messages[1] == (
-        "column 'g' holds texts that often mean a missing value, too: 'NA' (1 row). They count as groups here. "
-        "To leave them out, type: --missing NA"
+        "column 'g' holds texts that often mean a missing value, too: 'NA' (1 row). They count as groups "
+        "here. To leave them out, type: --missing NA"
     )
     assert sum("n is " in message for message in messages) == 1
 

@@ -64,12 +64,15 @@ def classify(table, model):
     return eh.run("classification", model=model, data=table, parameters=given)
 
 
-@pytest.mark.parametrize(("model", "widths"), [(LongTexts(), "3 numbers, those of texts 4"), (FlatImages(), "1 numbers, those of texts 3")])
+@pytest.mark.parametrize(
+    ("model", "widths"),
+    [(LongTexts(), "3 numbers, those of texts 4"), (FlatImages(), "1 numbers, those of texts 3")],
+)
 def test_vectors_of_two_lengths_are_one_line_that_names_both_methods(table, model, widths) -> None:
     with pytest.raises(UserError, match=widths) as problem:
         classify(table, model)
     text = str(problem.value)
-    assert "embed_images()" in text and "embed_texts()" in text and "version" in text
+    assert all(word in text for word in ("embed_images()", "embed_texts()", "version"))
     assert "\n" not in text
 
 
@@ -77,7 +80,7 @@ def test_vectors_of_two_lengths_are_one_line_that_names_both_methods(table, mode
 def test_a_scale_that_is_no_number_is_refused_before_anything_is_asked(scale) -> None:
     model = Colours()
     model.logit_scale = scale
-    with pytest.raises(UserError, match="logit_scale of 'Colours' .*give a number, such as 100.0") as problem:
+    with pytest.raises(UserError, match=r"logit_scale of 'Colours' .*number, such as 100\.0") as problem:
         ObjectSource(model, "Colours").load()
     assert "\n" not in str(problem.value)
 

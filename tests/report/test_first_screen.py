@@ -105,8 +105,8 @@ def test_what_a_check_tells_to_type_is_seen_unfolded():
     run = audited(tickets().with_columns(office=pl.when(early).then(pl.lit("NA")).otherwise("office")))
     page = render_html(ReportInput(run.findings, run.manifest))
     check = re.search(r"<li>(?:(?!</li>).)*often mean a missing value.*?</li>", page, flags=re.S)[0]
-    assert check.endswith(" <code>--missing NA</code></li>")
-    assert "type: --missing" not in check
+    assert check.endswith(">To leave them out, type: <code>--missing NA</code></span></li>")
+    assert check.count("To leave them out") == 1
 
 
 def test_mistakes_of_weighted_rows_are_not_called_none():

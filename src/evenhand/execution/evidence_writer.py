@@ -86,7 +86,7 @@ class EvidenceParts:
     facts: Callable[[], Mapping[str, Any]]
     unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
     tied: int = field(default=0, init=False)
-    vectors: Vectors = field(default_factory=lambda: Vectors(), init=False)
+    vectors: Vectors = field(default_factory=Vectors, init=False)
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
         """Write the part of one shard; samples without an answer are listed instead."""
@@ -159,8 +159,8 @@ def flat_vectors(question: Question, vectors: Vectors) -> list[TableWarning]:
     return [
         TableWarning(
             code="tied_scores",
-            message=f"{text}: they are as near to one answer as to another, and a label taken from them is an "
-            "accident",
+            message=f"{text}: they are as near to one answer as to another, and a label taken from them is "
+            "an accident",
         )
     ]
 

@@ -100,9 +100,10 @@ def _missing_words(
     if not words:
         return
     now, then = _usable(counts, {}), _usable(counts, words)
-    also, aside = "", (
-        f", while pandas reads most such texts as missing: n is {now:,.0f} with them as labels and {then:,.0f} "
-        "with them missing"
+    also = ""
+    aside = (
+        f", while pandas reads most such texts as missing: n is {now:,.0f} with them as labels and "
+        f"{then:,.0f} with them missing"
     )
     for name, texts in words.items():
         values = counted(rows[name], texts)
@@ -261,7 +262,11 @@ def _unused(
         names = ", ".join(shown(renaming.old) for renaming in unused[:_SHOWN])
         more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
         of_labels = {renaming.old for renaming in unused if not renaming.column}
-        where = " in " + " or ".join(repr(called[name]) for name in LABEL_AXES if name in rows) if of_labels else ""
+        where = (
+            " in " + " or ".join(repr(called[name]) for name in LABEL_AXES if name in rows)
+            if of_labels
+            else ""
+        )
         groups = [called[name] for name in rows if name not in LABEL_AXES and of_labels & rows[name].keys()]
         warning = TableWarning(
             code="unused_map",
