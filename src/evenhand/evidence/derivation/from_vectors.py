@@ -63,7 +63,7 @@ def check_one_space(images: Sequence[int], texts: int) -> None:
     if wrong:
         raise UserError(
             f"vectors of images have {wrong[0]:,} numbers, those of texts {texts:,}; embed_images() and "
-            "embed_texts() must give vectors of one space; mend one of them and raise the model's version, or "
+            "embed_texts() must give vectors of one space; mend one and raise the model's version, or "
             "add --forget-answers"
         )
 
