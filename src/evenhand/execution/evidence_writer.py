@@ -43,7 +43,7 @@ PREDICTIONS = {
 
 
 @dataclass(eq=False)
-class Vectors:
+class VectorSpread:
     """How many vectors there are, how many are 0, and whether all are equal.
 
     Attributes:
@@ -86,7 +86,7 @@ class EvidenceParts:
     facts: Callable[[], Mapping[str, Any]]
     unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
     tied: int = field(default=0, init=False)
-    vectors: Vectors = field(default_factory=Vectors, init=False)
+    vectors: VectorSpread = field(default_factory=VectorSpread, init=False)
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
         """Write the part of one shard; samples without an answer are listed instead."""
@@ -148,7 +148,7 @@ def tied_answers(question: Question, tied: int) -> list[TableWarning]:
     ]
 
 
-def flat_vectors(question: Question, vectors: Vectors) -> list[TableWarning]:
+def flat_vectors(question: Question, vectors: VectorSpread) -> list[TableWarning]:
     """A warning where vectors have no direction, or all have one."""
     if vectors.zero:
         text = f"{vectors.zero:,} of {vectors.n:,} vectors of {question.name!r} are 0"

@@ -188,8 +188,8 @@ def _check_scale(scale: Any, uri: str) -> None:
     except (TypeError, ValueError):
         is_number = False
     if not is_number:
-        given = one_line(repr(scale))[:80]
-        raise UserError(f"the logit_scale of {uri!r} is {given}; give a number, such as 100.0")
+        scale_text = one_line(repr(scale))[:80]
+        raise UserError(f"the logit_scale of {uri!r} is {scale_text}; give a number, such as 100.0")
 
 
 def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:

@@ -169,12 +169,17 @@ def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
 
 def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
     """What chance gives; where smaller groups reach further by chance, what it gives in this group."""
-    whole = ends_of(finding.null)
+    gap_band = ends_of(finding.null)
     parts = [part for part in group_parts(source) if label_of(part) == worse.label and part.null is not None]
-    own = ends_of(parts[0].null) if parts and source.card.unit == "share" else None
-    if whole is None or own is None or not _within(finding.value, whole) or _within(worse.value, own):
+    group_band = ends_of(parts[0].null) if parts and source.card.unit == "share" else None
+    if (
+        gap_band is None
+        or group_band is None
+        or not _within(finding.value, gap_band)
+        or _within(worse.value, group_band)
+    ):
         return chance(finding, finding.card)
-    ends = span_of(*own, source.card)
+    ends = span_of(*group_band, source.card)
     return _("Chance alone would give {ends} % in a group of {rows}.", ends=ends, rows=count(worse.rows))
 
 
