@@ -68,10 +68,11 @@ def test_gates_hold_differences(folders, monkeypatch, capsys):
     assert "accuracy_difference" in capsys.readouterr().err
 
 
-def test_the_first_line_and_a_gate_say_whether_the_newer_model_is_better(folders, monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["accuracy_difference", "accuracy"])
+def test_the_first_line_and_a_gate_say_whether_the_newer_model_is_better(folders, monkeypatch, capsys, name):
     worse, _, better = folders
     gain = "better of t.csv is 19 points better than biased of t.csv"
-    words = ["--metric", "accuracy", "--fail-if", "accuracy_difference@group got worse"]
+    words = ["--metric", "accuracy", "--fail-if", f"{name}@group got worse"]
     for runs, code, says in (
         ((better, worse), 4, "biased of t.csv is 19 points worse than better of t.csv"),
         ((better, worse, "--reference", worse), 0, gain),

@@ -163,6 +163,16 @@ def test_what_the_run_can_explain_by_chance_has_no_interval_that_leaves_out_zero
     assert "no class has a mistake that differs beyond chance" in page
 
 
+def test_weights_are_explained_once_for_all_groupings():
+    frame = tickets().with_columns(weight=pl.lit(1.0) + pl.int_range(pl.len()) % 2)
+    run = eh.audit(frame, truth="truth", prediction="said", by=["office", "channel"], weight="weight")
+    told = [text for text in run.overview.silent if "have weights" in text]
+    assert told == [
+        "The rows have weights: mistakes by class have rates and differences, but no test; an audit without "
+        "weights tests them."
+    ]
+
+
 def test_hostile_and_long_labels_stay_text():
     table = tickets().with_columns(
         pl.col("truth", "said").replace(

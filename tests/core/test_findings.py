@@ -122,3 +122,11 @@ def test_bound_metrics_print_sorted_and_leave_none_out():
     assert str(MetricId.make("accuracy", (), {})) == "accuracy()"
     assert bound == MetricId.make("skewsize", ("gender", "race"), {"k": 5, "mode": "paper"})
     assert hash(bound) == hash(MetricId.make("skewsize", ("gender", "race"), {"k": 5, "mode": "paper"}))
+
+
+def test_findings_are_numbered_and_a_name_is_told_to_be_asked_of_the_run():
+    first, second = finding(), finding(name="other")
+    held = holding(first, second)
+    assert (held[0], held[-1], held[1:]) == (first, second, [second])
+    with pytest.raises(TypeError, match=r"by name type run\['other'\]"):
+        held["other"]

@@ -5,6 +5,7 @@ import os.path
 
 import pytest
 
+import evenhand as eh
 from evenhand.core.errors import InputError, UnknownName, UserError
 from evenhand.core.registry import Registry, load_object
 
@@ -71,3 +72,9 @@ def test_a_module_that_lacks_its_own_dependency_says_so_itself(tmp_path, monkeyp
 def test_references_without_a_module_are_the_users_mistake(reference):
     with pytest.raises(UserError):
         load_object(reference)
+
+
+def test_a_misspelled_metric_is_an_attribute_error_with_the_closest_names():
+    with pytest.raises(AttributeError, match="there is no metric 'accuracygap'; did you mean 'accuracy_gap'"):
+        eh.metrics.accuracygap  # noqa: B018
+    assert not hasattr(eh.metrics, "another")

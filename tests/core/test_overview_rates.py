@@ -62,6 +62,17 @@ def test_accuracy_is_said_with_counts_where_no_mistake_is_beyond_chance():
     ]  # fmt: skip
 
 
+def test_a_gap_that_small_groups_reach_by_chance_is_told_by_the_chance_of_its_own_group():
+    accuracy, gap = gap_of(LAGOS, null=band(0.0, 0.2))
+    (line,) = overview([accuracy, gap]).headlines
+    assert line.chance == "Chance alone would give 0 to 20 points."  # groups have no band of their own
+    parts = [part.model_copy(update={"null": band(0.82, 0.88)}) for part in accuracy.parts]
+    (line,) = overview([accuracy.model_copy(update={"parts": parts}), gap]).headlines
+    assert line.chance == "Chance alone would give 82 to 88 % in a group of 469."
+    (line,) = overview([accuracy.model_copy(update={"parts": parts}), gap_of(LAGOS)[1]]).headlines
+    assert line.chance == "Chance alone would give 0 to 2 points."
+
+
 def test_two_groups_are_both_named():
     assert overview(gap_of({"a": (50, 100), "b": (90, 100)})).title == (
         "a: 50 of 100 rows are right; b 90 of 100."

@@ -160,6 +160,28 @@ def test_lines_of_a_map_that_nothing_has_are_named():
     assert "more" not in checked(*TIDY, unused=unused[:6])["unused_map"].message
 
 
+def test_a_map_that_renames_a_group_is_told_how_groups_are_renamed():
+    told = checked(*TIDY, unused=[Renaming("m", "male")])["unused_map"]
+    assert told.message == (
+        "the map renames 'm', which no row holds in 'y' or 'said'. To rename groups of column 'group', give "
+        "--map a CSV file with the columns old, new and column"
+    )
+    told = checked(*TIDY, unused=[Renaming("mm", "male")])["unused_map"]
+    assert told.message.endswith("in 'y' or 'said'. Check the spelling in the table")
+
+
+def test_a_single_row_is_no_rows_and_n_with_missing_values_is_said_once():
+    frame = pl.DataFrame({"t": ["a", "NA", "a"], "p": ["a", "a", "NA"], "g": ["x", "x", "NA"]})
+    counts = eh.Predictions.from_frame(frame, truth="t", prediction="p").count(["g"])
+    messages = [warning.message for warning in check_labels(counts, {"truth": "t", "prediction": "p"})]
+    assert len(messages) == 3
+    assert messages[1] == (
+        "column 'g' holds texts that often mean a missing value, too: 'NA' (1 row). They count as groups "
+        "here. To leave them out, type: --missing NA"
+    )
+    assert sum("n is " in message for message in messages) == 1
+
+
 def test_where_there_are_no_options_something_else_is_advised():
     told = checked(*TIDY, ("A", "a", "m", 2), instead="Write it again.")["spelled_alike"]
     assert told.message.endswith(". Write it again.")

@@ -66,6 +66,20 @@ def hostile():
                             model="api:m@http://x.org", benchmark="#12"), "@run https://x.org")  # fmt: skip
 
 
+def test_a_table_that_is_its_own_benchmark_is_named_once():
+    made = summary(
+        [
+            exported(
+                content(
+                    [plain("accuracy", ("g",), 0.5, "higher is better")], model="t.csv", benchmark="t.csv"
+                ),
+                "run",
+            )
+        ]
+    )
+    assert "\n## t.csv\n" in made.decode()
+
+
 def test_no_format_of_markdown_makes_links_of_labels():
     pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
     run = hostile()

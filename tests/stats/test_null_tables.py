@@ -197,3 +197,8 @@ def test_the_exact_tail_of_many_rows_with_three_mistakes_in_one_of_them():
         np.stack([10 - 3.0 * (np.arange(30) == 0), 3.0 * (np.arange(30) == 0)], 1)[None], rows, columns
     )
     assert exact_tail(rows, columns, float(observed[0]) - 1e-9, 10**6) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_more_ways_than_a_float_holds_are_too_many():
+    assert exact_tail(np.ones(2_000), np.full(10, 200.0), 5.0, 10**6) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import Field, FiniteFloat, PrivateAttr
 
@@ -319,6 +319,16 @@ class Findings(Model):
 
     def __len__(self) -> int:
         return len(self.findings)
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Finding]: ...
+    def __getitem__(self, index: int | slice) -> Finding | list[Finding]:
+        """A finding by its place; by its name it is ``run["accuracy_gap", "gender"]``."""
+        if not isinstance(index, slice) and not hasattr(index, "__index__"):
+            raise TypeError(f"findings are numbered; by name type run[{index!r}]")
+        return self.findings[index]
 
     def __bool__(self) -> bool:
         """Always true: a run without findings is one, too."""

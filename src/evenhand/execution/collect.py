@@ -21,7 +21,13 @@ from evenhand.execution.answering.requests import BATCHES, Engine, RequestBatch
 from evenhand.execution.backbone_cache import BackboneCache
 from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.execution.engines.local import LocalEngine
-from evenhand.execution.evidence_writer import UNANSWERED, EvidenceParts, tied_answers, tied_scores
+from evenhand.execution.evidence_writer import (
+    UNANSWERED,
+    EvidenceParts,
+    flat_vectors,
+    tied_answers,
+    tied_scores,
+)
 from evenhand.execution.leakage import refuse_training_images
 from evenhand.execution.missing_images import check_images
 from evenhand.execution.options import AskOptions
@@ -104,7 +110,7 @@ def ask_all(
             if not len(question):  # a limit, or the data, left nobody to ask: a table without rows says so
                 parts.write(0, 0, [])
             unanswered_rows += parts.unanswered
-            warnings += tied_answers(question, parts.tied)
+            warnings += tied_answers(question, parts.tied) + flat_vectors(question, parts.vectors)
             accounts.append(_account(question, asking, engine, len(parts.unanswered)))
         unanswered = pl.DataFrame(unanswered_rows, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)

@@ -43,6 +43,32 @@ PREDICTIONS = {
 
 
 @dataclass(eq=False)
+class VectorSpread:
+    """How many vectors there are, how many are 0, and whether all are equal.
+
+    Attributes:
+        n: How many there are.
+        zero: How many have no direction.
+        equal: Whether none differs from the first.
+    """
+
+    n: int = 0
+    zero: int = 0
+    equal: bool = True
+    _first: Any = field(default=None, init=False, repr=False)
+
+    def add(self, answers: Sequence[Any]) -> None:
+        """Count further vectors."""
+        if not answers:
+            return
+        self._first = answers[0] if self._first is None else self._first
+        for answer in answers:
+            self.zero += not answer.any()
+            self.equal = self.equal and np.array_equal(answer, self._first)
+        self.n += len(answers)
+
+
+@dataclass(eq=False)
 class EvidenceParts:
     """Writes the parts of one question's evidence.
 
@@ -52,6 +78,7 @@ class EvidenceParts:
         facts: Labels of a classifier.
         unanswered: One row for each sample without an answer.
         tied: Samples of which all candidates have one score, so that their order decides.
+        vectors: What the vectors of an embedding are.
     """
 
     folder: Path
@@ -59,6 +86,7 @@ class EvidenceParts:
     facts: Callable[[], Mapping[str, Any]]
     unanswered: list[dict[str, Any]] = field(default_factory=list, init=False)
     tied: int = field(default=0, init=False)
+    vectors: VectorSpread = field(default_factory=VectorSpread, init=False)
 
     def write(self, shard: int, start: int, answers: Sequence[Answer]) -> None:
         """Write the part of one shard; samples without an answer are listed instead."""
@@ -72,6 +100,8 @@ class EvidenceParts:
                 self._list(row, problem)
         if KINDS[self.question.capability] in ("predictions", "scores"):
             self.tied += _tied(answered)
+        elif KINDS[self.question.capability] == "embeddings":
+            self.vectors.add(answered)
         table = _TABLES[self.question.capability](self.question, rows, answered, self.facts)
         write_table(table, self.folder / f"part-{shard:05d}.parquet")
 
@@ -114,6 +144,23 @@ def tied_answers(question: Question, tied: int) -> list[TableWarning]:
         TableWarning(
             code="tied_scores",
             message=f"{text}: such an answer prefers nothing, and a label taken from it is an accident",
+        )
+    ]
+
+
+def flat_vectors(question: Question, vectors: VectorSpread) -> list[TableWarning]:
+    """A warning where vectors have no direction, or all have one."""
+    if vectors.zero:
+        text = f"{vectors.zero:,} of {vectors.n:,} vectors of {question.name!r} are 0"
+    elif vectors.equal and vectors.n > 1:
+        text = f"all {vectors.n:,} vectors of {question.name!r} are equal"
+    else:
+        return []
+    return [
+        TableWarning(
+            code="tied_scores",
+            message=f"{text}: they are as near to one answer as to another, and a label taken from them is "
+            "an accident",
         )
     ]
 

@@ -75,7 +75,8 @@ def check_gates(
             ``accuracy_gap.low>0.02`` reads the end of the interval that is shown. ``name[@by] beyond chance``
             reads the verdict of ``significance_of``, and ``above chance`` and ``below chance`` its side;
             ``name[@by] got worse``, of a comparison, whether the newer model is worse beyond chance: the one
-            typed later, the later one in time, or the one that is no ``--reference``.
+            typed later, the later one in time, or the one that is no ``--reference``; ``accuracy_gap got
+            worse`` reads ``accuracy_gap_difference``.
         manifest: The run's: level of its tests, and what its rows are called.
 
     Raises:
@@ -106,6 +107,8 @@ def gate_results(
     condition = parse_gate(gate)
     name, by = condition.name, condition.by
     of_name = [f for f in findings if f.name == name and by in (None, f.grouping)]
+    if not of_name and condition.sign == "worse":  # by how much models differ in it
+        of_name = [f for f in findings if f.name == f"{name}_difference" and by in (None, f.grouping)]
     if not of_name:
         names = sorted({f"{f.name}@{f.grouping}" if by else f.name for f in findings})
         raise UnknownName("finding", f"{name}@{by}" if by else name, names)

@@ -19,7 +19,7 @@ from evenhand.benchmarks.labelling.lettered import (
 from evenhand.core.errors import UserError
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
-from evenhand.evidence.derivation.from_vectors import normalised
+from evenhand.evidence.derivation.from_vectors import check_one_space, normalised
 from evenhand.evidence.open_answers.chosen_option import REFUSED
 from evenhand.evidence.role_choices import OTHER, TARGET, UNKNOWN
 from evenhand.files.images.cropped import ChosenImages
@@ -218,6 +218,7 @@ class RoleQuestions:
         unit = normalised(elicitation.text_vectors(evidence[f"texts{self.suffix}"], texts))
         vector = dict(zip(texts, unit, strict=True))
         table = evidence[f"images{self.suffix}"].select("sample", "vector").collect()
+        check_one_space([len(vector) for vector in table["vector"].head(1).to_list()], unit.shape[1])
         images = dict(
             zip(table["sample"], normalised(np.stack(list(table["vector"].to_numpy()))), strict=True)
             if table.height

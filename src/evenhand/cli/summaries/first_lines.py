@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from evenhand.core.display.overview.brief import largest, opening, sureness
-from evenhand.core.display.overview.content import LEFT_OUT, Overview
+from evenhand.core.display.overview.content import LEFT_OUT, Overview, with_command
 from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Part
@@ -25,7 +25,6 @@ _MOST_HEADLINES = 3
 _FEWEST = 10  # rows from which a share is written
 _WIDE = 12  # columns of what stands before the lines below the plot
 _RIGHT = "right rows"
-_TYPE = " type: "  # what stands before the options that a warning tells to type
 _APART = (0, 3, 1, 2)  # blocks that a blank line follows, if there is room, the most useful first
 _NO_LABEL_IN_COMMON = (
     "No prediction is a true label. If the two are different kinds of labels, accuracies and odds say "
@@ -115,7 +114,7 @@ def _below(run: Run, quiet: int, width: int) -> Iterator[str]:
     for index, sentence in enumerate(overview.silent[:quiet]):
         yield from _labelled("" if index else "No finding", sentence, width)
     if len(overview.silent) > quiet:
-        yield from _labelled("", f"and {len(overview.silent) - quiet} more such groupings: --verbose", width)
+        yield from _labelled("", f"and {len(overview.silent) - quiet} more within chance: --verbose", width)
     checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
     if any(finding.name == "accuracy" and finding.value == 0 for finding in run.findings):
         checks.append(_NO_LABEL_IN_COMMON)
@@ -128,9 +127,9 @@ def _below(run: Run, quiet: int, width: int) -> Iterator[str]:
 
 def _check(text: str, width: int) -> Iterator[str]:
     """A warning; what it says to type stands in a line of its own, whole, so that it can be copied."""
-    sentence, sign, command = text.rpartition(_TYPE)
-    yield from _labelled("Check", f"{sentence}{sign}" if command.startswith("--") else text, width)
-    if command.startswith("--"):
+    sentence, command = with_command(text)
+    yield from _labelled("Check", sentence, width)
+    if command:
         yield f"  {'':<{_WIDE}}{command}" if cells(command) <= width - _WIDE - 2 else f"  {command}"
 
 

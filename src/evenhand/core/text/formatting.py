@@ -134,7 +134,12 @@ def _of_a_picture(text: str, index: int) -> bool:
 def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
     """A visible label of at most ``limit`` characters."""
     label = visible(text)
-    return label if len(label) <= limit else label[: limit - 1] + "…"
+    if len(label) <= limit:
+        return label
+    cut = label[: limit - 1]
+    if limit >= PROSE_LIMIT and not label[limit - 1].isspace():  # a sentence ends at a word
+        cut = cut[: max(cut.rfind(" "), limit // 2)]
+    return cut.rstrip() + "…" if limit >= PROSE_LIMIT else cut + "…"
 
 
 def key_text(key: str | Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evenhand.core.errors import UserError
 from evenhand.core.text.thoughts import UNFINISHED, without_thought
 from evenhand.evidence.derivation.arrays import Floats
 
@@ -48,6 +49,25 @@ def prototypes(vectors: npt.ArrayLike, templates: int) -> Floats:
     return normalised(unit.reshape(-1, templates, unit.shape[1]).mean(axis=1))
 
 
+def check_one_space(images: Sequence[int], texts: int) -> None:
+    """Refuse vectors that no cosine could compare.
+
+    Args:
+        images: Numbers of each vector of an image.
+        texts: Numbers of each vector of a text.
+
+    Raises:
+        UserError: They differ.
+    """
+    wrong = [width for width in images if width != texts]
+    if wrong:
+        raise UserError(
+            f"vectors of images have {wrong[0]:,} numbers, those of texts {texts:,}; embed_images() and "
+            "embed_texts() must give vectors of one space; mend one and raise the model's version, or "
+            "add --forget-answers"
+        )
+
+
 def zero_shot(
     embeddings: pl.LazyFrame,
     text: Floats,
@@ -72,7 +92,12 @@ def zero_shot(
     Returns:
         sample, prediction, rank (1 = nearest), confidence in [0, 1]. Of equal logits the first label is
         taken.
+
+    Raises:
+        UserError: Vectors of images and of texts are not equally long.
     """
+    first = embeddings.select(pl.col("vector").head(1)).collect()["vector"].to_list()
+    check_one_space([len(vector) for vector in first], text.shape[1])
     names, depth = pl.Series(labels, dtype=pl.String), min(top, len(labels))
 
     def predict(part: pl.DataFrame) -> pl.DataFrame:

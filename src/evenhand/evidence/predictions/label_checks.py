@@ -52,10 +52,10 @@ def check_labels(
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
         warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
     warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
-    advised = [*warnings, *_unused(unused)]
+    advised = [*warnings, *_unused(unused, rows, called)]
     texts = [f"{warning.message}. {instead or advice}" for warning, advice in advised]
     if counts.weighted:
-        texts = [re.sub(r"\(([\d,]+) rows\)", r"(\1 by weight)", text) for text in texts]
+        texts = [re.sub(r"\(([\d,]+) rows?\)", r"(\1 by weight)", text) for text in texts]
     edits = [(warning, {"message": text}) for (warning, _), text in zip(advised, texts, strict=True)]
     return [
         warning.model_copy(update=text | ({"option": None} if instead else {})) for warning, text in edits
@@ -71,9 +71,14 @@ def shown(text: str) -> str:
 def listed(values: Sequence[ValueCount]) -> str:
     """Values with their counts, the first few."""
     some = ", ".join(
-        f"{shown(value_count.value)} ({value_count.count:,.0f} rows)" for value_count in values[:_SHOWN]
+        f"{shown(value_count.value)} ({_rows_of(value_count.count)})" for value_count in values[:_SHOWN]
     )
     return some + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")
+
+
+def _rows_of(n: float) -> str:
+    text = f"{n:,.0f}"
+    return f"{text} {'row' if text == '1' else 'rows'}"
 
 
 def counted(rows: Mapping[str, float], values: Iterable[str]) -> list[ValueCount]:
@@ -95,6 +100,11 @@ def _missing_words(
     if not words:
         return
     now, then = _usable(counts, {}), _usable(counts, words)
+    also = ""
+    aside = (
+        f", while pandas reads most such texts as missing: n is {now:,.0f} with them as labels and "
+        f"{then:,.0f} with them missing"
+    )
     for name, texts in words.items():
         values = counted(rows[name], texts)
         option = " ".join(f"--missing {shlex.quote(value_count.value)}" for value_count in values)
@@ -103,14 +113,14 @@ def _missing_words(
             code="missing_words",
             columns=[called[name]],
             message=(
-                f"column {called[name]!r} holds texts that often mean a missing value: {listed(values)}. "
-                f"They count as {kind} here, while pandas reads most such texts as missing: n is {now:,.0f} "
-                f"with them as labels and {then:,.0f} with them missing"
+                f"column {called[name]!r} holds texts that often mean a missing value{also}: "
+                f"{listed(values)}. They count as {kind} here{aside}"
             ),
             values=values,
             option=option,
         )
         yield warning, f"To leave them out, type: {option}"
+        also, aside = ", too", ""  # n is said once, of all columns
 
 
 def _usable(counts: Counts, words: Mapping[str, Sequence[str]]) -> float:
@@ -244,16 +254,32 @@ def _called(columns: Sequence[str]) -> str:
     return ("columns " if len(columns) > 1 else "column ") + " and ".join(map(repr, columns))
 
 
-def _unused(unused: Sequence[Renaming]) -> Iterable[_Advised]:
-    """Lines of the user's map that change nothing."""
+def _unused(
+    unused: Sequence[Renaming], rows: Mapping[str, _Rows], called: Mapping[str, str]
+) -> Iterable[_Advised]:
+    """Lines of the user's map that change nothing; one without a column renames labels, no groups."""
     if unused:
         names = ", ".join(shown(renaming.old) for renaming in unused[:_SHOWN])
         more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
+        of_labels = {renaming.old for renaming in unused if not renaming.column}
+        where = (
+            " in " + " or ".join(repr(called[name]) for name in LABEL_AXES if name in rows)
+            if of_labels
+            else ""
+        )
+        groups = [called[name] for name in rows if name not in LABEL_AXES and of_labels & rows[name].keys()]
         warning = TableWarning(
             code="unused_map",
             columns=list(dict.fromkeys(renaming.column for renaming in unused if renaming.column)),
-            message=f"the map renames {names}{more}, which no row holds",
+            message=f"the map renames {names}{more}, which no row holds{where}",
             values=[ValueCount(value=renaming.old, count=0) for renaming in unused],
             option="--map",
         )
-        yield warning, "Check the spelling in the table"
+        yield warning, _renamed_groups(groups) if groups else "Check the spelling in the table"
+
+
+def _renamed_groups(columns: Sequence[str]) -> str:
+    """How groups are renamed."""
+    return (
+        f"To rename groups of {_called(columns)}, give --map a CSV file with the columns old, new and column"
+    )

@@ -338,7 +338,7 @@ class Predictions:
             if attribute == column:
                 raise ParameterError(
                     f"{attribute!r} is the column of the {what}, so each group would have a single {what}; "
-                    "name another column with --by"
+                    "name another column with --by, in Python by="
                 )
 
     def _check_reserved(self, attribute: str) -> None:

@@ -82,7 +82,7 @@ def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
             only = one_line("+".join(map(str, groups[0])))[:60]
             raise InputError(
                 f"{name!r} has one group among usable rows ({only!r}); an audit compares two "
-                "or more: name another column with --by"
+                "or more: name another column with --by, in Python by="
             )
         if len(groups) > _MANY_GROUPS and grouped.n_rows < 2 * len(groups):
             raise InputError(

@@ -160,10 +160,12 @@ class ObjectSource:
         """The object.
 
         Raises:
-            UserError: A classifier whose labels are not distinct texts.
+            UserError: A classifier whose labels are not distinct texts, or a logit scale that is no number.
         """
         if "classifies_images" in self.capabilities():
             check_labels(self._model.labels, self.uri, distinct=True)
+        if "embeds_texts" in self.capabilities():
+            _check_scale(self._model.logit_scale, self.uri)
         return self._model
 
     def _compared(self, model: Any) -> dict[str, str]:
@@ -173,6 +175,21 @@ class ObjectSource:
         if state is None and not self._name:
             return {"shared with": f"nothing: {_token(model)}"}
         return {"sha256 of attributes": sha256_text(state)} if state else {}
+
+
+def _check_scale(scale: Any, uri: str) -> None:
+    """Refuse a logit scale that no cosine could be multiplied with.
+
+    Raises:
+        UserError: It is no single finite number.
+    """
+    try:
+        is_number = not isinstance(scale, str | bytes | bool) and np.isfinite(float(scale))
+    except (TypeError, ValueError):
+        is_number = False
+    if not is_number:
+        scale_text = one_line(repr(scale))[:80]
+        raise UserError(f"the logit_scale of {uri!r} is {scale_text}; give a number, such as 100.0")
 
 
 def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:

@@ -44,7 +44,9 @@ def section(run: RunView, heading: str) -> str:
         heading: Its number signs, such as ``##``.
     """
     findings = run.findings.findings
-    about = f"{heading} {_label(run.model)}: {_label(run.benchmark)}"
+    about = (
+        f"{heading} {': '.join(dict.fromkeys(map(_label, (run.model, run.benchmark))))}"  # a table is both
+    )
     lines = [about, "", *_first_lines(run), _facts(run), ""]
     top_findings = run.estimable[:_MOST]
     if top_findings:

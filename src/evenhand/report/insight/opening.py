@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.display.overview.content import Headline, Overview
+from evenhand.core.display.overview.content import Headline, Overview, with_command
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.text.formatting import shorten
@@ -50,7 +50,7 @@ class Opening:
         facts: How much, how sure.
         next: What to do next; None: nothing says.
         silent: Where nothing differs.
-        checks: What to look into before relying on it.
+        checks: What to look into before relying on it: text, what to do, and the options to type, if any.
         caveat: What no number here can show.
         by: The grouping of the headline; empty: there is none.
         rows: What the rows behind the headline have in common, by column.
@@ -66,7 +66,7 @@ class Opening:
     facts: Sequence[Fact]
     next: Fact | None
     silent: Sequence[str]
-    checks: Sequence[str]
+    checks: Sequence[tuple[str, str, str]]
     caveat: str
     by: str
     rows: Mapping[str, str]
@@ -86,6 +86,13 @@ class Verdict:
     name: str
     text: str
     sentences: Sequence[str]
+
+
+def _check(check: str) -> tuple[str, str, str]:
+    """A check that may be folded, the sentence that says what to do, and the options to type."""
+    sentence, command = with_command(check)
+    text, stop, advice = sentence.rpartition(". ")
+    return (f"{text}.", advice, command) if command and stop else (sentence, "", command)
 
 
 def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str, has_cases: bool) -> Opening:
@@ -120,7 +127,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         facts=_facts(first),
         next=_next(first, has_cases=has_cases),
         silent=() if is_hidden else overview.silent,
-        checks=[f"{check[:1].upper()}{check[1:]}" for check in overview.checks],
+        checks=[_check(f"{check[:1].upper()}{check[1:]}") for check in overview.checks],
         caveat=overview.caveat,
         by=first.by if first else "",
         rows=first.rows if first else {},

@@ -53,7 +53,8 @@ def _work(rows: Floats, columns: Floats) -> float:
     """Steps that it takes at most; infinite where the second largest column has too many ways."""
     parts, totals = rows.size - 1, np.sort(columns)[:-1]
     ways = special.comb(totals + parts, parts)  # of each column, each row being large enough
-    listed, of_second = float(ways[:-1].prod()), float(ways[-1:].prod())
+    with np.errstate(over="ignore"):  # infinitely many are too many
+        listed, of_second = float(ways[:-1].prod()), float(ways[-1:].prod())
     states = min(listed, float(special.comb(totals[:-1].sum() + parts, parts)))
     return listed + states * (of_second + _OF_A_STATE) if of_second <= MOST_OUTCOMES else np.inf
 

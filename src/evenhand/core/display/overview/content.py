@@ -8,6 +8,7 @@ from typing import Literal
 
 LEFT_OUT = "Left out: "
 """What a check on rows that were left out begins with."""
+_TYPE = " type: "  # what stands before the options that a warning tells to type
 NOT_TESTED = "Not tested."
 """The certainty of what has no p."""
 CAVEAT = "Associations, not causes; whether they harm is a question of context."
@@ -138,3 +139,9 @@ class Overview:
     def beyond(self) -> tuple[Headline, ...]:
         """The headlines that chance alone does not explain."""
         return tuple(headline for headline in self.headlines if headline.beyond)
+
+
+def with_command(check: str) -> tuple[str, str]:
+    """A check up to the options that it tells to type, and these; empty where it tells none."""
+    sentence, sign, command = check.rpartition(_TYPE)
+    return (f"{sentence}{sign}".rstrip(), command) if command.startswith("--") else (check, "")

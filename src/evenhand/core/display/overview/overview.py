@@ -105,7 +105,7 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
         lead=lead,
         kicker=_kicker(leading, beyond, subject),
         headlines=tuple(beyond or largest),
-        silent=(*(text for text in quiet if text != lead), *overall),
+        silent=(*(text for text in dict.fromkeys(quiet) if text != lead), *overall),
         checks=(*_warnings(findings, manifest), *_left_out(findings, subject)),
         caveat=_(CAVEAT),
     )

@@ -18,6 +18,7 @@ from evenhand.core.display.overview.phrasing import (
     ends_of,
     plain_counts,
     size,
+    span_of,
     title_of,
     weight,
     whole_number,
@@ -80,7 +81,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             sentence=phrasing.scoped(_sentence(worse, other, act) if has_counts else plain, scope),
             # within chance, what is said of the grouping says what is subtracted from what
             size=size(finding, defined(finding) if beyond else title_of(finding), finding.card),
-            chance=chance(finding, finding.card),
+            chance=_of_its_size(finding, source, worse) if beyond else chance(finding, finding.card),
             certainty=certainty(finding, subject),
             by=finding.grouping,
             beyond=beyond,
@@ -164,6 +165,26 @@ def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
     hits = sum(numbers) if len(numbers) == len(others) else None
     value = sum(rate.value * rate.rows for rate in others) / rows
     return GroupRate("", _(ELSEWHERE), value, hits, rows)
+
+
+def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
+    """What chance gives; where smaller groups reach further by chance, what it gives in this group."""
+    gap_band = ends_of(finding.null)
+    parts = [part for part in group_parts(source) if label_of(part) == worse.label and part.null is not None]
+    group_band = ends_of(parts[0].null) if parts and source.card.unit == "share" else None
+    if (
+        gap_band is None
+        or group_band is None
+        or not _within(finding.value, gap_band)
+        or _within(worse.value, group_band)
+    ):
+        return chance(finding, finding.card)
+    ends = span_of(*group_band, source.card)
+    return _("Chance alone would give {ends} % in a group of {rows}.", ends=ends, rows=count(worse.rows))
+
+
+def _within(value: float | None, band: tuple[float, float]) -> bool:
+    return value is not None and band[0] <= value <= band[1]
 
 
 def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
