@@ -67,9 +67,7 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
         )
     digests = {run.manifest.get("samples") for run in runs if run.manifest.get("samples")}
     if len(digests) > 1 and not any(group.own_samples for group in groups):
-        sentences.append(
-            "runs were not asked about the same samples, or annotations differ; those in common are compared"
-        )
+        sentences.append("the runs hold different samples or annotations; what they share is compared")
     sentences += _parameters(runs)
     return sentences
 
