@@ -38,7 +38,14 @@ def _seclude() -> None:
     }
 
 
+def _keep_bytecode() -> None:
+    """Whatever the surroundings say: else each worker and subprocess compiles it all again."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 _seclude()
+_keep_bytecode()
 # No deadlines (shared machines), and the same examples every time.
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=60, database=None)
 settings.load_profile("evenhand")
