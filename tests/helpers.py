@@ -24,6 +24,8 @@ class Later:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("_"):  # pytest asks whether it is a fixture
+            raise AttributeError(attribute)
         return getattr(pytest.importorskip(self._name), attribute)
 
 
