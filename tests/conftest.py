@@ -46,6 +46,7 @@ def _keep_bytecode() -> None:
 
 _seclude()
 _keep_bytecode()
+gc.disable()  # until all is imported: it would look for garbage among what stays
 # No deadlines (shared machines), and the same examples every time.
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=60, database=None)
 settings.load_profile("evenhand")
@@ -61,6 +62,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
