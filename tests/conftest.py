@@ -38,7 +38,15 @@ def _seclude() -> None:
     }
 
 
+def _keep_bytecode() -> None:
+    """Whatever the surroundings say: else each worker and subprocess compiles it all again."""
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 _seclude()
+_keep_bytecode()
+gc.disable()  # until all is imported: it would look for garbage among what stays
 # No deadlines (shared machines), and the same examples every time.
 settings.register_profile("evenhand", deadline=None, derandomize=True, max_examples=60, database=None)
 settings.load_profile("evenhand")
@@ -54,6 +62,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

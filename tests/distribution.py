@@ -33,21 +33,37 @@ SHARED = {
     "kinds": (
         "report/test_export_kinds",
         "report/test_export_suppressed",
+        "report/test_export_trackers",
         "report/test_report_attacked",
     ),
+    "pipelines": (
+        "benchmarks/test_skewsize_studies",
+        "cli/test_generate",
+        "cli/test_study_sequence",
+        "models/test_generating_pipelines",
+    ),
     "house": ("architecture/test_house", "architecture/test_imports"),
-    "hub": ("models/hub/test_layouts", "models/hub/test_other_libraries", "models/hub/test_typed"),
+    "hub": (
+        "examples/test_albef",
+        "models/hub/test_full_size",
+        "models/hub/test_layouts",
+        "models/hub/test_other_libraries",
+        "models/hub/test_typed",
+        "models/test_openclip",
+        "models/test_timm",
+        "runner/test_adapt_timm",
+    ),
     "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
 }
-"""Files of tests that use one demo, one Chromium, one run of each kind, one tree of the source,
-one hub, one session of Spark.
+"""Files of tests that use one demo, one Chromium, one run of each kind and MLflow, diffusers, one tree of the
+source, one hub with timm and open_clip, one session of Spark: what is slow to import is imported once, too.
 """
 
 LONGEST = (
     "demo", "browser", "properties/test_battery", "runner/test_engine_crash", "runner/test_engine_ray",
     "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "kinds",
     "benchmarks/test_visogender", "benchmarks/test_skewsize_artifacts", "models/test_chat_models",
-    "properties/test_chance", "runner/test_engine_processes", "spark",
+    "hub", "pipelines", "properties/test_chance", "runner/test_engine_processes", "spark",
 )  # fmt: skip
 """Groups that begin first, so that no long one comes last."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from scipy import stats
 
 from evenhand.evidence.predictions.counts import Counts
@@ -13,6 +15,18 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.stats.contingency.tables import TableBatch
 
 COLUMNS = {"truth": "truth", "group": "group", "prediction": "prediction"}
+
+
+class Later:
+    """A slow library, imported at its first use: every worker reads a file of tests, and one runs it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("_"):  # pytest asks whether it is a fixture
+            raise AttributeError(attribute)
+        return getattr(pytest.importorskip(self._name), attribute)
 
 
 def predictions(rows: Sequence[tuple], **columns: str) -> Predictions:

@@ -15,12 +15,13 @@ from evenhand.core.registry import load_object
 from evenhand.models.resolve import resolve
 from evenhand.models.weights.pickle_conversion import convert_checkpoint
 from tests.conftest import ROOT
+from tests.helpers import Later
 from tests.models.conftest import TEXTS, make_pictures
 from tests.models.tiny_tokenizers import bert_words
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-timm = pytest.importorskip("timm")
+timm = Later("timm")
 
 EXAMPLE = ROOT / "examples" / "albef.py"
 WIDTH, LAYERS, FUSION, EMBED = 128, 4, 2, 24

@@ -275,9 +275,12 @@ def test_a_table_is_changed_like_its_arrays(name, kind):
     assert after.schema == lazy.collect_schema()
     assert after.drop("vector").equals(frame.drop("vector"))
     dtype = np.float64 if kind.inner == pl.Float64 else np.float32
-    for row, modality in enumerate(modalities):
-        expected = mitigation.transform(given[row : row + 1].astype(dtype), modality)[0]
-        assert np.asarray(after["vector"][row]).tobytes() == expected.tobytes()
+    for modality in ("image", "text"):
+        rows = np.flatnonzero(np.array(modalities) == modality)
+        expected = mitigation.transform(given[rows].astype(dtype), modality)
+        assert [np.asarray(after["vector"][row]).tobytes() for row in rows.tolist()] == [
+            row.tobytes() for row in expected
+        ]
 
 
 def test_a_file_is_streamed_with_the_same_result(tmp_path):

@@ -21,12 +21,13 @@ from evenhand.models.adapters.huggingface.language.continuations import sum_log_
 from evenhand.models.identity.source import LoadOptions
 
 KINDS = {
-    "blip_caption": (BlipCaptioner, hf.BlipForConditionalGeneration),
-    "blip_vqa": (BlipAnswerer, hf.BlipForQuestionAnswering),
-    "git": (GitCaptioner, hf.GitForCausalLM),
-    "blip2": (Blip2, hf.Blip2ForConditionalGeneration),
-    "blip2_t5": (Blip2, hf.Blip2ForConditionalGeneration),
+    "blip_caption": (BlipCaptioner, "BlipForConditionalGeneration"),
+    "blip_vqa": (BlipAnswerer, "BlipForQuestionAnswering"),
+    "git": (GitCaptioner, "GitForCausalLM"),
+    "blip2": (Blip2, "Blip2ForConditionalGeneration"),
+    "blip2_t5": (Blip2, "Blip2ForConditionalGeneration"),
 }
+"""Our class and the name of transformers' own, which takes seconds to import."""
 ENCODER_DECODERS = ("blip_vqa", "blip2_t5")
 PREFIXES = ["the doctor and", "a nurse and", "a photo of the teacher and", "the dog", "who is"]
 WORDS = [" his", " her patient", " a man is in the street", " their"]
@@ -51,7 +52,7 @@ class Naive:
 
     def __init__(self, name, folder):
         self.name = name
-        self.model = KINDS[name][1].from_pretrained(folder).eval()
+        self.model = getattr(hf, KINDS[name][1]).from_pretrained(folder).eval()
         self.words = hf.AutoTokenizer.from_pretrained(folder)
         self.pictures = hf.AutoImageProcessor.from_pretrained(folder, backend="pil")
 

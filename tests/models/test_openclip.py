@@ -15,10 +15,11 @@ from evenhand.core.capabilities import EmbedsImages, EmbedsTexts
 from evenhand.core.errors import InputError, UnknownName, UserError
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
+from tests.helpers import Later
 from tests.models.conftest import TEXTS
 
 torch = pytest.importorskip("torch")
-open_clip = pytest.importorskip("open_clip")
+open_clip = Later("open_clip")
 save_file = pytest.importorskip("safetensors.torch").save_file
 
 TINY = {

@@ -17,9 +17,10 @@ from evenhand.core.errors import InputError, UnknownName, UserError
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
 from tests.conftest import ROOT
+from tests.helpers import Later
 
 torch = pytest.importorskip("torch")
-timm = pytest.importorskip("timm")
+timm = Later("timm")
 save_file = pytest.importorskip("safetensors.torch").save_file
 
 SMALL = "test_vit"  # timm's own network for tests

@@ -15,10 +15,11 @@ import evenhand as eh
 from evenhand.core.errors import InputError
 from evenhand.execution.options import AskOptions
 from evenhand.models.resolve import resolve
+from tests.helpers import Later
 from tests.runner.adapting import write_folders
 
 torch = pytest.importorskip("torch")
-timm = pytest.importorskip("timm")
+timm = Later("timm")
 safetensors = pytest.importorskip("safetensors.torch")
 
 RECIPE = {"epochs": "5", "learning_rate": "1e-3", "head_learning_rate": "1e-2", "batch": "8"}

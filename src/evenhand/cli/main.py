@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -68,10 +70,16 @@ def root(
     """Audits vision and vision-language models for bias."""
 
 
+@cache
+def _command() -> Callable[..., Any]:
+    """The whole tree, which typer would build again for each command of one process."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command line; mistakes of the user become one line on stderr and an exit code."""
     if "_EVENHAND_COMPLETE" in os.environ or any(word in _COMPLETION for word in sys.argv[1:2]):
-        app(prog_name="evenhand")  # which exits
+        _command()(prog_name="evenhand")  # which exits
     with plain_where_asked("stderr"):
         _run()
 
@@ -84,7 +92,7 @@ def _run() -> NoReturn:
             readers_may_leave(), plain_where_asked("stdout"), sigterm_as_ctrl_c() as terminations,
             exits_are_errors("code that this command runs"),
         ):  # fmt: skip
-            code = app(standalone_mode=False)
+            code = _command()(standalone_mode=False)
     except EvenhandError as problem:
         fail(str(problem), problem.exit_code)
     except typer.TyperException as problem:

@@ -11,11 +11,12 @@ import pytest
 from evenhand.core.errors import UserError
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
+from tests.helpers import Later
 from tests.models.hub.layouts import pickled
 from tests.models.test_sentence_encoders import Modules, make, vectors
 
 torch = pytest.importorskip("torch")
-timm = pytest.importorskip("timm")
+timm = Later("timm")
 SMALL = "test_vit.r160_in1k"
 
 

@@ -14,6 +14,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
+from evenhand.metrics.named_groups import kept
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
@@ -102,14 +103,16 @@ class Piece:
     def null(self, exchange: Exchanged) -> Null:
         """The central part of what the exchange gives."""
         low, high = np.quantile(exchange.values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        strata = self.bound.choices.strata
-        method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
-        method += f" within {'+'.join(strata)}" if strata else ""
         middle = exchange.expected
         return Null(
             mean=middle, low=min(float(low), middle), high=max(float(high), middle), level=LEVEL,
-            method=method, replicates=exchange.drawn.replicates, seed=self.seed,
+            method=self._exchange(), replicates=exchange.drawn.replicates, seed=self.seed,
         )  # fmt: skip
+
+    def _exchange(self) -> str:
+        strata = self.bound.choices.strata
+        method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
+        return method + (f" within {'+'.join(strata)}" if strata else "")
 
     def interval(self, level: float, p_value: float | None, chance_at: float | None) -> Interval:
         """MOVER of both rates."""
@@ -128,6 +131,18 @@ class Piece:
             return None
         low, high = self.rows.rates.limits(normal_quantile(LEVEL))
         return Interval(low=float(low[which]), high=float(high[which]), level=LEVEL, method=self._wilson())
+
+    def gender_chance(self, which: int) -> dict[str, Any]:
+        """What chance gives one gender's rate; drawn once for the mean and the gap of an outcome."""
+
+        def make() -> Null | None:
+            exchange = self.exchanged(_GENDERS[which])
+            return None if exchange is None else self.null(exchange)
+
+        null = kept(self.bound.memo, (self.outcome, which, self.seed), make)
+        if null is None:
+            return {}
+        return {"null": null.model_copy(update={"method": self._exchange()}), "chance_at": null.mean}
 
     def _wilson(self) -> str:
         if self.rows.cluster is None:
@@ -157,8 +172,7 @@ def _gender_parts(piece: Piece, full: bool) -> list[Part]:
         if n and full:
             interval = piece.gender_interval(which)
             more = {"interval": interval} if interval else {"reason": "one_cluster"}
-            exchange = None if piece.group or not all(rows.sizes) else piece.exchanged(_GENDERS[which])
-            more |= {} if exchange is None else {"null": piece.null(exchange), "chance_at": exchange.expected}
+            more |= {} if piece.group or not all(rows.sizes) else piece.gender_chance(which)
         if bound.mode == "paper" and value is not None:
             value = _rounded(value)
         parts.append(Part(kind=kind, key=key_of((*piece.group, gender)), value=value, n=n, **more))

@@ -172,20 +172,25 @@ class BoundChoices(named.NamedGroups):
     groups: named.Groups
     group: Integers
     dropped: list[Dropped]
-    memo: dict[str, OutcomeRates] = field(default_factory=dict, repr=False)
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, by: By, where: Where | None, mode: Mode = "default") -> BoundChoices:
-        """Bind choices to a grouping and a selection.
+        """Bind choices to a grouping and a selection; choices remember it, for the next metric.
 
         Raises:
             InputError: The evidence is not Choices.
             UnknownName: An attribute or value that does not exist.
         """
         named.check_kind(evidence, Choices, "Choices.join")
-        names = names_of(by)
+        names, where = names_of(by), where or {}
+        key = ("bound", names, repr(sorted(where.items())), mode)
+        return named.kept(evidence.memo, key, lambda: cls._bind(evidence, names, where, mode))
+
+    @classmethod
+    def _bind(cls, evidence: Choices, names: tuple[str, ...], where: Where, mode: Mode) -> BoundChoices:
         evidence.check_attribute(*names)
-        inside = evidence.selected(where or {})
+        inside = evidence.selected(where)
         usable = evidence.reason.is_null().to_numpy()
         counts = dict(Counter(evidence.reason.to_numpy()[inside & ~usable].tolist()))
         if evidence.unannotated:
@@ -193,7 +198,7 @@ class BoundChoices(named.NamedGroups):
         columns = named.texts(evidence.table, names)
         mask = named.left_out(inside[usable], named.missing(columns), counts)
         grouped = named.coded(columns, mask)
-        return cls(evidence, names, where or {}, mode, mask, *grouped, named.dropped_of(counts))
+        return cls(evidence, names, where, mode, mask, *grouped, named.dropped_of(counts))
 
     def units(self, rows: OutcomeRates) -> str:
         """What is drawn as a whole in these rows, in words."""

@@ -259,10 +259,12 @@ def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats
     left), which makes every choice equally likely (Fan, Muller and Rezucha 1962).
     """
     choices = np.empty((total, count))
-    remaining = np.full(count, float(n))
-    for item in range(total):
-        np.less(rng.random(count) * (total - item), remaining, out=choices[item], casting="unsafe")
-        remaining -= choices[item]
+    remaining, uniform = np.full(count, float(n)), np.empty(count)  # in place: new arrays take half the time
+    for item, choice in enumerate(choices):
+        rng.random(out=uniform)
+        uniform *= total - item
+        np.less(uniform, remaining, out=choice, casting="unsafe")
+        remaining -= choice
     return choices
 
 

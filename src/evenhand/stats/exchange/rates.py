@@ -19,7 +19,7 @@ from scipy import special
 from evenhand.stats.arrays import Ends, Floats, Integers
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 from evenhand.stats.rates.clustered import blended, ratio_variance
-from evenhand.stats.rates.confusion import range_over_groups
+from evenhand.stats.rates.confusion import range_over_first, range_over_groups
 
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
 _ROUNDING = 1e-9
@@ -181,13 +181,14 @@ def mean_range(
     the noise of the observed differences is wider. ``combine`` goes from the ranges of each of the rates,
     shape (..., L), to their mean.
     """
+    noise = [np.ascontiguousarray(np.moveaxis(draws, -2, 0)) for draws in noise]
 
     def family(shape: Sequence[Floats]) -> Member:
-        parts = list(zip(shape, noise, wider, strict=True))
+        parts = [(a[:, None], e, w[:, None]) for a, e, w in zip(shape, noise, wider, strict=True)]
         full_range = float(combine(*(range_over_groups(deviations, 2) for deviations in shape)))
 
         def member(s: float) -> tuple[float, Floats]:
-            ranges = (range_over_groups(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
+            ranges = (range_over_first(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
             return min(s * full_range, 1.0), combine(*ranges)
 
         return member

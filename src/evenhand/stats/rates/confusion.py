@@ -73,6 +73,14 @@ def range_over_groups(rates: Floats, fewest: int) -> Floats:
     by_group = np.moveaxis(rates, -2, 0)
     if rates.shape[-1] < _FEW_CLASSES:
         by_group = np.ascontiguousarray(by_group)
+    return range_over_first(by_group, fewest)
+
+
+def range_over_first(by_group: Floats, fewest: int) -> Floats:
+    """The same over groups as the first axis."""
+    least = np.minimum.reduce(by_group, axis=0)
+    if len(by_group) >= fewest and not np.isnan(least).any():
+        return np.asarray(np.maximum.reduce(by_group, axis=0) - least)
     enough = (~np.isnan(by_group)).sum(axis=0) >= fewest
     low, high = np.fmin.reduce(by_group, axis=0), np.fmax.reduce(by_group, axis=0)
     return np.where(enough, high - low, np.nan)
@@ -82,7 +90,10 @@ def over_classes(per_class: Floats, aggregate: str) -> Floats:
     """``max`` or ``mean`` over classes (last axis), NaN left out; NaN where no class is defined."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # an all-NaN line is a NaN here, by contract
-        return np.asarray((np.nanmax if aggregate == "max" else np.nanmean)(per_class, axis=-1))
+        if aggregate == "max":
+            return np.asarray(np.nanmax(per_class, axis=-1))
+        mean = np.nanmean if np.isnan(per_class).any() else np.mean  # which is twice as fast
+        return np.asarray(mean(per_class, axis=-1))
 
 
 def summaries(confusion: Confusion) -> dict[str, Floats]:
