@@ -162,7 +162,7 @@ def test_what_passes_by_its_mirror_image_alone_is_one_line():
 
 
 def test_a_line_that_another_explains_does_not_help_a_third_to_pass():
-    """Of three lines a label and its miss say one thing, so that the third needs p of .05 x 2 / 3, not .05."""
+    """Of three lines a label and its miss say one thing, so that the third needs p of .05 x 2 / 3."""
     planted = [(0, 0, 0, 60), (0, 0, 1, 40), (0, 1, 0, 95), (0, 1, 1, 3), (0, 1, 2, 2)]
     for k, low, high, count in ((9, 0.0335, 0.05, 1), (10, 0.01, 0.033, 2)):
         other = [(1, 0, 1, 100 - k), (1, 0, 2, k), (1, 1, 1, 98), (1, 1, 2, 2)]
