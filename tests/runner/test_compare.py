@@ -329,7 +329,7 @@ def test_modes_samples_parameters_and_seeds_are_told(folders, tmp_path):
     told = " | ".join(comparison_warnings([ComparedRun.read(a), ComparedRun.read(b)]))
     for text in (
         "default mode",
-        "not asked about the same samples",
+        "hold different samples or annotations",
         "k 1 / 2",
         "differ in the seed only (0, 1)",
     ):

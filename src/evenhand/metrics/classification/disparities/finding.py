@@ -59,18 +59,17 @@ def disparities(
     With two groups a mistake is compared once, for the group that makes it more often.
 
     p is the doubled mid-p of the 2 x 2 table with fixed margins. Those that the margins keep from being small
-    enough are left out before the correction (Tarone 1990), which is over all others of the grouping. The
-    parts are the lines that are listed: those with ``q <= alpha`` that are not the mirror image of another
-    line of the same mistake or of an overlapping one (a miss and a label), and misses that no listed label
-    explains; where several are listed of K, each has p of at most ``alpha`` times their share of K
-    (Katsevich, Sabatti and Bogomolov 2021). A part's value is the difference ``a/n - b/m`` with an interval
-    that heeds that the data chose the line: where R of K tests have ``q <= alpha``, mirror images not
-    counted, its level is ``1 - .05 R / K``, so that 5 % of all such intervals are expected to miss (Benjamini
-    and Yekutieli 2005).
-    Details: ``excess``, the rows above the better side's rate, and ``certain``, the same from the end of the
-    interval that is nearer to 0. For the first three lines, and for the largest where none is listed, parts
-    ``share`` hold every group's share of rows with the mistake: Wilson's interval, and as null what the group
-    would have if groups changed places within the class.
+    enough are left out before the correction (Tarone 1990), which is over all others of the grouping. Parts
+    are the lines that are listed: those with ``q <= alpha`` that are not the mirror image of another line of
+    the same or an overlapping mistake (a miss and a label), and misses that no listed label explains; of
+    several that are listed of K, each has p <= ``alpha`` times their share of K (Katsevich, Sabatti and
+    Bogomolov 2021). A part's value is the difference ``a/n - b/m``. Its interval heeds that the data chose
+    the line: where R of K tests have ``q <= alpha``, mirror images not counted, its level is ``1 - .05 R/K``,
+    so that 5 % of all such intervals are expected to miss (Benjamini and Yekutieli 2005). Details:
+    ``excess``, the rows above the better side's rate, and ``certain``, the same from the end of the interval
+    nearer to 0. For the first three lines, and for the largest where none is listed, parts ``share`` hold
+    every group's share of rows with the mistake: Wilson's interval, and as null what the group would have if
+    groups changed places within the class.
 
     Where a cluster column was declared, clusters change groups within a class: q is that of the largest score
     (step-down, 999 exchanges), nothing is left out before, and intervals take effective sizes. With weights
