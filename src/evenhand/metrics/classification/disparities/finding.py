@@ -72,10 +72,9 @@ def disparities(
     groups changed places within the class.
 
     Where a cluster column was declared, clusters change groups within a class: q is that of the largest score
-    (step-down, 999 exchanges), nothing is left out before, and intervals take effective sizes. With weights
-    there are rates and differences (``disparity_lines``), but no p and no value. None with reason
-    ``single_group``, ``too_few_rows``, ``too_few_mistakes``, ``weighted`` or ``one_cluster``; no mistake at
-    all is 0. What came of it stands in ``details["status"]``.
+    (step-down, 999 exchanges), and intervals take effective sizes. With weights there are rates and
+    differences (``disparity_lines``), but no p. None with reason ``single_group``, ``too_few_rows``,
+    ``too_few_mistakes``, ``weighted`` or ``one_cluster`` (``details["status"]``); no mistake at all is 0.
 
     Args:
         evidence: Predictions or Counts.
