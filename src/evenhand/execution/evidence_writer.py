@@ -159,8 +159,7 @@ def flat_vectors(question: Question, vectors: VectorSpread) -> list[TableWarning
     return [
         TableWarning(
             code="tied_scores",
-            message=f"{text}: they are as near to one answer as to another, and a label taken from them is "
-            "an accident",
+            message=f"{text}: cosines with them prefer nothing",
         )
     ]
 

@@ -114,7 +114,7 @@ def _below(run: Run, quiet: int, width: int) -> Iterator[str]:
     for index, sentence in enumerate(overview.silent[:quiet]):
         yield from _labelled("" if index else "No finding", sentence, width)
     if len(overview.silent) > quiet:
-        yield from _labelled("", f"and {len(overview.silent) - quiet} more within chance: --verbose", width)
+        yield from _labelled("", f"and {len(overview.silent) - quiet} more sentences: --verbose", width)
     checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
     if any(finding.name == "accuracy" and finding.value == 0 for finding in run.findings):
         checks.append(_NO_LABEL_IN_COMMON)

@@ -138,7 +138,8 @@ def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
         return label
     cut = label[: limit - 1]
     if limit >= PROSE_LIMIT and not label[limit - 1].isspace():  # a sentence ends at a word
-        cut = cut[: max(cut.rfind(" "), limit // 2)]
+        space = cut.rfind(" ")
+        cut = cut[:space] if space > limit * 3 // 4 else cut
     return cut.rstrip() + "…" if limit >= PROSE_LIMIT else cut + "…"
 
 

@@ -262,11 +262,9 @@ def _unused(
         names = ", ".join(shown(renaming.old) for renaming in unused[:_SHOWN])
         more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
         of_labels = {renaming.old for renaming in unused if not renaming.column}
-        where = (
-            " in " + " or ".join(repr(called[name]) for name in LABEL_AXES if name in rows)
-            if of_labels
-            else ""
-        )
+        where = ""
+        if len(of_labels) == len(unused):
+            where = " in " + " or ".join(repr(called[name]) for name in LABEL_AXES if name in rows)
         groups = [called[name] for name in rows if name not in LABEL_AXES and of_labels & rows[name].keys()]
         warning = TableWarning(
             code="unused_map",

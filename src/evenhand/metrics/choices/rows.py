@@ -183,8 +183,10 @@ class BoundChoices(named.NamedGroups):
             UnknownName: An attribute or value that does not exist.
         """
         named.check_kind(evidence, Choices, "Choices.join")
-        names, where = names_of(by), where or {}
-        key = ("bound", names, repr(sorted(where.items())), mode)
+        names = names_of(by)
+        # of its own, since the caller may change theirs
+        where = {name: one if isinstance(one, str) else tuple(one) for name, one in (where or {}).items()}
+        key = ("bound", names, tuple(sorted(where.items())), mode)
         return named.kept(evidence.memo, key, lambda: cls._bind(evidence, names, where, mode))
 
     @classmethod

@@ -27,6 +27,7 @@ from evenhand.models.weights.hub import (
 )
 from evenhand.models.weights.weight_file import WeightFile
 
+ADAPTER = "2"  # raised when answers of this adapter change
 _CONFIG = "open_clip_config.json"
 # what open_clip takes from a folder before anything else, so that no other file is loaded than the hashed one
 _FOLDER_WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.safetensors")
@@ -100,6 +101,7 @@ class OpenClipSource:
             "sha256 of weights": hashes[checkpoint.weights],
             "sha256 of configuration": sha256_text(json.dumps(checkpoint.record, sort_keys=True)),
             "open_clip": checkpoint.release,
+            "adapter": f"openclip {ADAPTER}",
             "dtype": self._file.dtype,
         }
         return parts | {f"sha256 of {file.name}": hashes[file] for file in checkpoint.files}

@@ -185,7 +185,7 @@ def _check_scale(scale: Any, uri: str) -> None:
     """
     try:
         is_number = not isinstance(scale, str | bytes | bool) and np.isfinite(float(scale))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         is_number = False
     if not is_number:
         scale_text = one_line(repr(scale))[:80]

@@ -70,6 +70,8 @@ def _whole_convolutions(cudnn: Any) -> Iterator[None]:
     try:
         usual = cudnn.allow_tf32
     except RuntimeError:  # chosen with torch's newer switch, which this one must not be mixed with
+        usual = None
+    if usual is None:
         yield
         return
     cudnn.allow_tf32 = False

@@ -97,15 +97,15 @@ class Lines:
         ``alpha R / K``, the step-up rule of Benjamini and Hochberg. Ties of p: the larger score, then the
         first group.
         """
-        p = self.p_of_listing
-        order = np.lexsort((self.group, -np.abs(self.score), p))
-        order = order[self.q[order] <= alpha]
-        _, first, mistake = np.unique(self.pair[order], return_index=True, return_inverse=True)
-        is_more = self.is_more[order]
-        number = np.cumsum(is_more == is_more[first[mistake]])
+        some = np.flatnonzero(self.q <= alpha)  # of millions of lines few: only these are sorted
+        lines = self.take(some)
+        order = np.lexsort((lines.group, -np.abs(lines.score), lines.p_of_listing))
+        lines, order = lines.take(order), some[order]
         if not order.size:
             return order, 0
-        holds = np.flatnonzero(p[order] * len(self) / number <= alpha)
+        _, first, mistake = np.unique(lines.pair, return_index=True, return_inverse=True)
+        number = np.cumsum(lines.is_more == lines.is_more[first[mistake]])
+        holds = np.flatnonzero(lines.p_of_listing * len(self) / number <= alpha)
         if not holds.size:  # beyond chance only because of mirror images
             return order[:1], order.size
         return order[: holds[-1] + 1], int(number[holds[-1]])

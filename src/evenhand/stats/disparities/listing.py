@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,34 +24,18 @@ def listed(lines: Lines, mistakes: Mistakes, *, alpha: float, min_rows: int) -> 
     Source: Katsevich, Sabatti and Bogomolov 2021 (filters in the step-up rule).
     """
     index, count = lines.beyond(alpha)
+    rivals = _Rivals.of(lines.take(index), mistakes, min_rows)
     while True:
-        level = alpha * count / max(len(lines), 1)
-        selected = _unexplained(lines.take(index), mistakes, level, min_rows)
-        count = int(selected.sum())
-        holds = lines.p_of_listing[index] * len(lines) <= alpha * count
-        if holds.all():
-            return np.sort(index[selected])
-        if not holds.any():
+        selected = rivals.unexplained(alpha * count / max(len(lines), 1))
+        corrected = lines.p_of_listing[index] * len(lines)
+        holds = np.flatnonzero(corrected[selected] <= alpha * np.arange(1, selected.sum() + 1))
+        if not holds.size:
             return index[selected][:1]
-        index = index[holds]
-
-
-def _unexplained(lines: Lines, mistakes: Mistakes, level: float, min_rows: int) -> Mask:
-    """Which lines say what no other one does.
-
-    Lines take turns in each class, the least p first. A line is selected if it holds, at a level, with the
-    groups taken out of elsewhere that are listed in the other direction for the same mistake or one that
-    overlaps it, as a miss does every label; else it is their mirror image, and where they are its mirror
-    images, too, the group that is wrong more often is listed. A miss only if listed labels of its class,
-    group and direction hold less than half of its excess.
-    """
-    rivals = _Rivals.of(lines, mistakes, level, min_rows)
-    selected = np.zeros(len(lines), dtype=bool)
-    for turn in _turns(lines):
-        undecided = turn
-        while undecided.size:
-            undecided = rivals.decide(undecided, selected)
-    return np.asarray(selected & ~_named_by_labels(lines, selected))
+        count = int(holds[-1]) + 1
+        few = np.flatnonzero(corrected <= alpha * count)
+        if few.size == index.size:
+            return np.sort(index[selected])
+        index, rivals = index[few], rivals.take(few)
 
 
 def _turns(lines: Lines) -> Iterator[Integers]:
@@ -91,14 +75,13 @@ class _Rivals:
     """Lines, and rows of each class and group, of which some have each mistake; keys ascend."""
 
     lines: Lines  # the least p first
-    level: float
     min_rows: int
     groups: int
     strata: tuple[Integers, Floats]  # keys (class, group)
     cells: tuple[Integers, Floats]  # keys (mistake, group)
 
     @classmethod
-    def of(cls, lines: Lines, mistakes: Mistakes, level: float, min_rows: int) -> _Rivals:
+    def of(cls, lines: Lines, mistakes: Mistakes, min_rows: int) -> _Rivals:
         """From all mistakes."""
         of_lines = np.zeros(mistakes.pair_truth.size, dtype=bool)
         of_lines[lines.pair] = True
@@ -107,9 +90,29 @@ class _Rivals:
         order = np.argsort(key)
         strata = mistakes.truth * mistakes.groups + mistakes.group, mistakes.n
         cells = key[order], mistakes.cell_n[some[order]]
-        return cls(lines, level, min_rows, mistakes.groups, strata, cells)
+        return cls(lines, min_rows, mistakes.groups, strata, cells)
 
-    def decide(self, here: Integers, selected: Mask) -> Integers:
+    def take(self, index: Integers) -> _Rivals:
+        """Some of the lines, in the same order."""
+        return replace(self, lines=self.lines.take(index))
+
+    def unexplained(self, level: float) -> Mask:
+        """Which lines say what no other one does.
+
+        Lines take turns in each class, the least p first. A line is selected if it holds, at a level, with
+        the groups taken out of elsewhere that are listed in the other direction for the same mistake or one
+        that overlaps it, as a miss does every label; else it is their mirror image, and where they are its
+        mirror images, too, the group that is wrong more often is listed. A miss only if listed labels of its
+        class, group and direction hold less than half of its excess.
+        """
+        selected = np.zeros(len(self.lines), dtype=bool)
+        for turn in _turns(self.lines):
+            undecided = turn
+            while undecided.size:
+                undecided = self._decide(undecided, selected, level)
+        return np.asarray(selected & ~_named_by_labels(self.lines, selected))
+
+    def _decide(self, here: Integers, selected: Mask, level: float) -> Integers:
         """Select the lines of a turn that hold, in place; returns those that are to be decided again.
 
         Of each class the first that fails, but is wrong more often and without which its rivals fail,
@@ -117,11 +120,12 @@ class _Rivals:
         """
         mine, other = self._opposed(here, np.flatnonzero(selected))
         out = np.unique(mine * self.groups + self.lines.group[other])
-        selected[here] = self._hold(here, out // self.groups, out % self.groups)
+        selected[here] = self._hold(here, out // self.groups, out % self.groups, level)
         fails = self.lines.is_more[here] & ~selected[here]
         mine, other = mine[fails[mine]], other[fails[mine]]
         replaces = fails.copy()
-        replaces[mine[self._hold(other, np.arange(other.size), self.lines.group[here[mine]])]] = False
+        groups = self.lines.group[here[mine]]
+        replaces[mine[self._hold(other, np.arange(other.size), groups, level)]] = False
         truth = self.lines.truth[here]
         at = np.full(int(truth.max()) + 1, here.size)
         first = np.flatnonzero(replaces)[::-1]
@@ -131,7 +135,7 @@ class _Rivals:
         return here[fails & (np.arange(here.size) > at[truth])]
 
     def _opposed(self, here: Integers, before: Integers) -> tuple[Integers, Integers]:
-        """Pairs of a line, by its place among some, and a listed one in the other direction that overlaps."""
+        """Pairs of a line, by its place among some, and a listed one of which it may be the mirror image."""
         misses = [np.flatnonzero(self.lines.label[index] == MISS) for index in (here, before)]
         every = np.arange(here.size), np.arange(before.size)
         links = []
@@ -143,9 +147,10 @@ class _Rivals:
             links.append(np.stack([some[mine], before[others[other]]]))
         mine, other = np.concatenate(links, axis=1)
         opposed = self.lines.is_more[here[mine]] != self.lines.is_more[other]
+        opposed &= self.lines.group[here[mine]] != self.lines.group[other]
         return mine[opposed], other[opposed]
 
-    def _hold(self, index: Integers, line: Integers, group: Integers) -> Mask:
+    def _hold(self, index: Integers, line: Integers, group: Integers, level: float) -> Mask:
         """Whether some lines hold with groups taken out of elsewhere: of which line, by its place, which."""
         lines = self.lines.take(index)
         hits = looked_up(*self.cells, lines.pair[line] * self.groups + group)
@@ -155,7 +160,7 @@ class _Rivals:
         fewer = np.flatnonzero(holds & (m < lines.m))
         lines, b, m = lines.take(fewer), b[fewer], m[fewer]
         alike = _goes(lines.is_more, lines.a * m, b * lines.n)
-        holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= self.level)
+        holds[fewer] = alike & (lines.p_of(lines.a, lines.n, lines.n + m, lines.a + b) <= level)
         return np.asarray(holds)
 
 

@@ -142,6 +142,6 @@ class Overview:
 
 
 def with_command(check: str) -> tuple[str, str]:
-    """A check up to the options that it tells to type, and these; empty where it tells none."""
-    sentence, sign, command = check.rpartition(_TYPE)
-    return (f"{sentence}{sign}".rstrip(), command) if command.startswith("--") else (check, "")
+    """A check up to the options to type, and these; empty where there are none."""
+    sentence, sign, command = check.partition(f"{_TYPE}--")
+    return (f"{sentence}{_TYPE}".rstrip(), f"--{command}") if sign else (check, "")

@@ -42,7 +42,8 @@ _COUNTS = ("a", "n", "b", "m")
     formula="number of (class, group, label) whose rate differs from that of the class's other groups, less "
     "those that another one explains",
     range=(0, None), direction="lower is fairer", fair_at=0.0,
-    source="Fisher's exact test, doubled mid-p; Tarone 1990; Benjamini and Hochberg 1995; Newcombe 1998",
+    source="Fisher's exact test, doubled mid-p; Tarone 1990; Benjamini and Hochberg 1995; "
+    "Katsevich, Sabatti and Bogomolov 2021; Newcombe 1998",
     unit="count", order=5, why_not_compared="which mistakes are listed depends on each model's own counts",
     tags=("where it differs",), made_of="mistakes", first_line="mistakes",
     rests_on=dict.fromkeys(("mistake", "miss", "share"), "class*group"),
@@ -65,16 +66,16 @@ def disparities(
     several that are listed of K, each has p <= ``alpha`` times their share of K (Katsevich, Sabatti and
     Bogomolov 2021). A part's value is the difference ``a/n - b/m``. Its interval heeds that the data chose
     the line: where R of K tests have ``q <= alpha``, mirror images not counted, its level is ``1 - .05 R/K``,
-    so that 5 % of all such intervals are expected to miss (Benjamini and Yekutieli 2005). Details:
+    by which 5 % of the intervals of all R are expected to miss (Benjamini and Yekutieli 2005). Details:
     ``excess``, the rows above the better side's rate, and ``certain``, the same from the end of the interval
     nearer to 0. For the first three lines, and for the largest where none is listed, parts ``share`` hold
     every group's share of rows with the mistake: Wilson's interval, and as null what the group would have if
     groups changed places within the class.
 
     Where a cluster column was declared, clusters change groups within a class: q is that of the largest score
-    (step-down, 999 exchanges), and intervals take effective sizes. With weights there are rates and
-    differences (``disparity_lines``), but no p. None with reason ``single_group``, ``too_few_rows``,
-    ``too_few_mistakes``, ``weighted`` or ``one_cluster`` (``details["status"]``); no mistake at all is 0.
+    (step-down, 999 exchanges), nothing is left out, and intervals take effective sizes. With weights there
+    are rates and differences (``disparity_lines``), but no p. None with reason ``single_group``,
+    ``too_few_rows``, ``too_few_mistakes``, ``weighted`` or ``one_cluster``; no mistake at all is 0.
 
     Args:
         evidence: Predictions or Counts.
@@ -92,8 +93,8 @@ def disparities(
     Raises:
         UserError: Unknown columns or options, or no usable row.
 
-    Source: Fisher 1935; Lancaster 1961 (mid-p); Tarone 1990; Gilbert 2005; Newcombe 1998; Westfall and Young
-    1993 (clusters).
+    Source: Fisher 1935; Lancaster 1961 (mid-p); Tarone 1990; Gilbert 2005; Newcombe 1998; Katsevich, Sabatti
+    and Bogomolov 2021; Westfall and Young 1993 (clusters).
     """
     check_common(mode, inference)
     options = Options(alpha, min_rows, correction, order)

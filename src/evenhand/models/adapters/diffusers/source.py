@@ -18,7 +18,7 @@ from evenhand.models.weights.device import resolved_dtype
 from evenhand.models.weights.fetching import fetching
 from evenhand.models.weights.hub import library_version, read_config
 
-ADAPTER = "1"  # raised when images of an adapter in this file change
+ADAPTER = "2"  # raised when images of an adapter in this file change
 INDEX = "model_index.json"
 _CONFIGS = ("*.json", "*.txt", "*.model")
 _WEIGHTS = (

@@ -28,6 +28,8 @@ from evenhand.models.weights.hub import (
 )
 from evenhand.models.weights.weight_file import WeightFile
 
+ADAPTER = "2"  # raised when answers of this adapter change
+
 _PICKLE = "pytorch_model.bin"
 _SAFE_NAMES = {
     "": ["model.safetensors"],
@@ -93,6 +95,7 @@ class TimmSource:
             "sha256 of weights": sha256_files([checkpoint.weights])[checkpoint.weights],
             "sha256 of configuration": sha256_text(checkpoint.config),
             "timm": checkpoint.release,
+            "adapter": f"timm {ADAPTER}",
             "dtype": self._file.dtype,
         }
 
