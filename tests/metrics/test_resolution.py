@@ -163,6 +163,33 @@ def test_ties_and_drops_are_told():
     assert two.dropped == []
 
 
+def test_a_mapping_that_its_caller_changes_later_is_not_remembered():
+    evidence = choices(PEOPLE, random_scores(PEOPLE, 3))
+    where = {"context": "single"}
+    single = metrics.resolution_gap(evidence, where=where)
+    where["context"] = "two_person"
+    assert metrics.resolution_gap(evidence, where=where).n < metrics.resolution_gap(evidence).n
+    again = metrics.resolution_gap(evidence, where={"context": "single"})
+    assert again.model_dump() == single.model_dump()
+
+
+def test_selections_by_long_series_are_not_one():
+    """Polars shortens a series where it is written out."""
+    table = people(occupations=40)
+    names = [f"o{number:02d}" for number in range(40)]
+    chosen = [pl.Series(names[:15] + middle + names[25:]) for middle in (names[15:24], names[16:25])]
+    evidence = choices(table, random_scores(table, 3))
+    both = [metrics.resolution_gap(evidence, where={"occupation": one}, inference="none") for one in chosen]
+    fresh = [
+        metrics.resolution_gap(
+            choices(table, random_scores(table, 3)), where={"occupation": one}, inference="none"
+        )
+        for one in chosen
+    ]
+    assert [finding.value for finding in both] == [finding.value for finding in fresh]
+    assert fresh[0].value != fresh[1].value
+
+
 @each_name
 def test_what_cannot_be_estimated_is_none_with_a_reason(name):
     men = PEOPLE.filter(pl.col("truth") == "masculine")

@@ -185,7 +185,7 @@ class BoundChoices(named.NamedGroups):
         named.check_kind(evidence, Choices, "Choices.join")
         names = names_of(by)
         # of its own, since the caller may change theirs
-        where = {name: one if isinstance(one, str) else tuple(one) for name, one in (where or {}).items()}
+        where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}
         key = ("bound", names, tuple(sorted(where.items())), mode)
         return named.kept(evidence.memo, key, lambda: cls._bind(evidence, names, where, mode))
 
