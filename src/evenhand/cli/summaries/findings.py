@@ -171,11 +171,6 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
     ]
     if large:
         console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")
-    if any(finding.name == "accuracy" and finding.value == 0 for finding in findings):
-        console.print(
-            "  No prediction is a true label. If the two are different kinds of labels, accuracies and "
-            "odds say nothing here: read the effect sizes"
-        )
 
 
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:

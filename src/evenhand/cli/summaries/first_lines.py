@@ -26,10 +26,6 @@ _FEWEST = 10  # rows from which a share is written
 _WIDE = 12  # columns of what stands before the lines below the plot
 _RIGHT = "right rows"
 _APART = (0, 3, 1, 2)  # blocks that a blank line follows, if there is room, the most useful first
-_NO_LABEL_IN_COMMON = (
-    "No prediction is a true label. If the two are different kinds of labels, accuracies and odds say "
-    "nothing here: read the effect sizes (--verbose)"
-)
 
 
 def has_first_lines(run: Run) -> bool:
@@ -116,8 +112,6 @@ def _below(run: Run, quiet: int, width: int) -> Iterator[str]:
     if len(overview.silent) > quiet:
         yield from _labelled("", f"and {len(overview.silent) - quiet} more sentences: --verbose", width)
     checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
-    if any(finding.name == "accuracy" and finding.value == 0 for finding in run.findings):
-        checks.append(_NO_LABEL_IN_COMMON)
     for check in checks:
         yield from _check(check, width)
     for check in overview.checks:

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+NONE_RIGHT = (
+    "No prediction is a true label. If the two are different kinds of labels, accuracies and odds say "
+    "nothing here: read the effect sizes"
+)
 LEFT_OUT = "Left out: "
 """What a check on rows that were left out begins with."""
 _TYPE = " type: "  # what stands before the options that a warning tells to type

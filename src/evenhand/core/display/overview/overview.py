@@ -18,7 +18,7 @@ from evenhand.core.display.overview import (
     subgroups,
     values,
 )
-from evenhand.core.display.overview.content import CAVEAT, LEFT_OUT, Headline, Overview
+from evenhand.core.display.overview.content import CAVEAT, LEFT_OUT, NONE_RIGHT, Headline, Overview
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
@@ -106,7 +106,7 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
         kicker=_kicker(leading, beyond, subject),
         headlines=tuple(beyond or largest),
         silent=(*(text for text in dict.fromkeys(quiet) if text != lead), *overall),
-        checks=(*_warnings(findings, manifest), *_left_out(findings, subject)),
+        checks=(*_none_right(findings), *_warnings(findings, manifest), *_left_out(findings, subject)),
         caveat=_(CAVEAT),
     )
 
@@ -254,6 +254,11 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
         rows = of(leading[0].n, subject.rows) if subject.rows else count(leading[0].n)
         texts.append(f"{rows} {subject.noun}{subject.units_of(leading[0])}")
     return " · ".join(texts)
+
+
+def _none_right(findings: Findings) -> list[str]:
+    none = any(finding.name == "accuracy" and finding.value == 0 for finding in findings)
+    return [_(NONE_RIGHT)] if none else []
 
 
 def _warnings(findings: Findings, manifest: Mapping[str, Any]) -> list[str]:
