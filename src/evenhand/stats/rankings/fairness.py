@@ -125,7 +125,10 @@ class Tops:
 
     def mean(self, values: npt.NDArray[np.number]) -> Floats:
         """Expected value of each owner, shape (R,); NaN where any possible content is undefined."""
-        return np.bincount(self.owner, self.weight * values, self.n_owners).astype(np.float64)
+        weighted = self.weight * values
+        if self.owner.size == self.n_owners:  # one content of each
+            return weighted + 0.0  # no -0
+        return np.bincount(self.owner, weighted, self.n_owners).astype(np.float64)
 
 
 def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
@@ -181,9 +184,10 @@ def skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: st
             ``smoothed``: the group counts as one sample (upstream), so that it may even win.
     """
     log_share = np.log(np.maximum(np.arange(k + 1), 1) / k)
-    skew = log_share[counts] - np.log(np.where(pools > 0, targets, np.nan))
+    there = pools > 0
+    skew = log_share.take(counts) - np.log(targets if there.all() else np.where(there, targets, np.nan))
     if absent == "floor":
-        skew[(counts == 0) & (pools > 0)] = -np.log(k + 1)
+        skew[(counts == 0) & there] = -np.log(k + 1)
     return np.asarray(skew)
 
 
