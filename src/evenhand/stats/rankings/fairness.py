@@ -127,7 +127,7 @@ class Tops:
         """Expected value of each owner, shape (R,); NaN where any possible content is undefined."""
         weighted = self.weight * values
         if self.owner.size == self.n_owners:  # one content of each
-            return weighted + 0.0  # no -0
+            return np.asarray(weighted + 0.0, dtype=np.float64)  # no -0
         return np.bincount(self.owner, weighted, self.n_owners).astype(np.float64)
 
 
