@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from typer.testing import CliRunner
 
+import evenhand as eh
 from evenhand.cli.main import app
 from evenhand.cli.summaries.text import span
 from evenhand.core.findings import Interval
@@ -38,6 +39,8 @@ def test_many_labels_and_few_rows_are_chance(tmp_path):
     assert "No class gets a verdict of its own, since the whole shows no difference beyond chance" in page
     assert "Mistakes differ between groups" not in page
     assert "No prediction is a true label" in page
+    checks = eh.Run.read(tmp_path / "run").overview.checks  # which a suite and a notebook show, too
+    assert checks[0].startswith("No prediction is a true label")
 
 
 def test_a_planted_difference_is_not_called_chance(tmp_path):
