@@ -65,10 +65,17 @@ class RankedPools:
             np.cumsum(self.codes == group, axis=1, out=result[group, :, 1:])
         return np.moveaxis(result, 0, 2)
 
-    @property
+    def first(self, k: int) -> Integers:
+        """Samples of each group among the first k of each ranking, as they stand, shape (R, G)."""
+        codes = self.codes[:, :k]
+        cells = codes.astype(np.int64) + self.n_groups * np.arange(len(codes))[:, None]
+        n = np.bincount(cells[codes != NO_SAMPLE], minlength=len(codes) * self.n_groups)
+        return n.reshape(len(codes), self.n_groups)
+
+    @cached_property
     def pools(self) -> Integers:
         """Samples of each group in each pool, shape (R, G)."""
-        return np.asarray(self.counts[:, -1])
+        return self.first(self.codes.shape[1])
 
     @cached_property
     def sizes(self) -> Integers:
@@ -139,7 +146,7 @@ def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
     """
     rows = np.arange(len(ranked.codes))
     if ranked.untied:
-        counts = ranked.counts[:, min(k, ranked.codes.shape[1])] * (ranked.sizes >= k)[:, None]
+        counts = ranked.first(k) * (ranked.sizes >= k)[:, None]
         return Tops(rows, counts, np.ones(rows.size), rows.size)
     before, block, n_taken = ranked.cuts(k)
     left_open = ranked.open_at(k)
@@ -243,7 +250,9 @@ def ndkl(ranked: RankedPools, targets: Floats, depth: int | None = None) -> Floa
     counts = ranked.counts[:, 1 : width + 1]
     left_open = ranked.open_places[:, :width]
     table = x_log_x(ranked.codes.shape[1])
-    sums = np.add.reduce([table[counts[:, :, group]] for group in range(ranked.n_groups)])
+    sums = np.zeros(counts.shape[:2])
+    for group in range(ranked.n_groups):
+        sums += table[counts[:, :, group]]
     with np.errstate(divide="ignore"):
         log_target = np.log(targets)
     log_target[ranked.pools == 0] = 0.0  # such a group adds nothing: it cannot be retrieved
