@@ -368,3 +368,22 @@ def test_a_table_that_pandas_wrote_with_its_index_is_audited(monkeypatch, capsys
     rows = pl.read_csv(csv(tmp_path / "a.csv", FAIR)).with_row_index("")
     rows.write_csv(tmp_path / "indexed.csv")
     assert "120 of 120 rows" in audit(monkeypatch, capsys, tmp_path / "indexed.csv", "-o", tmp_path / "out")
+
+
+PERSONS = [(*row, str(number // 4)) for number, row in enumerate(FAIR)]
+
+
+@pytest.mark.parametrize("column", ["subject_id", "Patient", "id"])
+def test_persons_of_several_rows_are_named_and_what_to_type(column, tmp_path, monkeypatch, capsys):
+    path = csv(tmp_path / "t.csv", PERSONS, f"truth,prediction,group,{column}")
+    printed = audit(monkeypatch, capsys, path)
+    assert f"{len(FAIR)} rows have {len(FAIR) // 4} values of '{column}'" in printed
+    assert f"--cluster {column}" in printed
+    assert "values of" not in audit(monkeypatch, capsys, path, "--cluster", column)
+
+
+@pytest.mark.parametrize(("column", "of"), [("subject_id", 1), ("file", 60), ("site", 4)])
+def test_columns_that_are_no_persons_of_several_rows_are_not(column, of, tmp_path, monkeypatch, capsys):
+    rows = [(*row, str(number // of)) for number, row in enumerate(FAIR)]
+    path = csv(tmp_path / "t.csv", rows, f"truth,prediction,group,{column}")
+    assert "--cluster" not in audit(monkeypatch, capsys, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import narwhals as nw
@@ -19,6 +20,12 @@ IDS = (
     *("id", "image", "image_id", "image_path", "img", "img_id", "img_path", "file", "file_id", "file_name"),
     *("file_path", "filename", "filepath", "path", "sample", "sample_id", "uuid"),
 )
+UNITS = re.compile(
+    r"(person|subject|patient|participant|user|speaker|identity|household|family|video|scene|session)s?"
+    r"([ _-]?(id|key|name|no|nr|number))?",
+    re.IGNORECASE,
+)
+"""Columns of what is often sampled as a whole."""
 MOST_ROWS = 2_000_000  # rows beyond which only a column of ids that the user named is searched
 _KEPT = 100  # ids in a warning
 _OFTEN = 50  # rows of a value from which it is hardly the id of a sample
@@ -50,6 +57,7 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
             return warnings, repeated
         if _is_small(predictions, counts):
             warnings += _repetitions(predictions, used, counts.n_total)
+            warnings += _unused_clusters(predictions, used, counts.n_total)
     return warnings, None
 
 
@@ -62,6 +70,27 @@ def _unused_weights(predictions: Predictions, used: set[str]) -> Iterable[TableW
                 message=f"a column called {column!r} is not used; if rows stand for different numbers, type "
                 f"--weight {column}: mistakes by class are then not tested",
                 option=f"--weight {column}",
+            )
+
+
+def _unused_clusters(predictions: Predictions, used: set[str], rows: int) -> Iterable[TableWarning]:
+    """A column of persons and their like that have several rows, or of ids that are no ids of samples."""
+    for column in predictions.columns if predictions.cluster is None else ():
+        is_unit = UNITS.fullmatch(column) is not None
+        if column in used or not (is_unit or column.casefold() in IDS):
+            continue
+        repeated = predictions.repeated_values(column)
+        several = rows - repeated
+        if repeated if is_unit else 2 * several <= rows < _OFTEN * several:
+            yield TableWarning(
+                code="unused_cluster",
+                columns=[column],
+                message=(
+                    f"{rows:,} rows have {several:,} values of {column!r}, and each row counts as a sample "
+                    "of its own. If rows of one value belong together, such as pictures of a person, type: "
+                    f"--cluster {column}: intervals are then wider, and p larger"
+                ),
+                option=f"--cluster {column}",
             )
 
 
