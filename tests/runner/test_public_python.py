@@ -31,6 +31,19 @@ def test_a_frame_is_audited_as_predictions_are(run, tmp_path) -> None:
     assert eh.audit(pandas, **COLUMNS, by="group").findings == run.findings
 
 
+def test_ids_and_ranks_of_a_frame_are_named_as_on_the_command_line() -> None:
+    table = pl.DataFrame(make_frame()).with_columns(image=pl.int_range(pl.len()), place=pl.lit(1))
+    second = table.with_columns(prediction=pl.col("truth"), place=pl.lit(2))
+    ranked = eh.audit(
+        pl.concat([table, second]), **COLUMNS, by="group", id="image", rank="place", inference="none"
+    )
+    assert (
+        ranked["accuracy"].value == eh.audit(table, **COLUMNS, by="group", inference="none")["accuracy"].value
+    )
+    twice = eh.audit(pl.concat([table, second]), **COLUMNS, by="group", id="image", inference="none")
+    assert twice.manifest["repeated_ids"] == table.height
+
+
 def test_metrics_are_chosen_by_name_or_as_functions(run) -> None:
     some = eh.audit(make_frame(), **COLUMNS, by="group", metrics=["accuracy", eh.metrics.cramers_v_mean])
     assert [finding.name for finding in some.findings] == ["accuracy", "cramers_v_mean"]

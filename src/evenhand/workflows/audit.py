@@ -39,10 +39,10 @@ _LONGEST_NOUN = 30
 
 def audit(
     evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
-    truth: str | None = None, prediction: str | None = None, cluster: str | None = None,
-    weight: str | None = None, metrics: Sequence[str | Metric[...]] | None = None,
-    search: Sequence[str] = (), mode: Mode = "default", mev: float = 0.0, mev_rule: MevRule = "min",
-    rare: Rare = "drop",
+    truth: str | None = None, prediction: str | None = None, id: str | None = None,
+    rank: str | None = None, cluster: str | None = None, weight: str | None = None,
+    metrics: Sequence[str | Metric[...]] | None = None, search: Sequence[str] = (), mode: Mode = "default",
+    mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
     alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
     map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
     noun: str | None = None, out: str | Path | None = None, progress: Progress | None = None,
@@ -54,6 +54,8 @@ def audit(
         by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
         truth: Column of true labels of a frame or path.
         prediction: Column of predicted labels.
+        id: Column of sample ids.
+        rank: Column of ranks, from 1, of tables with several predictions a sample.
         cluster: Column of what was sampled as a whole.
         weight: Column of weights.
         metrics: Those to compute, by name or as functions; None: all of an audit.
@@ -79,7 +81,8 @@ def audit(
     Raises:
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
-    columns = {"truth": truth, "prediction": prediction, "cluster": cluster, "weight": weight}
+    columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
+    columns |= {"cluster": cluster, "weight": weight}
     options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
     groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing)
