@@ -9,6 +9,7 @@ import pytest
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.report.exports.every_eval_ever import every_eval_ever
+from evenhand.report.exports.exported import RunView
 from evenhand.report.exports.judging import judged
 from evenhand.report.exports.junit import junit
 from evenhand.report.exports.model_card import model_card
@@ -118,6 +119,13 @@ def test_junit_has_a_test_for_each_gate_and_the_rest_for_information():
     assert all(case.find("skipped") is not None for case in cases[2:])
     assert suite.attrib["skipped"] == str(len(cases) - 2)
     assert suite.attrib["timestamp"] == "2025-03-04T10:12:00"
+
+
+def test_junit_names_an_audited_table_once():
+    usual = samples()["usual"]
+    audited = RunView("run", usual.findings, {**usual.manifest, "model": "t.csv", "benchmark": "t.csv"})
+    suite = ElementTree.fromstring(junit([audited]))[0]  # noqa: S314 - made here
+    assert suite.attrib["name"] == "t.csv run"
 
 
 @each_sample

@@ -32,12 +32,13 @@ def junit(runs: Sequence[RunView]) -> bytes:
 def _suite(run: RunView, index: int) -> ElementTree.Element:
     gated = [gate.finding for gate in run.gates]
     alone = [finding for finding in run.findings.findings if not any(finding is other for other in gated)]
+    names = dict.fromkeys((run.benchmark, run.model, run.name))  # both are the table of an audit
     suite = ElementTree.Element(
         "testsuite",
         {
             "package": "evenhand",
             "id": str(index),
-            "name": xml(f"{run.benchmark} {run.model} {run.name}").strip() or "run",
+            "name": " ".join(map(xml, filter(None, names))) or "run",
             "timestamp": run.created.strftime("%Y-%m-%dT%H:%M:%S") if run.created else NO_TIME,
             "hostname": "localhost",
             "tests": str(len(run.gates) + len(alone)),
