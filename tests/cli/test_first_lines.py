@@ -199,6 +199,12 @@ def test_one_class_and_a_thousand(classes):
     assert terminal_rows(fits(run_of(table, inference="none" if classes > 1 else "auto"))) <= MOST_LINES
 
 
+@pytest.mark.parametrize(("channels", "words"), [(3, "and 1 more sentence: "), (4, "and 2 more sentences: ")])
+def test_sentences_that_are_not_printed_are_counted(channels, words):
+    copies = {f"channel{index}": pl.col("channel") for index in range(channels)}
+    assert words in joined(fits(run_of(tickets().with_columns(**copies), by=["office", *copies])))
+
+
 def test_many_groups_and_many_headlines_are_counted():
     columns = {f"office{index}": [f"{name}{index}" for name in tickets()["office"]] for index in range(5)}
     run = run_of(tickets().with_columns(**{name: pl.Series(values) for name, values in columns.items()}),

@@ -109,8 +109,9 @@ def _below(run: Run, quiet: int, width: int) -> Iterator[str]:
         yield from _labelled("Right", right, width)
     for index, sentence in enumerate(overview.silent[:quiet]):
         yield from _labelled("" if index else "No finding", sentence, width)
-    if len(overview.silent) > quiet:
-        yield from _labelled("", f"and {len(overview.silent) - quiet} more sentences: --verbose", width)
+    more = len(overview.silent) - quiet
+    if more > 0:
+        yield from _labelled("", f"and {plural(more, 'more sentence')}: --verbose", width)
     checks = [check for check in overview.checks if not check.startswith(LEFT_OUT)]
     for check in checks:
         yield from _check(check, width)
