@@ -387,3 +387,13 @@ def test_columns_that_are_no_persons_of_several_rows_are_not(column, of, tmp_pat
     rows = [(*row, str(number // of)) for number, row in enumerate(FAIR)]
     path = csv(tmp_path / "t.csv", rows, f"truth,prediction,group,{column}")
     assert "--cluster" not in audit(monkeypatch, capsys, path)
+
+
+def test_scores_that_a_missing_value_made_labels_are_named(tmp_path, monkeypatch, capsys):
+    rows = [(row[0], "NA" if at % 40 == 0 else f"0.{at:04}", row[2]) for at, row in enumerate(FAIR)]
+    printed = audit(monkeypatch, capsys, csv(tmp_path / "t.csv", rows))
+    assert "column 'prediction' holds 117 different fractional numbers, such as 0.0001: scores" in printed
+    assert "--map" not in printed
+    halves = [(str(at % 5 / 2), str(at % 5 / 2), row[2]) for at, row in enumerate(FAIR)]
+    halves[0] = ("NA", "NA", "m")
+    assert "scores" not in audit(monkeypatch, capsys, csv(tmp_path / "stars.csv", halves))

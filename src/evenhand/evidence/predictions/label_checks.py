@@ -26,6 +26,8 @@ _SHOWN = 6  # values of one kind in a message
 _COMPARED = 60  # labels of either side, the most frequent, are compared letter by letter
 _ALIKE = 0.8  # share of equal letters from which two labels may be one
 _SURPRISING = 5  # rows from which a label that is never met says something by itself
+_SCORES, _NEARLY_ALL = 20, 0.9  # fractional numbers from which labels are scores, and their share
+_FRACTION = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 _FEW = 10  # labels never met; of more, those that resemble none are the long tail of a vocabulary
 
 
@@ -48,10 +50,12 @@ def check_labels(
     }
     called = {name: columns.get(name, name) for name in rows}
     labels = [name for name in LABEL_AXES if name in rows]
-    warnings = [*_missing_words(counts, rows, called)]
+    scores = list(_scores({called[name]: rows[name] for name in labels}))
+    warnings = [*scores, *_missing_words(counts, rows, called)]
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
         warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
-    warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
+    if not scores:
+        warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
     advised = [*warnings, *_unused(unused, rows, called)]
     texts = [f"{warning.message}. {instead or advice}" for warning, advice in advised]
     if counts.weighted:
@@ -85,6 +89,19 @@ def counted(rows: Mapping[str, float], values: Iterable[str]) -> list[ValueCount
     """Values with their counts, the most frequent first."""
     ordered = sorted(values, key=lambda value: (-rows[value], value))
     return [ValueCount(value=value, count=rows[value]) for value in ordered]
+
+
+def _scores(rows_by_column: Mapping[str, _Rows]) -> Iterable[_Advised]:
+    """Columns of fractional numbers that some text, such as NA, made labels of."""
+    for column, rows in rows_by_column.items():
+        fractions = [label for label in rows if _FRACTION.fullmatch(label)]
+        if len(fractions) >= max(_SCORES, _NEARLY_ALL * len(rows)):
+            message = (
+                f"column {column!r} holds {len(fractions):,} different fractional numbers, such as "
+                f"{fractions[0]}: scores rather than labels"
+            )
+            warning = TableWarning(code="scores", columns=[column], message=message)
+            yield warning, "Name the column of labels, or turn the scores into labels first"
 
 
 def _missing_words(
