@@ -6,8 +6,10 @@ import ast
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -56,7 +58,19 @@ def _points(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...
 def _installed() -> tuple[tuple[str, int], ...]:
     """Where Python finds packages and when each place changed: another value once one is installed."""
     folders = [Path(folder) for folder in sys.path]
-    return tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists())
+    places = [(str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists()]
+    return tuple(place for place in places if _may_hold_packages(*place))
+
+
+@lru_cache(maxsize=128)
+def _may_hold_packages(place: str, _: int) -> bool:
+    """Whether packages can be installed there as it is now; the folder of a user's file seldom holds any."""
+    path = Path(place)
+    if not path.is_dir() or path.suffix == ".egg":
+        return True
+    with suppress(OSError):
+        return any(name.lower().endswith((".dist-info", ".egg-info")) for name in os.listdir(path))
+    return True
 
 
 def load_object(reference: str) -> Any:
