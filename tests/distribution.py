@@ -47,7 +47,7 @@ SHARED = {
         "models/api/test_transformers_serve",
         "models/test_generating_pipelines",
     ),
-    "house": ("architecture/test_house", "architecture/test_imports"),
+    "house": ("architecture/test_house", "architecture/test_imports", "report/test_language"),
     "hub": (
         "examples/test_albef",
         "models/hub/test_full_size",

@@ -58,14 +58,14 @@ def _points(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...
 def _installed() -> tuple[tuple[str, int], ...]:
     """Where Python finds packages and when each place changed: another value once one is installed."""
     folders = [Path(folder) for folder in sys.path]
-    places = [(str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists()]
-    return tuple(place for place in places if _may_hold_packages(*place))
+    changes = [(str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists()]
+    return tuple(change for change in changes if _may_hold_packages(*change))
 
 
 @lru_cache(maxsize=128)
-def _may_hold_packages(place: str, _: int) -> bool:
+def _may_hold_packages(folder: str, _: int) -> bool:
     """Whether packages can be installed there as it is now; the folder of a user's file seldom holds any."""
-    path = Path(place)
+    path = Path(folder)
     if not path.is_dir() or path.suffix == ".egg":
         return True
     with suppress(OSError):
@@ -174,7 +174,7 @@ def _imports(file: Path, folder: Path) -> Iterator[tuple[Path, str]]:
 @lru_cache(maxsize=128)
 def _named_imports(source: bytes) -> tuple[tuple[int, str], ...]:
     """By how many dots and which dotted name a source imports; a file is loaded often and parsed once."""
-    found: list[tuple[int, str]] = []
+    modules: list[tuple[int, str]] = []
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):  # importing it says so
@@ -189,8 +189,8 @@ def _named_imports(source: bytes) -> tuple[tuple[int, str], ...]:
             names = [f"{start}{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
-            found += [(level, ".".join(parts[: end + 1])) for end in range(len(parts))]
-    return tuple(found)
+            modules += [(level, ".".join(parts[: end + 1])) for end in range(len(parts))]
+    return tuple(modules)
 
 
 def _make_importable(path: Path) -> None:
