@@ -40,9 +40,14 @@ SHARED = {
         "benchmarks/test_skewsize_studies",
         "cli/test_generate",
         "cli/test_study_sequence",
+        "models/api/test_addresses",
+        "models/api/test_answers",
+        "models/api/test_faults",
+        "models/api/test_scores",
+        "models/api/test_transformers_serve",
         "models/test_generating_pipelines",
     ),
-    "house": ("architecture/test_house", "architecture/test_imports"),
+    "house": ("architecture/test_house", "architecture/test_imports", "report/test_language"),
     "hub": (
         "examples/test_albef",
         "models/hub/test_full_size",
@@ -55,8 +60,9 @@ SHARED = {
     ),
     "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
 }
-"""Files of tests that use one demo, one Chromium, one run of each kind and MLflow, diffusers, one tree of the
-source, one hub with timm and open_clip, one session of Spark: what is slow to import is imported once, too.
+"""Files of tests that use one demo, one Chromium, one run of each kind and MLflow, diffusers and a server,
+one tree of the source, one hub with timm and open_clip, one session of Spark: what is slow to import is
+imported once, too.
 """
 
 LONGEST = (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.evidence.predictions.counts import Counts
@@ -15,6 +16,8 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.stats.contingency.tables import TableBatch
 
 COLUMNS = {"truth": "truth", "group": "group", "prediction": "prediction"}
+CHARACTERS = st.characters(exclude_categories=("Cs",))
+"""What UTF-8 can write. Hypothesis, left to itself, encodes each character there is to find the same."""
 
 
 class Later:

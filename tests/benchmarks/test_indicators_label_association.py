@@ -10,6 +10,7 @@ import pytest
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from tests.benchmarks import people_layouts as layouts
 from tests.benchmarks.indicator_models import Answers, Classifies, Compares, ask, keys_of, numbered_image
+from tests.conftest import draw_few
 from tests.models.tiny import build
 
 VECTOR = Path(__file__).parents[1] / "papers" / "vectors" / "indicators" / "label_assoc_cc.json"
@@ -45,8 +46,9 @@ def sure_of(places, n=4, confidence=0.8):
     return [[np.log(confidence if at == place else rest) for at in range(n)] for place in places]
 
 
-def test_the_released_code_is_met_from_files_to_percentages(tmp_path):
+def test_the_released_code_is_met_from_files_to_percentages(tmp_path, monkeypatch):
     """Reader, asking, softmax, ranks, map and rates together, at every threshold."""
+    draw_few(monkeypatch)
     case = json.loads(VECTOR.read_text(encoding="utf-8"))
     (tmp_path / "CasualConversations.json").write_text(json.dumps(case["metadata"]), encoding="utf-8")
     for number, row in enumerate(case["metadata"]):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from evenhand.cli.main import app
 from evenhand.runs.run_folder import RunFolder
 from tests.conftest import ROOT
-from tests.models.api.conftest import Served
+from tests.models.api.conftest import served
 from tests.models.tiny import build
 from tests.models.tiny_diffusion import build_pipeline
 
@@ -42,29 +42,26 @@ def documented() -> list[str]:
 def played(tmp_path_factory):
     """Every command, in a folder of its own, with what it printed."""
     folder = tmp_path_factory.mktemp("study")
-    llava = build("llava")
-    server = Served(llava)
+    server = served()
+    server.post("/admin/clear", {})
     (folder / "jobs.yaml").write_text(STUDY, encoding="utf-8")
     small = {
         "generate occupations": f"generate {folder / 'jobs.yaml'}",
         "diffusers:stabilityai/sd-turbo": f"diffusers:{build_pipeline(folder / 'pipeline')}",
         "--images-per-cell 20": "--images-per-cell 4 --steps 1 --size 16",
-        "hf:llava-hf/llava-1.5-7b-hf": f"hf:{llava}",
+        "hf:llava-hf/llava-1.5-7b-hf": f"hf:{build('llava')}",
         "api:gpt-4o-mini@https://api.openai.com/v1": f"api:tiny@{server.url}",
         "hf:openai/clip-vit-base-patch32": f"hf:{build('clip')}",
     }
     told = []
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)
-            patch.setenv("OPENAI_API_KEY", "none")
-            for line in documented():
-                command = line
-                for given, ours in small.items():
-                    command = command.replace(given, ours)
-                told.append((line, CliRunner().invoke(app, shlex.split(command)[1:])))
-    finally:
-        server.end()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("OPENAI_API_KEY", "none")
+        for line in documented():
+            command = line
+            for given, ours in small.items():
+                command = command.replace(given, ours)
+            told.append((line, CliRunner().invoke(app, shlex.split(command)[1:])))
     return folder, told
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from evenhand.core.bound import MetricId
 from evenhand.core.cards import Source
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings, Interval, Part, json_schema
+from tests.helpers import CHARACTERS
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -24,7 +25,7 @@ def holding(*findings):
     return Findings(manifest_id="id", findings=list(findings))
 
 
-@given(FINITE, FINITE, st.text(), st.lists(st.text(), min_size=1), st.none() | FINITE)
+@given(FINITE, FINITE, st.text(CHARACTERS), st.lists(st.text(CHARACTERS), min_size=1), st.none() | FINITE)
 def test_round_trip_keeps_everything(value, low, text, key, p):
     part = Part(kind="class*group", key=key, value=value, n=1, p_value=p, details={text: value})
     one = finding(

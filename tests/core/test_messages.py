@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from evenhand.core import errors
 from evenhand.core.errors import UnknownName, check_choice, check_known, one_line
 from evenhand.core.text.reasons import REASONS, explain
+from tests.helpers import CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -49,12 +50,12 @@ def test_nothing_possible_is_said():
     assert "possible: none" in str(UnknownName("attribute", "x", []))
 
 
-@given(st.text(), st.lists(st.text(), max_size=4))
+@given(st.text(CHARACTERS), st.lists(st.text(CHARACTERS), max_size=4))
 def test_messages_are_one_line_whatever_was_typed(given_name, possible):
     assert len(str(UnknownName("column", given_name, possible)).splitlines()) <= 1
 
 
-@given(st.text())
+@given(st.text(CHARACTERS))
 def test_one_line_is_printable_and_stable(text):
     line = one_line(text)
     assert line.isprintable()

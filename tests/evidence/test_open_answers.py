@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.open_answers.normalise import STEPS, Pipeline, Vocabulary, normalised, step_shares
 from evenhand.evidence.open_answers.pipeline import PipelineRun
+from tests.helpers import CHARACTERS
 
 HERE = Path(__file__).parent / "answers"
 NAMES = json.loads((HERE / "names.json").read_text(encoding="utf-8"))
@@ -98,7 +99,7 @@ SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.one_of(SENTENCES, st.text(max_size=40)))
+@given(st.one_of(SENTENCES, st.text(CHARACTERS, max_size=40)))
 @example("ẞ̇ ﬀ İ")
 @example("(refusal)")
 @example("(Empty)")
@@ -115,7 +116,7 @@ def test_any_text_keeps_its_label_when_it_is_normalised_again(text):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.one_of(SENTENCES, st.text(max_size=12)), max_size=12))
+@given(st.lists(st.one_of(SENTENCES, st.text(CHARACTERS, max_size=12)), max_size=12))
 def test_two_answers_have_one_label_only_by_a_step_that_shows_it(texts):
     found = run(texts)
     assert found["raw"].to_list() == texts
@@ -249,12 +250,12 @@ def test_hostile_answers_take_no_time():
     assert time.process_time() - begin < 5
 
 
-def test_a_million_answers_of_ten_thousand_kinds_take_seconds():
+def test_a_million_answers_of_two_thousand_kinds_take_seconds():
     base = [raw for _, raw, _ in listed("hand_made")]
-    kinds = [f"{text} {place}" if place else text for place in range(26) for text in base][:10_000]
-    many = table(kinds * 100)
+    kinds = [f"{text} {place}" if place else text for place in range(26) for text in base][:2_000]
+    many = table(kinds * 500)
     begin = time.process_time()
     found = normalised(many, VOCABULARIES["occupation"])
-    assert time.process_time() - begin < 60
-    assert len(found) == len(many)
+    assert time.process_time() - begin < 12
+    assert len(found) == len(many) == 1_000_000
     assert found["sample"].equals(many["sample"])

@@ -307,7 +307,8 @@ def of_subjects(seed, shares=(0.2, 0.2), count=60, per=6, lit=False):
 def fair_gaps():
     """Gaps of 100 fair models by subject and by sample, each between and within subjects."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("evenhand.stats.exchange.rows._MOST", 999)
+        for name in ("_FEWEST", "_MOST"):
+            patch.setattr(f"evenhand.stats.exchange.rows.{name}", 199)
         return [
             [[gap_of(found, by, seed) for by in ("gender", "light")] for found in of_subjects(seed)]
             for seed in range(100)

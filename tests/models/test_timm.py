@@ -16,7 +16,6 @@ from evenhand.core.capabilities import ClassifiesImages, EmbedsImages
 from evenhand.core.errors import InputError, UnknownName, UserError
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
-from tests.conftest import ROOT
 from tests.helpers import Later
 
 torch = pytest.importorskip("torch")
@@ -133,39 +132,31 @@ def in_hub_cache(tmp_path, made, repository="timm/test_vit.r160_in1k"):
     return saved(snapshot, made, "model.safetensors")
 
 
-def in_new_process(tmp_path, code):
-    places = {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
-    shim = str(ROOT / "tests" / "shim")
-    environment = (
-        os.environ | places | {"PYTHONPATH": os.pathsep.join([shim, os.environ.get("PYTHONPATH", "")])}
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def test_a_model_of_the_hub_and_then_no_torch_is_needed_to_name_it(tmp_path):
+def test_a_model_of_the_hub_and_then_no_torch_is_needed_to_name_it(tmp_path, monkeypatch):
     made = network()
     in_hub_cache(tmp_path, made)
-    look = (
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    here = LoadOptions(device="cpu")
+    sources = [resolve(f"timm:{SMALL}", here), resolve(f"timm:{WITH_HEAD}@main", here)]
+    first = [source.identity() for source in sources]
+    assert sources[0].capabilities() == ("classifies_images", "embeds_images")
+    code = (
         "import json, sys; from evenhand.models.resolve import resolve;"
         "from evenhand.models.identity.source import LoadOptions; here = LoadOptions(device='cpu');"
         f"s = resolve('timm:{SMALL}', here); t = resolve('timm:{WITH_HEAD}@main', here);"
         "found = [s.identity(), t.identity(), list(s.capabilities())];"
+        "print(json.dumps([found, bool({'torch', 'timm'} & set(sys.modules))]))"
     )
-    load = (
-        "import numpy as np; m = s.load(); image = np.arange(5400, dtype=np.uint8).reshape(30, 60, 3);"
-        "found.append(m.classify([m.prepare(image)])[0, :5].tolist());"
+    environment = os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
-    tell = "print(json.dumps([found, bool({'torch', 'timm'} & set(sys.modules))]))"
-    first, _ = in_new_process(tmp_path, look + load + tell)
-    second, heavy = in_new_process(tmp_path, look + tell)
-    assert not heavy
-    assert first[:3] == second
-    assert first[2] == ["classifies_images", "embeds_images"]
-    image = np.arange(5400, dtype=np.uint8).reshape(30, 60, 3)
-    assert first[3] == pytest.approx(expected(made, [image])[0][0, :5], abs=1e-5)
+    found, is_heavy = json.loads(done.stdout.splitlines()[-1])
+    assert not is_heavy
+    assert found == [*first, list(sources[0].capabilities())]
+    model, image = sources[0].load(), np.arange(5400, dtype=np.uint8).reshape(30, 60, 3)
+    answers = model.classify([model.prepare(image)])
+    assert answers[0, :5] == pytest.approx(expected(made, [image])[0][0, :5], abs=1e-5)
 
 
 @pytest.mark.parametrize(

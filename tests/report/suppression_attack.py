@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -32,6 +33,7 @@ class Attack:
         self.levels = {axis: levels[axis] for axis in attributes}
         values = [[*own, None] if axis in attributes else own for axis, own in levels.items()]
         self.cells = list(product(*values))
+        self.named = [dict(zip(self.axes, cell, strict=True)) for cell in self.cells]
         self.left, self.right = [], []
         self._findings(shown)
         self._evidence(shown)
@@ -43,13 +45,14 @@ class Attack:
 
     def where(self, asked):
         """Which cells meet all conditions; a condition is a value, or a function of a cell as a mapping."""
-        found = []
-        for cell in self.cells:
-            own = dict(zip(self.axes, cell, strict=True))
-            found.append(
-                all(want(own) if callable(want) else own[axis] == want for axis, want in asked.items())
-            )
-        return np.array(found, dtype=float)
+        met = np.ones(len(self.cells), dtype=bool)
+        for axis, want in asked.items():
+            met &= [want(own) for own in self.named] if callable(want) else self._has(axis, want)
+        return met.astype(float)
+
+    @cache  # noqa: B019 - each attack ends with its test
+    def _has(self, axis, value):
+        return np.array([own[axis] == value for own in self.named])
 
     def range(self, asked):
         """Least and most rows in the cells that are asked for."""

@@ -17,7 +17,7 @@ from evenhand.core.text import language
 from evenhand.core.text.language import Catalogue, filled, written_in
 from evenhand.report.page.html import render_html
 from evenhand.workflows.outputs.result import Run
-from tests.architecture.source_tree import SOURCE
+from tests.architecture.source_tree import FILES, SOURCE, nodes
 from tests.cli.test_audit import type_in
 from tests.report import report_samples as samples
 from tests.report.first_screens import audited, tickets
@@ -76,7 +76,7 @@ def texts_of_modules():
     for path in sorted(SOURCE.rglob("*.py")):
         if IN_ENGLISH & set(path.relative_to(SOURCE).parts):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS:
                 for argument in node.args[CALLS[node.func.id]]:
                     either = (
@@ -253,8 +253,8 @@ def test_every_entry_is_a_text_of_the_source(german):
     """But what is put together there: months, verdicts, and finished texts of metrics and of papers."""
     constants = {
         node.value
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in FILES
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     constants |= {f"{text}s" for text in constants} | {text.replace("_", " ") for text in constants}

@@ -31,7 +31,7 @@ VECTORS = Path(__file__).parent.parent / "papers" / "vectors" / "visogender"
 
 
 @pytest.fixture(scope="module")
-def resolution(tmp_path_factory):
+def resolution(few_draws, tmp_path_factory):
     cases = json.loads(gzip.decompress((VECTORS / "resolution_cases.json.gz").read_bytes()))["cases"]
     folder = tmp_path_factory.mktemp("given")
     for context, key in (("two_person", "op"), ("single", "oo")):

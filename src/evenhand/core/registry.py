@@ -6,8 +6,10 @@ import ast
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -56,7 +58,19 @@ def _points(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...
 def _installed() -> tuple[tuple[str, int], ...]:
     """Where Python finds packages and when each place changed: another value once one is installed."""
     folders = [Path(folder) for folder in sys.path]
-    return tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists())
+    changes = [(str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists()]
+    return tuple(change for change in changes if _may_hold_packages(*change))
+
+
+@lru_cache(maxsize=128)
+def _may_hold_packages(folder: str, _: int) -> bool:
+    """Whether packages can be installed there as it is now; the folder of a user's file seldom holds any."""
+    path = Path(folder)
+    if not path.is_dir() or path.suffix == ".egg":
+        return True
+    with suppress(OSError):
+        return any(name.lower().endswith((".dist-info", ".egg-info")) for name in os.listdir(path))
+    return True
 
 
 def load_object(reference: str) -> Any:
@@ -153,22 +167,30 @@ def neighbours(path: Path) -> list[Path]:
 
 def _imports(file: Path, folder: Path) -> Iterator[tuple[Path, str]]:
     """Every module that a file may import: the folder from which, and its dotted name."""
+    for level, name in _named_imports(file.read_bytes()):
+        yield file.parents[level - 1] if level else folder, name
+
+
+@lru_cache(maxsize=128)
+def _named_imports(source: bytes) -> tuple[tuple[int, str], ...]:
+    """By how many dots and which dotted name a source imports; a file is loaded often and parsed once."""
+    modules: list[tuple[int, str]] = []
     try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+        nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):  # importing it says so
-        return
+        return ()
     for node in nodes:
-        names: list[str] = []
-        base = folder
+        level, names = 0, list[str]()
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = file.parents[node.level - 1] if node.level else folder
+            level = node.level
             start = f"{node.module}." if node.module else ""
             names = [f"{start}{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
-            yield from ((base, ".".join(parts[: end + 1])) for end in range(len(parts)))
+            modules += [(level, ".".join(parts[: end + 1])) for end in range(len(parts))]
+    return tuple(modules)
 
 
 def _make_importable(path: Path) -> None:
@@ -176,7 +198,8 @@ def _make_importable(path: Path) -> None:
     folder, files = path.resolve().parent, neighbours(path)
     names = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
     _NEIGHBOURS.update(map(str, files))
-    for name, module in list(sys.modules.items()):  # edited since, or of the same name in another folder
+    loaded = list(sys.modules.items()) if names else []  # there are thousands of modules
+    for name, module in loaded:  # edited since, or of the same name in another folder
         if name.partition(".")[0] in names and getattr(module, "__file__", None) in _NEIGHBOURS:
             del sys.modules[name]
     importlib.invalidate_caches()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import subprocess
 import sys
+from functools import cache
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from evenhand.models.resolve import resolve
 from tests.conftest import ROOT
 from tests.models.api.virtual_time import Clock
+from tests.models.tiny import build
 
 PROMPTS = [
     "what color is this ?",
@@ -56,17 +59,18 @@ class Served:
         self.process.stdout.close()
 
 
-@pytest.fixture(scope="session")
-def running(tiny):
-    server = Served(tiny("llava"))
-    yield server
-    server.end()
+@cache
+def served():
+    """One server with a model for all tests of a process: it takes seconds to import transformers."""
+    server = Served(build("llava"))
+    atexit.register(server.end)
+    return server
 
 
 @pytest.fixture
-def server(running):
-    running.post("/admin/clear", {})
-    return running
+def server():
+    served().post("/admin/clear", {})
+    return served()
 
 
 @pytest.fixture(autouse=True)

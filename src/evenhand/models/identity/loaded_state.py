@@ -299,8 +299,13 @@ def _may_name_a_file(text: str) -> bool:
 def _named_in(sources: Iterable[Path]) -> Iterator[str]:
     """Files that texts in Python files may name, from the current folder or from the file's own."""
     for source in sources:
-        for node in ast.walk(ast.parse(source.read_bytes())):
-            text = node.value if isinstance(node, ast.Constant) else None
-            if isinstance(text, str) and _may_name_a_file(text):
-                yield os.path.abspath(text)
-                yield str(source.parent / text)
+        for text in _texts_in(source.read_bytes()):
+            yield os.path.abspath(text)
+            yield str(source.parent / text)
+
+
+@functools.lru_cache(maxsize=128)
+def _texts_in(source: bytes) -> tuple[str, ...]:
+    """Texts that may name a file; a source is read for each model and parsed once."""
+    constants = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    return tuple(text for text in constants if isinstance(text, str) and _may_name_a_file(text))
