@@ -12,6 +12,7 @@ import pytest
 import evenhand as eh
 from tests.conftest import ROOT, SHARED
 
+pytestmark = pytest.mark.usefixtures("without_pages")
 MODELS = SHARED / "assets" / "models"
 CROSS = ("true_gender", "true_race")
 
