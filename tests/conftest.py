@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
+import evenhand
 import tests.shim.sitecustomize  # noqa: F401 - mends torchvision for this process
 from tests import distribution
 
@@ -91,12 +92,24 @@ def pytest_runtest_setup() -> None:
 
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data and runs of the demo, built once; whoever needs more beside them makes links to them."""
+    """Data and runs of the demo, built once; whoever needs more beside them makes links to them.
+
+    Those of ``demo.WITH_PAGES`` have a report and the papers' tables.
+    """
     pytest.importorskip("sklearn")
     from tests.gallery import demo
 
-    folder = tmp_path_factory.mktemp("demo")
-    demo.build(folder)
+    folder, run = tmp_path_factory.mktemp("demo"), evenhand.run
+
+    def run_quickly(benchmark: str, *, out: Path, **given: Any) -> evenhand.Run:
+        with pytest.MonkeyPatch.context() as patch:
+            if out.name not in demo.WITH_PAGES:
+                leave_pages_out(patch)
+            return run(benchmark, out=out, **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evenhand, "run", run_quickly)
+        demo.build(folder)
     return folder
 
 

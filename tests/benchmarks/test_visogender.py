@@ -18,7 +18,7 @@ from tests.benchmarks.visogender_release import THREE, paint, release, sample_of
 from tests.conftest import SHARED
 from tests.models.tiny import build
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("few_draws", "no_pages")
 OFFICIAL = SHARED / "data" / "visogender"
 
 

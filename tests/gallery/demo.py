@@ -12,6 +12,13 @@ from pathlib import Path
 from evenhand.workflows.outputs.artifact import MadeArtifact, artifact
 from tests.gallery import mistakes, people, words
 
+WITH_PAGES = {
+    "sprites-heart", "occupations-even", "sports-uneven", "backgrounds-uneven", "domainnet-uneven",
+    "waterbirds-uneven", "celeba-uneven", "own-uneven", "label_association-ssl-small", "retrieval-ssl-small",
+    "geography-ssl-small", "resolution-clip-a", "retrieval-clip-a", "association", "matching",
+}  # fmt: skip
+"""A run of each kind, whose report tests open; reports of the others would take as long and be alike."""
+
 
 @dataclass(frozen=True)
 class Need:

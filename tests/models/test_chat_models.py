@@ -28,6 +28,10 @@ KINDS = [*(name for name in COMMON if name in shelf.NAMES), *tiny_chat.BUILDERS]
 KINDS.remove("mllama")  # answers only
 TOWERS = ("vision_tower", "visual", "vision_model")
 PREFIXES = ["The doctor and", "a nurse and", "a photo of the teacher and", "the dog", ""]
+LONGEST = 16
+"""Tokens of an answer, some of which end before; the usual 64 are asserted in ``test_chat_templates``."""
+
+OPTIONS = LoadOptions(device="cpu", max_tokens=LONGEST)
 WORDS = [" his", " her patient", " a man is in the street", " their"]
 
 each_kind = pytest.mark.parametrize("name", KINDS)
@@ -44,7 +48,7 @@ def opened(tiny):
 
     def get(name):
         if name not in made:
-            made[name] = ChatModel(tiny(name), LoadOptions(device="cpu"))
+            made[name] = ChatModel(tiny(name), OPTIONS)
         return made[name]
 
     return get
@@ -94,7 +98,7 @@ class Naive:
     def answer(self, image, prompt):
         made = self.read(image, prompt)
         with torch.no_grad():
-            spoken = self.model.generate(**made, do_sample=False, num_beams=1, max_new_tokens=64)
+            spoken = self.model.generate(**made, do_sample=False, num_beams=1, max_new_tokens=LONGEST)
         return self.words.decode(spoken[0, made["input_ids"].shape[1] :], skip_special_tokens=True).strip()
 
 
@@ -249,7 +253,7 @@ def test_greedy_whatever_the_folder_says(tiny, opened, pictures, tmp_path):
     given = json.loads((tmp_path / "qwen" / "generation_config.json").read_text())
     loud = {"do_sample": True, "temperature": 5.0, "repetition_penalty": 9.0, "num_beams": 3, "max_length": 7}
     (tmp_path / "qwen" / "generation_config.json").write_text(json.dumps(given | loud))
-    model = ChatModel(tmp_path / "qwen", LoadOptions(device="cpu"))
+    model = ChatModel(tmp_path / "qwen", OPTIONS)
     assert model.answer(pictures, PREFIXES) == opened("qwen2_vl").answer(pictures, PREFIXES)
 
 
@@ -344,8 +348,9 @@ from evenhand.models.adapters.huggingface.language.chat import ChatModel
 from evenhand.models.identity.source import LoadOptions
 from tests.models.conftest import make_pictures
 pictures = make_pictures(3)
-for folder in sys.argv[1:]:
-    model = ChatModel(Path(folder), LoadOptions(device="cpu"))
+options = LoadOptions(device="cpu", max_tokens=int(sys.argv[1]))
+for folder in sys.argv[2:]:
+    model = ChatModel(Path(folder), options)
     given = pictures, ["the doctor and"] * 3, [[" his", " her patient"]] * 3
     print(model.score_continuations(*given).tolist())
     print(model.answer(pictures, ["who is this", "a", "the doctor"]))
@@ -356,7 +361,8 @@ WITHOUT = ("qwen2_vl", "qwen2_5_vl", "llava")
 @pytest.fixture(scope="module")
 def without_torchvision(tiny):
     """Scores and answers of each model, as a process that cannot import torchvision prints them."""
-    command = [sys.executable, "-c", WITHOUT_TORCHVISION, *(str(tiny(name)) for name in WITHOUT)]
+    folders = (str(tiny(name)) for name in WITHOUT)
+    command = [sys.executable, "-c", WITHOUT_TORCHVISION, str(LONGEST), *folders]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     lines = done.stdout.splitlines()[-2 * len(WITHOUT) :]
     return dict(zip(WITHOUT, zip(lines[::2], lines[1::2], strict=True), strict=True))

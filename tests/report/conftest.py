@@ -11,13 +11,17 @@ from tests.conftest import draw_few
 
 @pytest.fixture(scope="session")
 def run_of_kind(tmp_path_factory):
-    """From a name of ``export_runs.KINDS`` to the folder of its run; tests change nothing there."""
+    """From a name of ``export_runs.KINDS`` to the folder of its run, without a page of its own.
+
+    Tests change nothing there.
+    """
     from tests.report.export_runs import KINDS
 
     @cache
     def made(name):
         with pytest.MonkeyPatch.context() as patch:
             draw_few(patch)
+            patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda run, path, **options: path)
             patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
             return KINDS[name](tmp_path_factory.mktemp("kind"))
 

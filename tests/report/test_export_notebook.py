@@ -169,9 +169,9 @@ def test_similarities_show_their_sets():
     assert "left out, vector of length 0: 2" in text
 
 
-def rows_of(chart):
+def rows_of(chart, validate=True):
     """Every row that a chart draws, panel by panel."""
-    spec = chart.to_dict()
+    spec = chart.to_dict(validate=validate)
     panels = spec["vconcat"]
     data = [one["layer"][0].get("data") or one.get("data") or spec["data"] for one in panels]
     return [spec["datasets"][one["name"]] if "name" in one else one["values"] for one in data]
@@ -211,12 +211,11 @@ def test_a_run_draws_accuracy_by_group_and_every_finding(run):
 def test_charts_are_valid_and_small_whatever_the_labels(make):
     findings = make().findings
     for chart in (findings.chart(), *(finding.chart() for finding in findings.findings[:4])):
-        for rows in rows_of(chart):
+        for rows in rows_of(chart, validate=False):
             assert len(rows) <= MOST_LINES
             assert len({row["label"] for row in rows}) == len(rows)
             assert all(len(row["label"]) < 100 for row in rows)
-        assert chart.to_json(validate=True)
-        in_page = chart.to_html()
+        in_page = chart.to_html()  # which validates
         assert in_page.count("</script") == EMPTY.to_html().count("</script")
         assert "<!--" not in in_page
 

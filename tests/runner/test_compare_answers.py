@@ -15,9 +15,8 @@ from evenhand.workflows.compare.engine import compare
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.outputs.result import Run
 from tests.benchmarks import mmbias_release
-from tests.benchmarks.indicator_models import Classifies, Embeds
 from tests.conftest import leave_pages_out
-from tests.gallery import people, words
+from tests.gallery import words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
 from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
@@ -25,7 +24,12 @@ from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, 
 __all__ = ["browser"]
 
 PAIR = ("one", "other")
-KINDS = ("resolution", "retrieval", "labels", "faces", "homes", "association", "matching")
+SIZES = ("ssl-small", "ssl-large")
+OF_THE_DEMO = {
+    "resolution": ("resolution", words.LEANS), "retrieval": ("retrieval", words.LEANS),
+    "labels": ("label_association", SIZES), "faces": ("retrieval", SIZES), "homes": ("geography", SIZES),
+}  # fmt: skip
+KINDS = (*OF_THE_DEMO, "association", "matching")
 
 
 @pytest.fixture(scope="module")
@@ -34,35 +38,11 @@ def runs(demo_folder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("answers")
     with home(folder / "home"), pytest.MonkeyPatch.context() as patch:
         leave_pages_out(patch)
-        _indicators(folder)
         _mmbias(folder)
-    for name, model in zip(PAIR, words.LEANS, strict=True):
-        for kind in ("resolution", "retrieval"):
-            (folder / f"{kind}-{name}").symlink_to(demo_folder / "runs" / f"{kind}-{model}")
+    for kind, (benchmark, models) in OF_THE_DEMO.items():
+        for name, model in zip(PAIR, models, strict=True):
+            (folder / f"{kind}-{name}").symlink_to(demo_folder / "runs" / f"{benchmark}-{model}")
     return {kind: [folder / f"{kind}-{name}" for name in PAIR] for kind in KINDS}
-
-
-def _indicators(folder):
-    told, rooms = people.conversations(folder / "people"), people.homes(folder / "homes")
-    for place, name in enumerate(PAIR):
-        models = {
-            "labels": (
-                "label_association",
-                Classifies(people._labels(place, told), people.LABELS, people.IDS),
-            ),
-            "faces": ("retrieval", Embeds(people._faces(place, told))),
-            "homes": ("geography", Classifies(people._rooms(place, rooms), people.NAMES)),
-        }
-        given = {
-            "labels": {"top": "2"}, "faces": {"k": "10"},
-            "homes": {"concept_map": str(folder / people.CONCEPTS)},
-        }  # fmt: skip
-        for kind, (indicator, model) in models.items():
-            data = folder / ("homes" if kind == "homes" else "people")
-            eh.run(
-                f"indicators/{indicator}", model=called(model, name), data=data, parameters=given[kind],
-                out=folder / f"{kind}-{name}",
-            )  # fmt: skip
 
 
 def _mmbias(folder):
@@ -218,7 +198,7 @@ def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
     found = compare([runs["labels"][0], folder], metrics=["harmful_association_rate"], by=["gender"])
     one = found.findings.findings[0]
     assert one.n == 150
-    assert [(lost.reason, lost.count) for lost in one.dropped] == [("not answered by other", 30)]
+    assert [(lost.reason, lost.count) for lost in one.dropped] == [("not answered by ssl-large", 30)]
 
 
 def test_a_run_without_its_answers_says_what_to_do(runs, tmp_path):
@@ -274,7 +254,8 @@ def test_three_runs_are_compared_in_pairs(runs, tmp_path):
     folder = tmp_path / "third"
     shutil.copytree(runs["faces"][0], folder)
     made = compare([*runs["faces"], folder], metrics=["precision_at_k"], by=["gender"])
-    assert made.tables["pairing"].height == len(made.findings.findings) == 3
+    assert made.tables["pairing"].height == 3
+    assert [one.params["k"] for one in made.findings.findings] == [10, 50] * 3
     again = compare([*runs["faces"], folder], metrics=["precision_at_k"], by=["gender"])
     assert again.findings.dump() == made.findings.dump()
 
