@@ -310,6 +310,19 @@ def test_table9_stands_without_data_and_uses_the_pools_of_data(data):
     assert fewer["Bias@5 mean"] == pytest.approx(0.0829 * math.sqrt(23 / 6), abs=2e-4)
 
 
+def test_table9_says_what_one_pool_and_pools_smaller_than_k_lack(data, tmp_path):
+    for name in ("OO_Visogender_1.tsv", "OP_Visogender_1.tsv"):
+        lines = (data / name).read_text(encoding="utf-8").splitlines()
+        (tmp_path / name).write_text("\n".join([*lines[:5], *lines[11:15]]) + "\n", encoding="utf-8")
+    table = ours(artifact("visogender/table9", [], data=tmp_path, parameters={"repeats": "30"}).table)
+    for part, what, reason in (("mean", "@10", "a pool is smaller than k"), ("σ", "", "one pool has no σ")):
+        lacking = table.filter(pl.col("quantity") == part, pl.col("what").str.ends_with(what))
+        assert lacking["value"].null_count() == lacking.height > 0
+        assert lacking["reason"].unique().to_list() == [reason]
+    known = table.filter(pl.col("quantity") == "mean", ~pl.col("what").str.ends_with("@10"))
+    assert known["value"].null_count() == 0 < known.height
+
+
 def test_tables_of_the_data_count_it(data):
     one, ten = (artifact(f"visogender/{name}", [], data=data).table for name in ("table1", "table10"))
     summary = dict(ours(one, part="summary", context="two persons").select("what", "value").rows())

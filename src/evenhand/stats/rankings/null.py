@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings.fairness import RankedPools, x_log_x
@@ -55,6 +55,26 @@ class NullDistribution:
         mean = float(values @ weight)
         mean = 0.0 if abs(mean) < _TINY else mean  # of a symmetric distribution, but for rounding
         return cls(values, weight, _SAME, n_draws, mean, float(((values - mean) ** 2) @ weight))
+
+    @cached_property
+    def _guide(self) -> tuple[Floats, Integers, Mask]:
+        """Ends of the chance up to each value; of each cell of a grid the first value, and if it has more."""
+        edges = np.cumsum(self.weight)[:-1]
+        cells = 1 << max(8, (8 * edges.size).bit_length())  # a power of two: products with it are exact
+        scaled = edges[edges < 1] * cells
+        first, last = (
+            np.bincount(to_grid(scaled).astype(np.int64), minlength=cells + 1).cumsum()[:cells]
+            for to_grid in (np.ceil, np.floor)
+        )
+        return edges, first, first != last
+
+    def quantiles(self, shares: Floats) -> Floats:
+        """The value up to which each share, in [0, 1), of the chance lies, by a grid first."""
+        edges, first, is_open = self._guide
+        cell = (shares * first.size).astype(np.int32)
+        places, some = first[cell], is_open[cell]
+        places[some] = np.searchsorted(edges, shares[some], "right")
+        return np.asarray(self.values[places])
 
     @property
     def sd(self) -> float:
@@ -244,21 +264,8 @@ def drawn_values(
     draws = np.empty((count, len(chances)))
     for chance in {id(chance): chance for chance in chances}.values():
         columns = [index for index, other in enumerate(chances) if other is chance]
-        edges = np.cumsum(chance.weight)[:-1]
-        draws[:, columns] = chance.values[_places(edges, rng.random((count, len(columns))))]
+        draws[:, columns] = chance.quantiles(rng.random((count, len(columns))))
     return draws
-
-
-def _places(edges: Floats, shares: Floats) -> Integers:
-    """``np.searchsorted(edges, shares, "right")`` of many shares in [0, 1), by a grid first."""
-    count = 1 << max(8, (8 * edges.size).bit_length())  # a power of two: products with it are exact
-    grid = np.arange(count + 1) / count
-    first, last = np.searchsorted(edges, grid[:-1], "right"), np.searchsorted(edges, grid[1:], "left")
-    code = (shares * count).astype(np.int32)
-    places = first[code]
-    some = (first != last)[code]
-    places[some] = np.searchsorted(edges, shares[some], "right")
-    return np.asarray(places)
 
 
 @dataclass(frozen=True)
@@ -300,7 +307,10 @@ def chances(
         def values_of(counts: Integers, figure: Callable[[Integers, Integers], Floats] = figure) -> Floats:
             return figure(counts, np.broadcast_to(sizes, counts.shape))
 
-        nulls[name] = null_of_top(pool, k, values_of, rng)
+        if sizes.sum() >= k:
+            nulls[name] = null_of_top(pool, k, values_of, rng)
+        else:
+            nulls[name] = NullDistribution.of(np.zeros(0), np.zeros(0))
     return nulls | {"ndkl": null_of_ndkl(pool, rankings.target_shares(sizes[None], "pool")[0], rng)}
 
 
@@ -313,9 +323,11 @@ def exact_moments(
     exact distributions.
     """
     mean = float(np.mean([null.mean for null in nulls]))
+    if np.isnan(mean):
+        return FigureMoments(mean, mean, mean, mean)
     spread = float(np.sqrt(np.array([null.variance for null in nulls]).sum())) / len(nulls)
     pieces = (min(_ROWS, draws - start) for start in range(0, draws, _ROWS))
-    sigmas = np.concatenate([drawn_values(nulls, rng, size).std(axis=1, ddof=1) for size in pieces])
+    sigmas = np.concatenate([_sigmas(drawn_values(nulls, rng, size)) for size in pieces])
     return FigureMoments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
 
 
@@ -338,11 +350,16 @@ def drawn_moments(
     moments = {}
     for name, columns in values.items():
         figures = np.stack(columns, axis=1)
-        statistics = figures.mean(axis=1), figures.std(axis=1, ddof=1)
+        statistics = figures.mean(axis=1), _sigmas(figures)
         moments[name] = FigureMoments(
             *(float(of) for statistic in statistics for of in (statistic.mean(), statistic.std(ddof=1)))
         )
     return moments
+
+
+def _sigmas(values: Floats) -> Floats:
+    """The sample standard deviation of each row; one ranking has none."""
+    return values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.full(len(values), np.nan)
 
 
 def _untied(codes: rankings.Codes, groups: int) -> RankedPools:

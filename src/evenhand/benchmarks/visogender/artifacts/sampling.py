@@ -150,8 +150,8 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
                  "what": measure, "quantity": part, "measure": f"{measure} {part}", "value": value,
                  "shown": _four(value)}
             )  # fmt: skip
-    rows += _moment_rows("exact null", exact)
-    rows += _moment_rows(f"drawn, {repeats:,} times", sampled)
+    rows += _moment_rows("exact null", exact, len(pools))
+    rows += _moment_rows(f"drawn, {repeats:,} times", sampled, len(pools))
     notes = (
         f"{len(pools)} pools of images, genders relabelled at random; σ over occupations has ddof = 1.",
         "Exact: means and σ of the mean over all rankings; the numbers about σ from 200,000 exact draws.",
@@ -160,17 +160,18 @@ def _table9(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows, columns), notes)
 
 
-def _moment_rows(how: str, figures: Mapping[str, FigureMoments]) -> Iterator[Row]:
+def _moment_rows(how: str, figures: Mapping[str, FigureMoments], n_pools: int) -> Iterator[Row]:
     for of in ("mean", "σ"):
         for measure, key in _FIGURES.items():
             figure = figures[key]
             pair = (figure.mean, figure.sigma) if of == "mean" else (figure.mean_sd, figure.sigma_sd)
             for part, value in zip(("mean", "σ"), pair, strict=True):
                 finite_value = None if np.isnan(value) else value
+                reason = "one pool has no σ" if part == "σ" and n_pools == 1 else "a pool is smaller than k"
                 yield {
                     "source": OURS, "how": how, "of": of, "what": measure, "quantity": part,
                     "measure": f"{measure} {part}", "value": finite_value, "shown": _four(finite_value),
-                    "reason": "a pool is smaller than k" if finite_value is None else None,
+                    "reason": reason if finite_value is None else None,
                 }  # fmt: skip
 
 
