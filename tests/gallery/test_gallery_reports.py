@@ -145,7 +145,7 @@ def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
 
 
 def test_the_file_of_a_table_holds_all_digits(runs, browser, tmp_path):
-    page = browser.new_page(accept_downloads=True)
+    page = browser.new_page()
     page.goto((runs / "own-uneven" / "report.html").as_uri())
     unfold(page)
     with page.expect_download() as waited:

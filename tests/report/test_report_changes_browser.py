@@ -108,7 +108,7 @@ def test_the_rows_behind_a_change_are_those_of_its_pair(visit):
 
 @pytest.mark.parametrize("table", ["changes-by-group", "flips-by-group", "answers-by-group"])
 def test_each_table_is_saved_in_full(visit, tmp_path, table):
-    page = visit("two", accept_downloads=True)
+    page = visit("two")
     draw(page)
     with page.expect_download() as waiting:
         page.locator(f"[data-table='{table}'] button", has_text="CSV").click()
