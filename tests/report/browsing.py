@@ -215,24 +215,55 @@ def scroll_through(page):
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
 
 
-CONTRAST = "color-contrast"  # the dearest rule of axe-core by far
+COLOURS = ("color-contrast", "link-in-text-block")  # dear: axe-core looks up what is behind each text
+
+ONE_OF_EACH_LOOK = """() => {
+  const grounds = new Map();
+  const groundOf = (node) => {
+    if (!node) return "";
+    if (!grounds.has(node)) {
+      const { backgroundColor, backgroundImage, opacity, position } = getComputedStyle(node);
+      const [above, own] = [groundOf(node.parentElement), [backgroundColor, backgroundImage, opacity, position].join()];
+      grounds.set(node, above.endsWith(own) ? above : above + own);
+    }
+    return grounds.get(node);
+  };
+  const seen = new Set();
+  for (const node of document.querySelectorAll("body *")) {
+    delete node.dataset.look;
+    if (![...node.childNodes].some((one) => one.nodeType === Node.TEXT_NODE && one.data.trim())) continue;
+    if (!node.checkVisibility()) continue;
+    const style = getComputedStyle(node);
+    const own = ["color", "fill", "fontSize", "fontWeight", "textShadow", "textDecorationLine"].map((key) => style[key]);
+    const look = [node.localName, ...own, getComputedStyle(node.parentElement).color, groundOf(node)].join();
+    if (!seen.has(look)) node.dataset.look = "";
+    seen.add(look);
+  }
+}"""
+"""Marks one text of each kind, colour, size and ground."""
 
 
-def violations(page, *, inside=None, rules=(), without=()):
+def violations(page, *, inside=None):
     """What axe-core calls serious or critical on a page, and landmarks without names of their own.
 
     Args:
-        page: With ``bypass_csp``, because axe-core is a script.
+        page: Of whose colours ``faint`` tells.
         inside: Selector of the part to look at; default: the page.
-        rules: Only these; default: all.
-        without: Rules to leave out.
     """
+    return _faults(page, inside, {"rules": {rule: {"enabled": False} for rule in COLOURS}})
+
+
+def faint(page):
+    """What axe-core says of the colours of one text of each look."""
+    page.evaluate(ONE_OF_EACH_LOOK)
+    return _faults(page, "[data-look]", {"runOnly": {"type": "rule", "values": list(COLOURS)}})
+
+
+def _faults(page, inside, options):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
-    options = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without}}
-    if rules:
-        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    found = axe.Axe().run(page, inside, {"resultTypes": ["violations"], **options}).response["violations"]
     return [
         (fault["id"], fault["nodes"][0]["html"][:200], fault["nodes"][0].get("failureSummary"))
-        for fault in axe.Axe().run(page, inside, options).response["violations"]
+        for fault in found
         if fault["impact"] in ("serious", "critical") or fault["id"] in ("landmark-unique", "region")
     ]
