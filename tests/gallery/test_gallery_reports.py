@@ -13,7 +13,6 @@ from evenhand.workflows.outputs.result import Run
 from tests.gallery import demo
 from tests.gallery.demo import linked
 from tests.report.browsing import (
-    CONTRAST,
     UNFINISHED,
     assert_seen_at_once,
     browser,
@@ -102,7 +101,7 @@ def test_what_a_run_cannot_fill_is_listed_with_the_reason(runs, name):
 def opened(request, runs, browser):
     """The report of a run, opened once, and which run it is; it complains of nothing and asks for nothing."""
     with visiting(browser, lambda name: (runs / name / "report.html").as_uri()) as go:
-        yield request.param, go(request.param, bypass_csp=True)
+        yield request.param, go(request.param)
 
 
 def test_its_first_screen_holds_headline_picture_sureness_and_caveat(opened):
@@ -125,7 +124,7 @@ def test_its_report_shows_them_drawn(runs, opened):
     listed = page.locator("#artifacts-missing li")
     assert listed.count() == len(Run.read(runs / name).tables["artifacts"]) - len(FILLED[name])
     page.evaluate("document.querySelectorAll('details').forEach((drawer) => { drawer.open = true; })")
-    assert violations(page, inside="#artifacts", without=[CONTRAST]) == []  # colours: test_report_access
+    assert violations(page, inside="#artifacts") == []  # colours: test_report_access
 
 
 def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
@@ -145,7 +144,7 @@ def test_the_papers_rows_stand_apart_in_reports_of_ones_own_data(runs, browser):
 
 
 def test_the_file_of_a_table_holds_all_digits(runs, browser, tmp_path):
-    page = browser.new_page(accept_downloads=True)
+    page = browser.new_page()
     page.goto((runs / "own-uneven" / "report.html").as_uri())
     unfold(page)
     with page.expect_download() as waited:

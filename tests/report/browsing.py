@@ -65,7 +65,7 @@ def reused(new_page):
     """Pages that wait as long as expectations do, and that serve again after ``close``.
 
     A new one costs Chromium a second of work; an old one is emptied, and nothing listens to it any more.
-    One that a mouse points at is not used again: where the mouse is outlives the page.
+    The mouse leaves it first: where the mouse is outlives the page.
     """
     free = defaultdict(list)
 
@@ -84,9 +84,7 @@ def reused(new_page):
         def close():
             for event, listener in listeners:
                 page.remove_listener(event, listener)
-            if page.query_selector(":hover"):
-                type(page).close(page)
-                return
+            page.mouse.move(-1, -1)
             page.goto("about:blank")
             ready.append(page)
 
@@ -209,32 +207,78 @@ def draw(page):
     playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
 
 
-def scroll_through(page):
-    """Open every drawer and see everything that scripts draw as it comes near; dearer than ``draw``."""
+def scroll_through(page, hosts=HOSTS):
+    """Open every drawer and see what scripts draw as it comes near.
+
+    Dearer than ``draw`` for everything, cheaper for the few ``hosts`` of a long page that a test looks at.
+    """
     unfold(page)
-    for host in page.query_selector_all(HOSTS):
+    for host in page.query_selector_all(hosts):
         see(page, host)
-    playwright.expect(page.locator(UNFINISHED)).to_have_count(0)
+    playwright.expect(page.locator(f":is({hosts}):is({UNFINISHED})")).to_have_count(0)
 
 
-CONTRAST = "color-contrast"  # the dearest rule of axe-core by far
+COLOURS = ("color-contrast", "link-in-text-block")  # dear: axe-core looks up what is behind each text
+
+ONE_OF_EACH_LOOK = """() => {
+  const some = (node, ...keys) => keys.map((key) => getComputedStyle(node)[key]).join();
+  const grounds = new Map();
+  const groundOf = (node) => {
+    if (!node) return "";
+    if (!grounds.has(node)) {
+      const above = groundOf(node.parentElement);
+      const own = some(node, "backgroundColor", "backgroundImage", "opacity", "position");
+      grounds.set(node, above.endsWith(own) ? above : above + own);
+    }
+    return grounds.get(node);
+  };
+  const isText = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
+  const seen = new Set();
+  for (const node of document.querySelectorAll("body *")) {
+    delete node.dataset.look;
+    if (![...node.childNodes].some(isText) || !node.checkVisibility()) continue;
+    const own = some(node, "color", "fill", "fontSize", "fontWeight", "textShadow", "textDecorationLine");
+    const look = [node.localName, own, some(node.parentElement, "color"), groundOf(node)].join();
+    if (!seen.has(look)) node.dataset.look = "";
+    seen.add(look);
+  }
+}"""
+"""Marks one text of each kind, colour, size and ground."""
 
 
-def violations(page, *, inside=None, rules=(), without=()):
+ONE_ROW_OF_EACH_SHAPE = """() => document.querySelectorAll("tbody").forEach((body) => {
+  const seen = new Set();
+  for (const row of [...body.rows]) {
+    const shape = row.outerHTML.replace(/>[^<]+/g, ">x");
+    if (seen.has(shape)) row.remove();
+    seen.add(shape);
+  }
+})"""
+"""Leaves out rows that differ from an earlier one of their table in nothing but texts."""
+
+
+def violations(page, *, inside=None):
     """What axe-core calls serious or critical on a page, and landmarks without names of their own.
 
     Args:
-        page: With ``bypass_csp``, because axe-core is a script.
+        page: Of whose colours ``faint`` tells. Loses rows that are as others.
         inside: Selector of the part to look at; default: the page.
-        rules: Only these; default: all.
-        without: Rules to leave out.
     """
+    page.evaluate(ONE_ROW_OF_EACH_SHAPE)
+    return _faults(page, inside, {"rules": {rule: {"enabled": False} for rule in COLOURS}})
+
+
+def faint(page):
+    """What axe-core says of the colours of one text of each look."""
+    page.evaluate(ONE_OF_EACH_LOOK)
+    return _faults(page, "[data-look]", {"runOnly": {"type": "rule", "values": list(COLOURS)}})
+
+
+def _faults(page, inside, options):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
-    options = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without}}
-    if rules:
-        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    found = axe.Axe().run(page, inside, {"resultTypes": ["violations"], **options}).response["violations"]
     return [
         (fault["id"], fault["nodes"][0]["html"][:200], fault["nodes"][0].get("failureSummary"))
-        for fault in axe.Axe().run(page, inside, options).response["violations"]
+        for fault in found
         if fault["impact"] in ("serious", "critical") or fault["id"] in ("landmark-unique", "region")
     ]

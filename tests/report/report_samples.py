@@ -266,11 +266,11 @@ def realistic() -> ReportInput:
 
 
 def thousand() -> ReportInput:
-    """A thousand classes and four groupings."""
+    """A thousand classes and two groupings."""
     rng = np.random.default_rng(5)
     labels = [f"n{place:08d} class {place}" for place in range(1000)]
     findings, frames = [], []
-    for by in (("gender",), ("race",), ("age",), ("gender", "race")):
+    for by in (("gender",), ("gender", "race")):
         values = rng.beta(1.4, 9, 1000)
         accuracies = np.clip(0.9 - values + rng.normal(0, 0.08, 1000), 0, 1)
         parts = [

@@ -59,7 +59,7 @@ OPENED = """(wanted) => {
       const button = looked || opened++ < 10 ? offered : null;
       button?.click();
       for (const one of button ? line.nextElementSibling.querySelectorAll(".evidence") : []) {
-        const titles = [...one.querySelectorAll("thead th")].map((head) => head.innerText.trim());
+        const titles = [...one.querySelectorAll("thead th")].map((head) => head.textContent.trim());
         if (titles.includes("n") || looked) all(one);
         evidence.push({
           titles,

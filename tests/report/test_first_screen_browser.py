@@ -10,6 +10,7 @@ from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.report.browsing import (
     assert_seen_at_once,
     browser,
+    faint,
     needs_chromium,
     playwright,
     unfold,
@@ -145,5 +146,6 @@ def test_hostile_labels_stay_text_and_inside_the_page(visit, width):
 @pytest.mark.parametrize("name", ["planted", "hostile"])
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "dark"), (400, "light")])
 def test_axe_finds_nothing_serious_on_the_first_screen(visit, name, width, scheme):
-    page = visit(name, width, color_scheme=scheme, bypass_csp=True)
+    page = visit(name, width, color_scheme=scheme)
+    assert faint(page) == []
     assert violations(page) == []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.report.browsing import (
-    CONTRAST,
     addresses,
     browser,
     draw,
+    faint,
     needs_chromium,
     playwright,
     see,
@@ -30,8 +30,6 @@ OUTLINES = """() => {
     seen: parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none" && box.width * box.height > 0,
   };
 }"""
-# later rows have the colours of earlier ones; contrast is looked up for each piece of text
-FEWER_ROWS = "document.querySelectorAll('tbody tr:nth-child(n + 5)').forEach((row) => row.remove())"
 CONTROLS = "a[href], button, select, input, summary, [tabindex='0']"
 
 
@@ -49,19 +47,20 @@ def opened(page):
     [("rested", 1400), ("hostile", 400), ("drawn", 1400), ("undefined", 400)],
 )
 def test_axe_finds_nothing_serious_with_everything_open_and_filtered(visit, name, width):
-    page = visit(name, width, bypass_csp=True)
+    page = visit(name, width)
     opened(page)
     if page.locator("button.rows-of").count():
         page.locator("button.rows-of").first.click()
-    assert violations(page, without=[CONTRAST]) == []
-    page.evaluate(FEWER_ROWS)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        assert violations(page, rules=[CONTRAST]) == []
+        assert faint(page) == []
+    assert violations(page) == []
+    if name == "drawn":  # but for what no filter reaches, "rested" is the same
+        return
     page.fill("#filters [name=part]", "n")
     page.locator("#filters select[name=attribute]").select_option(index=1)
     page.wait_for_timeout(200)
-    assert violations(page, without=[CONTRAST]) == []
+    assert violations(page) == []
 
 
 def test_words_for_a_picture_follow_the_filter(visit):

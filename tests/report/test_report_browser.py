@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.report.browsing import SEEN, addresses, browser, draw, needs_chromium, scroll_through, visit
+from tests.report.browsing import (
+    SEEN,
+    addresses,
+    browser,
+    draw,
+    needs_chromium,
+    scroll_through,
+    visit,
+)
 
 __all__ = ["addresses", "browser", "visit"]
 pytestmark = needs_chromium
@@ -33,7 +41,7 @@ def column(page, table, place):
 
 def test_the_table_of_classes_sorts_searches_and_grows(visit):
     page = visit("thousand")
-    draw(page)
+    scroll_through(page, "[data-table='by-gender-classes']")
     table = "by-gender-classes"
     host = page.query_selector(f"[data-table='{table}']")
     values = [float(text) for text in column(page, table, 1)]

@@ -17,7 +17,15 @@ from evenhand.report.page import downloads
 from evenhand.report.page.html import render_html
 from evenhand.report.views import frames, rows
 from tests.report import report_samples as samples
-from tests.report.browsing import addresses, browser, draw, needs_chromium, unfold, visit
+from tests.report.browsing import (
+    addresses,
+    browser,
+    draw,
+    needs_chromium,
+    scroll_through,
+    unfold,
+    visit,
+)
 from tests.report.compared_samples import two_models
 
 __all__ = ["addresses", "browser", "visit"]
@@ -151,7 +159,7 @@ def test_figures_are_taken_in_light_colours_whatever_the_scheme(visit, name, fig
     taken = {}
     for scheme in ("light", "dark"):
         page = visit(name, color_scheme=scheme)
-        draw(page)
+        scroll_through(page, f"{figure} :is([data-chart], [data-figure])")
         ink = page.evaluate("getComputedStyle(document.body).color")
         svg, png = page.locator(f"{figure} .downloads button").all()[:2]
         taken[scheme] = [contents(page, svg).decode(), brightness(contents(page, png))]

@@ -20,6 +20,7 @@ from tests.report.browsing import (
     needs_chromium,
     playwright,
     rendered,
+    scroll_through,
     unfold,
     visit,
 )
@@ -112,7 +113,7 @@ def test_from_a_finding_to_its_parts_to_its_evidence(visit):
 
 def test_tables_come_as_csv_with_every_row_and_value(visit):
     page = visit("thousand")
-    draw(page)
+    scroll_through(page, "[data-table='by-gender-classes']")
     host = page.locator("#by-gender-classes-table")
     name, content = downloaded(page, host.locator(".after > button", has_text="CSV"))
     table = lines(content)

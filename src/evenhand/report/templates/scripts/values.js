@@ -10,8 +10,12 @@ function fill(text, values) {
   return text.replace(/\{(\w+)\}/g, (match, name) => values[name]);
 }
 
+// Making a format is dear, and a page writes thousands of numbers: one for each count of digits.
+const numberFormats = [];
+
 function grouped(value, digits) {
-  return value.toLocaleString(_("en-US"), { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
+  numberFormats[digits] ??= new Intl.NumberFormat(_("en-US"), { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return numberFormats[digits].format(value).replace("-", "−");
 }
 
 const [THOUSANDS, DECIMAL] = [grouped(1000, 0)[1], grouped(0.5, 1)[1]];
