@@ -254,28 +254,28 @@ ONE_ROW_OF_EACH_SHAPE = """() => document.querySelectorAll("tbody").forEach((bod
     seen.add(shape);
   }
 })"""
-"""Leaves out rows that differ from an earlier one of their table in nothing but texts."""
+"""Leaves out rows that differ from an earlier one of their table in no more than texts; marked looks stay."""
 
 
 def violations(page, *, inside=None):
     """What axe-core calls serious or critical on a page, and landmarks without names of their own.
 
     Args:
-        page: Of whose colours ``faint`` tells. Loses rows that are as others.
+        page: Of whose colours ``faint`` tells; it loses rows that are as others.
         inside: Selector of the part to look at; default: the page.
     """
-    page.evaluate(ONE_ROW_OF_EACH_SHAPE)
     return _faults(page, inside, {"rules": {rule: {"enabled": False} for rule in COLOURS}})
 
 
 def faint(page):
-    """What axe-core says of the colours of one text of each look."""
+    """What axe-core says of the colours of one text of each look; the page loses rows that are as others."""
     page.evaluate(ONE_OF_EACH_LOOK)
     return _faults(page, "[data-look]", {"runOnly": {"type": "rule", "values": list(COLOURS)}})
 
 
 def _faults(page, inside, options):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+    page.evaluate(ONE_ROW_OF_EACH_SHAPE)
     found = axe.Axe().run(page, inside, {"resultTypes": ["violations"], **options}).response["violations"]
     return [
         (fault["id"], fault["nodes"][0]["html"][:200], fault["nodes"][0].get("failureSummary"))
