@@ -35,7 +35,7 @@ demo: $(VENV)/demo.done
 
 # mypy needs one core for as long as a tenth of the tests: beside them it costs half of that.
 test: lint
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=line types unit
+	$(MAKE) --no-print-directory --jobs 2 types unit
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
