@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 RUNS := runs
 # Installed code without bytecode stays slow to import for ever.
 unexport PYTHONDONTWRITEBYTECODE
+# Types are looked at beside the first tests: mypy uses one core.
+MAKEFLAGS += --jobs=2
 
 .PHONY: demo test lint types unit quick docs gallery perf simulations mutants clean
 
@@ -33,9 +35,7 @@ demo: $(VENV)/demo.done
 	@echo
 	@echo "Open $(RUNS)/sprites-planted/report.html and $(RUNS)/sprites-fair/report.html in a browser."
 
-# mypy needs one core for as long as a tenth of the tests: beside them it costs half of that.
-test: lint
-	$(MAKE) --no-print-directory --jobs 2 types unit
+test: lint types unit
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check .
