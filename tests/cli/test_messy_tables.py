@@ -382,7 +382,7 @@ def test_persons_of_several_rows_are_named_and_what_to_type(column, tmp_path, mo
     assert "values of" not in audit(monkeypatch, capsys, path, "--cluster", column)
 
 
-@pytest.mark.parametrize(("column", "of"), [("subject_id", 1), ("file", 60), ("site", 4)])
+@pytest.mark.parametrize(("column", "of"), [("subject_id", 1), ("identity", 30), ("file", 60), ("site", 4)])
 def test_columns_that_are_no_persons_of_several_rows_are_not(column, of, tmp_path, monkeypatch, capsys):
     rows = [(*row, str(number // of)) for number, row in enumerate(FAIR)]
     path = csv(tmp_path / "t.csv", rows, f"truth,prediction,group,{column}")

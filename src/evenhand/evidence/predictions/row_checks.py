@@ -27,6 +27,7 @@ UNITS = re.compile(
 )
 """Columns of what is often sampled as a whole."""
 MOST_ROWS = 2_000_000  # rows beyond which only a column of ids that the user named is searched
+_FEWEST_UNITS = 10
 _KEPT = 100  # ids in a warning
 _OFTEN = 50  # rows of a value from which it is hardly the id of a sample
 
@@ -81,6 +82,8 @@ def _unused_clusters(predictions: Predictions, used: set[str], rows: int) -> Ite
             continue
         repeated = predictions.repeated_values(column)
         several = rows - repeated
+        if several < _FEWEST_UNITS:  # a kind, such as an identity
+            continue
         if repeated if is_unit else 2 * several <= rows < _OFTEN * several:
             yield TableWarning(
                 code="unused_cluster",
