@@ -377,9 +377,9 @@ PERSONS = [(*row, str(number // 4)) for number, row in enumerate(FAIR)]
 def test_persons_of_several_rows_are_named_and_what_to_type(column, tmp_path, monkeypatch, capsys):
     path = csv(tmp_path / "t.csv", PERSONS, f"truth,prediction,group,{column}")
     printed = audit(monkeypatch, capsys, path)
-    assert f"{len(FAIR)} rows have {len(FAIR) // 4} values of '{column}'" in printed
+    assert f"{len(FAIR) * 3 // 4} of {len(FAIR)} rows have the '{column}' of an earlier row" in printed
     assert f"--cluster {column}" in printed
-    assert "values of" not in audit(monkeypatch, capsys, path, "--cluster", column)
+    assert "of an earlier row" not in audit(monkeypatch, capsys, path, "--cluster", column)
 
 
 @pytest.mark.parametrize(("column", "of"), [("subject_id", 1), ("identity", 30), ("file", 60), ("site", 4)])

@@ -12,11 +12,8 @@ import pytest
 import evenhand as eh
 from tests.conftest import ROOT, SHARED
 
-pytestmark = pytest.mark.usefixtures("without_pages")
 MODELS = SHARED / "assets" / "models"
 CROSS = ("true_gender", "true_race")
-FEWER = 520
-"""Of the 1,004 faces: so many show all 14 groups and two of the three that are called a harmful name."""
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +89,8 @@ def test_no_image_is_a_query_and_in_the_database(faces, mobilenet):
 def test_an_imagenet_classifier_cannot_say_human(faces, mobilenet, names, tmp_path):
     given = {"labels": str(names), "by": "gender,gender+race", "threshold": "0.05,0.1"}
     run = eh.run(
-        "indicators/label_association", model=mobilenet, data=faces, parameters=given, limit=FEWER,
-        out=tmp_path / "run",
-    )  # fmt: skip
+        "indicators/label_association", model=mobilenet, data=faces, parameters=given, out=tmp_path / "run"
+    )
     for association in ("human", "possibly_human"):
         finding = run.finding("label_association_rate", "true_gender", association=association, threshold=0.1)
         assert (finding.value, finding.reason) == (None, "not in the label space")
@@ -105,9 +101,9 @@ def test_an_imagenet_classifier_cannot_say_human(faces, mobilenet, names, tmp_pa
     assert space.filter(pl.col("association") == "crime")["label"].to_list() == ["prison, prison house"]
     # it is rarely sure of anything on a portrait, so a rate at .1 says little
     rate = run.finding("harmful_association_rate", "true_gender", threshold=0.1)
-    assert rate.n == FEWER
+    assert rate.n == 1_004
     assert rate.details["coverage"] == pytest.approx(0.27, abs=0.02)
-    assert rate.value == pytest.approx(2 / FEWER, abs=1 / FEWER)
+    assert rate.value == pytest.approx(3 / 1_004, abs=2 / 1_004)
     # by hand, from the raw answers
     rows = pl.read_parquet(tmp_path / "run/evidence/predictions/*.parquet").filter(pl.col("rank") <= 5)
     bad = {"slug", "orangutan", "gorilla", "chimpanzee", "baboon", "capuchin", "prison"}
@@ -115,5 +111,5 @@ def test_an_imagenet_classifier_cannot_say_human(faces, mobilenet, names, tmp_pa
         pl.col("confidence") >= 0.1,
         pl.col("prediction").str.replace(r"^\d+\s+", "").str.split(",").list.first().is_in(bad),
     )
-    assert rate.value == hit["sample"].n_unique() / FEWER
+    assert rate.value == hit["sample"].n_unique() / 1_004
     assert len(run.finding("label_association_rate", CROSS, association="crime", threshold=0.1).parts) == 14

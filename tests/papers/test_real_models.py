@@ -11,7 +11,6 @@ import pytest
 import evenhand as eh
 from tests.conftest import ROOT, SHARED
 
-pytestmark = pytest.mark.usefixtures("without_pages")
 MODELS = SHARED / "assets" / "models"
 GENDER = {
     "input": {"name": "image", "size": [112, 112], "filter": "bilinear", "scale": "0-255"},
