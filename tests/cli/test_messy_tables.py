@@ -378,7 +378,7 @@ def test_persons_of_several_rows_are_named_and_what_to_type(column, tmp_path, mo
     path = csv(tmp_path / "t.csv", PERSONS, f"truth,prediction,group,{column}")
     printed = audit(monkeypatch, capsys, path)
     assert f"{len(FAIR) * 3 // 4} of {len(FAIR)} rows have the '{column}' of an earlier row" in printed
-    assert f"--cluster {column}" in printed
+    assert f"type: --cluster {column} " in printed  # reports show what follows as code
     assert "of an earlier row" not in audit(monkeypatch, capsys, path, "--cluster", column)
 
 

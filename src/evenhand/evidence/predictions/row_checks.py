@@ -89,9 +89,9 @@ def _unused_clusters(predictions: Predictions, used: set[str], rows: int) -> Ite
                 code="unused_cluster",
                 columns=[column],
                 message=(
-                    f"{repeated:,} of {rows:,} rows have the {column!r} of an earlier row, and each row "
-                    "counts as a sample of its own. If rows of one value belong together, such as pictures of a "
-                    f"person, type: --cluster {column}; intervals and p then allow for it"
+                    f"{repeated:,} of {rows:,} rows have the {column!r} of an earlier row, and intervals and "
+                    "p take each row as a sample of its own. If rows of one value belong together, such as "
+                    f"pictures of a person, type: --cluster {column}"
                 ),
                 option=f"--cluster {column}",
             )
