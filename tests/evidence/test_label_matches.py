@@ -154,6 +154,14 @@ def test_of_equal_confidences_the_first_label_comes_first():
     assert found.scores.tolist() == [[-np.inf, 0.2, -np.inf]] * 2
 
 
+def test_five_predictions_count_where_nothing_else_is_said():
+    wide, labels = np.linspace(0.9, 0.1, 9)[None], [f"label {number}" for number in range(9)]
+    found = LabelMatches.from_confidences(
+        wide, ["a"], people("a"), {"t": labels[4:5], "u": labels[5:6]}, labels
+    )
+    assert found.scores.tolist() == [[pytest.approx(0.5), -np.inf]]
+
+
 def test_a_row_with_nan_is_dropped():
     wide = np.array([[0.1, np.nan, 0.0, 0.1, 0.2], [0.0, 0.0, 0.5, 0.0, 0.5]])
     found = LabelMatches.from_confidences(

@@ -1,5 +1,7 @@
 """What effect sizes say of chance: corrected values in their intervals, one test within the truth, units."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from evenhand import Predictions, metrics
 from evenhand.core.significance import significance_of
 from evenhand.core.text.reasons import explain
+from evenhand.metrics.classification.class_effects import pooled_squares
+from evenhand.stats.contingency.summary_intervals import Squares
 from tests.properties.metric_table import plain, random_frame
 
 SUMMARIES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi")
@@ -147,3 +151,13 @@ def test_one_person_a_group_says_nothing_of_others(name):
     assert finding.value is not None
     assert finding.p_value is finding.interval is None
     assert explain("one_cluster") in finding.notes
+
+
+def test_the_noise_of_all_classes_together_is_that_of_a_weighted_mean_of_independent_classes():
+    squares = Squares(*(np.array(row) for row in ([0.1, 0.2], [0.01, 0.04], *np.ones((4, 2)))))
+    tables = SimpleNamespace(n=np.array([30.0, 20.0]), dof=np.array([1.0, 2.0]))  # weights 3/7 and 4/7
+    shared = SimpleNamespace(units=None)
+    pooled = pooled_squares(SimpleNamespace(squares=squares, tables=tables, null=None, shared=shared))
+    assert pooled.noise == pytest.approx((9 * 0.01 + 16 * 0.04) / 49)
+    assert pooled.centre == pytest.approx((3 * 0.1 + 4 * 0.2) / 7)
+    assert pooled.slope == pytest.approx((9 * 0.1 + 16 * 0.2) / 49 / (1.1 / 7))

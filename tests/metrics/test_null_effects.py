@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from evenhand.metrics.classification.null_effects import null_chi2, null_of_units
+from evenhand.metrics.classification.null_effects import _sharpened, null_chi2, null_of_units
 from evenhand.metrics.classification.random_tables import draw_tables, samplers
 from evenhand.stats.contingency.null_tables import permutation_moments
 from evenhand.stats.contingency.tables import association
@@ -119,3 +119,11 @@ def test_small_p_are_those_of_all_tables():
     reached = chi2 >= (16**2 + 8**2 * 2) * (1 / 17 + 1 / 43) - 1e-9
     assert null.p[0] == pytest.approx(weight[reached].sum() / weight.sum(), rel=1e-9)
     assert null.p[0] < 1e-6
+
+
+def test_ties_count_as_large_and_the_tail_of_a_gamma_decides_only_where_no_draw_is_as_large():
+    """Both tables of these margins have chi-squared 2."""
+    rng, ones = np.random.default_rng(0), np.array([1, 1])
+    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 2.0, 1_000, 1e-30) == 1
+    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 3.0, 99, 1e-30) == 1e-30
+    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 3.0, 99, np.nan) == 1 / 100

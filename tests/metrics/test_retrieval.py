@@ -418,3 +418,13 @@ def test_a_drawn_null_is_said_and_depends_on_the_seed_only():
     listed = ask("ndkl", frame(queries=3))
     assert (listed.null.replicates, listed.null.seed) == (None, None)
     assert listed.null.method == "all rankings of each pool, convolved over queries"
+
+
+def test_the_group_of_the_largest_and_of_the_smallest_skew_is_named_where_few_decide():
+    table = frame(queries=4, men=4, women=20, shift=9.0)
+    table = table.with_columns(sample=pl.Series([f"s{row % 24}" for row in range(len(table))]))
+    high, low = (ask(name, table, k=4) for name in ("max_skew_at_k", "min_skew_at_k"))
+    assert [part.details["group_of_max"] for part in high.parts] == ["m"] * 4
+    assert [part.details["group_of_min"] for part in low.parts] == ["f"] * 4
+    assert [note for note in high.notes if "decide" in note] == ["fewer than 10 samples decide this: m (4)"]
+    assert not [note for note in low.notes if "decide" in note]

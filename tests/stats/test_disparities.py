@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
-from evenhand.stats.disparities.decomposition import Decomposition
+from evenhand.stats.disparities.decomposition import Decomposition, Side
 from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.listing import listed
 from evenhand.stats.disparities.mid_p import detectable_rate, least_mid_p, mid_p
@@ -333,3 +333,8 @@ def test_cells_are_sorted_once_and_never_dense():
     is_label = mistakes.pair_label[mistakes.cell_pair] != MISS
     assert mistakes.cell_n[is_label].sum() == n[codes[:, 0] != codes[:, 2]].sum()
     assert all(first <= second for first, second in pairwise(mistakes.truth.tolist()))
+
+
+def test_a_group_of_one_independent_row_has_one_and_a_group_of_none_has_no_number():
+    side = Side(np.array([[3.0, 1.0], [2.0, 2.0]]), np.ones((2, 2)), np.array([1.0, 0.0]))
+    assert side.units == pytest.approx([1, np.nan], nan_ok=True)

@@ -150,3 +150,16 @@ def test_noise_is_that_of_the_rates_of_each_group() -> None:
     expected = np.sqrt(own * (1 - own) / (p * (1 - p)))
     assert apart.wider[0, 1, 0] == pytest.approx(expected)
     assert apart.wider[0, 0, 0] < 1 < apart.wider[0, 1, 0]
+
+
+def test_wider_noise_is_that_much_wider_where_differences_are_as_observed() -> None:
+    rng = np.random.default_rng(3)
+    away, noise = 0.2 * rng.standard_normal((3, 8)), 0.05 * rng.standard_normal((300, 3, 8))
+    variance, ones = np.full(away.shape, 0.0025), np.ones(away.shape)
+
+    def limits(noise: np.ndarray, wider: np.ndarray) -> tuple[float, float]:
+        found = mean_range(0.6, [away], [variance], [noise], [wider], lambda ranges: ranges.mean(axis=-1))
+        return found.limits()
+
+    assert limits(noise, 2 * ones)[0] == pytest.approx(limits(2 * noise, ones)[0], abs=0.02)
+    assert limits(noise, 2 * ones)[0] < limits(noise, ones)[0] - 0.02

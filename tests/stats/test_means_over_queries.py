@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.rankings.exchange import Means, UnevenPools
+from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
+from evenhand.stats.rankings.fairness import RankedPools
 
 QUERIES, DRAWS = 6, 400
 
@@ -112,3 +113,12 @@ def test_what_is_due_to_pools_that_change_is_taken_off():
     assert found.common > 0
     assert found.error == pytest.approx(own)
     np.testing.assert_allclose(found.errors, each)
+
+
+def test_who_stands_in_no_query_changes_places_with_no_one_who_does():
+    labels, order = np.array([0, 0, 1, 1, 1, 0]), np.array([[0, 1, 2, 3]])
+    ranked = RankedPools(labels[order], np.zeros((1, 4)), np.ones((1, 4)), 2)
+    exchange = RankingExchange(order, ranked, labels, np.arange(6))
+    drawn = np.concatenate([pools.codes for pools in exchange.draws(np.random.default_rng(0))])
+    assert set((drawn == 0).sum(axis=1)) == {2}
+    assert len(np.unique(drawn, axis=0)) == 6
