@@ -208,13 +208,11 @@ SHORT: tuple[Design, ...] = (
 
 
 def bounds_of(runs: int, alpha: float = 0.001, opposed_alpha: float = 0.005) -> Bounds:
-    """What a share ``alpha`` of cases of exact level .05 misses by chance, and another one of 3 % disagreements.
+    """What a share ``alpha`` of cases of exact level .05 misses by chance; the other one, of 3 % disagreements.
 
     Widths say little of so few runs and small designs; what is listed has the bounds of the full battery.
     """
-    most, opposed = (
-        float(stats.binom.isf(*of)) for of in ((alpha, runs, 0.05), (opposed_alpha, runs, 0.03))
-    )
+    most, opposed = (float(stats.binom.isf(*of)) for of in ((alpha, runs, 0.05), (opposed_alpha, runs, 0.03)))
     return Bounds(
         false_alarms=most / runs, anything=most / runs, coverage=(runs - most) / runs,
         disagreements=opposed / runs, width=float("inf"), wide=float("inf"),
