@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.core.findings import ValueCount
 from evenhand.evidence.predictions.label_checks import check_labels, listed, shown
 from evenhand.evidence.predictions.label_rules import Renaming
+from evenhand.evidence.predictions.row_checks import check_rows
 
 COLUMNS = {"truth": "y", "prediction": "said"}
 
@@ -195,3 +196,27 @@ def test_labels_are_shown_so_that_spaces_and_forms_are_seen():
     seven = [ValueCount(value=str(i), count=1000.0) for i in range(7)]
     assert listed(seven).endswith("'5' (1,000 rows) and 1 more")
     assert "more" not in listed(seven[:6])
+
+
+def rows_checked(frame, **columns):
+    """Warnings about rows, by code."""
+    table = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction", **columns)
+    return {warning.code: warning for warning in check_rows(table, table.count(["group"]))[0]}
+
+
+def test_rows_are_called_repeated_where_most_are_unlike_any_other():
+    few = pl.DataFrame(
+        {"truth": ["a", "b"], "prediction": "a", "group": ["x", "y"], "light": ["day", "night"]}
+    )
+    assert rows_checked(pl.concat([few] * 30)) == {}
+    many = pl.concat([few] * 30).with_columns(score=pl.int_range(60))
+    assert "repeated_rows" not in rows_checked(many)
+    assert "5 of 65 rows" in rows_checked(pl.concat([many, many.head(5)]))["repeated_rows"].message
+
+
+def test_the_first_hundred_ids_of_different_truths_are_listed():
+    table = pl.DataFrame({"truth": ["a", "b"] * 101, "prediction": "a", "group": "x"})
+    table = table.with_columns(photo=pl.int_range(202) // 2)
+    warning = rows_checked(table, id="photo")["contradictory_truths"]
+    assert len(warning.values) == 100
+    assert "101 values of 'photo'" in warning.message

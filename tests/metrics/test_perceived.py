@@ -137,3 +137,9 @@ def test_a_reference_of_each_prompt_takes_the_place_of_equal_shares():
     assert prompt_deviation(evidence(counts)).value == 0.5
     by = prompt_deviation(evidence(counts), by="wording")
     assert [(part.key, part.value, part.n) for part in by.parts] == [("w0", 0.5, 9), ("w1", 0.5, 9)]
+
+
+def test_the_draws_of_a_judge_have_the_means_of_jeffreys_prior():
+    draws = Judge(np.array([[3, 1, 0], [0, 4, 0]])).draws(np.random.default_rng(0), 20_000)
+    expected = np.array([[3.5, 1.5, 0], [0.5, 4.5, 0]]) / 5
+    np.testing.assert_allclose(draws.mean(axis=0), expected, atol=0.005)
