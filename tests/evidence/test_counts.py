@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -133,3 +136,14 @@ def test_crossing_gives_only_groups_that_occur() -> None:
 
 def test_counts_hold_integers() -> None:
     assert count(make_frame(), "group").n.dtype == np.int64
+
+
+def test_confusion_matrices_of_groups_are_counts_and_other_numbers_are_refused():
+    matrices = {"f": np.array([[3, 1], [0, 2]]), "m": np.array([[5, 0], [0, 0]]), "x": np.nan}
+    frame = SimpleNamespace(by_group=pd.Series(matrices, name="confusion").rename_axis("gender"))
+    counts = Counts.from_metric_frame(frame, labels=["a", "b"])
+    assert (counts.attributes, counts.n_total) == (("gender",), 11)
+    for wrong in (np.array([[0.5, 1], [0, 2]]), np.array([[1, 2, 3], [0, 2, 1]])):
+        frame.by_group = pd.Series({"f": wrong, "m": wrong}, name="confusion").rename_axis("gender")
+        with pytest.raises(InputError, match="are confusion matrices, 1 is needed"):
+            Counts.from_metric_frame(frame, labels=["a", "b"])

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats.contingency import association as scipy_association
 
-from evenhand.stats.contingency.tables import TableBatch, association, filter_by_expected, range_by_column
+from evenhand.stats.contingency.tables import (
+    TableBatch,
+    association,
+    filter_by_expected,
+    range_by_column,
+    sum_by,
+)
 from tests.helpers import one_table
 
 SIZES = st.sampled_from([3, 20, 1_000, 1_000_000_000])
@@ -188,3 +194,8 @@ def test_a_column_whose_expected_count_is_the_minimum_stays(rule, least):
     batch = one_table([[1, 9], [7, 15]])  # 10 and 22 rows of 32; 8 and 24 of a column
     assert filter_by_expected(batch, least, rule).column_total.tolist() == [8, 24]
     assert filter_by_expected(batch, least + 1e-9, rule).column_total.tolist() == [0, 24]
+
+
+def test_sums_are_as_many_as_the_largest_index_asks_for():
+    assert sum_by(np.array([], dtype=np.int64), np.array([])).shape == (0,)
+    assert sum_by(np.array([2, 0, 2]), np.array([1.0, 2.0, 3.0]), 4).tolist() == [2, 0, 4, 0]
