@@ -170,3 +170,10 @@ def test_a_selection_names_attributes_and_values_that_exist():
         choices.selected({"place": ["x", "y"]})
     with pytest.raises(UnknownName, match="did you mean 'place'"):
         choices.selected({"palce": "x"})
+
+
+def test_a_sample_is_tied_where_any_of_its_wordings_is():
+    truths = people(a="masculine", b="masculine", c="feminine")
+    first = Choices.join(long({"a": (2, 2, 1), "b": (3, 2, 1), "c": (3, 2, 1)}), truths)
+    second = Choices.join(long({"a": (3, 2, 1), "b": (3, 2, 1), "c": (1, 1, 1)}), truths)
+    assert Choices.averaged([first, second]).tied.tolist() == [True, False, True]

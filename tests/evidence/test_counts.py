@@ -147,3 +147,17 @@ def test_confusion_matrices_of_groups_are_counts_and_other_numbers_are_refused()
         frame.by_group = pd.Series({"f": wrong, "m": wrong}, name="confusion").rename_axis("gender")
         with pytest.raises(InputError, match="are confusion matrices, 1 is needed"):
             Counts.from_metric_frame(frame, labels=["a", "b"])
+
+
+def test_counts_of_other_numbers_are_not_equal():
+    rows = [("a", "a", "x"), ("a", "b", "y")]
+    first, second = (
+        Predictions.from_frame(
+            pl.DataFrame(rows[:1] * times + rows[1:], schema=["t", "p", "g"], orient="row"),
+            truth="t",
+            prediction="p",
+        ).count(["g"])
+        for times in (1, 2)
+    )
+    assert first != second
+    assert first + first != second

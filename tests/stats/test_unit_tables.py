@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.stats.contingency.tables import TableBatch
+from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.unit_tables import UnitTables
 
 SHARES = np.array([0.6, 0.25, 0.1, 0.05])
@@ -77,3 +77,13 @@ def test_exchanged_units_are_those_of_a_loop():
 @pytest.mark.parametrize("units", [29, 30])
 def test_fewer_than_thirty_units_are_few(units):
     assert UnitTables.of_clusters(*pieces(units, 2, mixed=True)).few.tolist() == [units < 30]
+
+
+def test_what_units_say_of_phi_squared_does_not_depend_on_the_scale_of_their_weights():
+    found = []
+    for scale in (1.0, 0.01):
+        batch, *rows = pieces(40, 3, mixed=True, scale=scale)
+        made = UnitTables.of_clusters(batch, *rows)
+        found.append(made.phi_squared(association(batch), made.draws(np.random.default_rng(1), 200)))
+    for name, values in vars(found[0]).items():
+        assert getattr(found[1], name) == pytest.approx(values), name
