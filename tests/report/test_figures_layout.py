@@ -54,7 +54,7 @@ def test_every_kind_is_valid_vega_lite(name):
     figure, table, _ = samples.KINDS[name]
     spec = compose([figure], table, "A title", ["a note"])
     assert spec["$schema"] == alt.SCHEMA_URL
-    alt.VConcatChart.from_dict(spec, validate=True)
+    alt.VConcatChart.validate(spec)
 
 
 @pytest.mark.parametrize("hole", [(), ((0, 2),), ((2, 2),), ((1, 0),)])
