@@ -232,6 +232,8 @@ def _session(path: Path, device: str) -> Any:
     runtime, provider = _onnxruntime(), _provider(device)
     settings = runtime.SessionOptions()
     settings.log_severity_level = 3  # errors only; they are raised as well
+    # threads with nothing to do sleep: by default they burn a core each while they wait for the next layer
+    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
     number = device.partition(":")[2]
     provider_entry = (provider, {"device_id": number}) if number else provider
     try:
