@@ -113,6 +113,8 @@ def test_files_that_cannot_be_used_are_refused(tmp_path):
 def test_labels_that_no_answer_can_tell_apart_are_refused():
     with pytest.raises(ParameterError, match=r"'Doctor' and 'doctor!' are both 'doctor'"):
         Vocabulary(("Doctor", "doctor!"))
+    with pytest.raises(ParameterError, match="'Doctor' and 'Doctor' are both 'doctor'"):
+        Vocabulary(("Doctor", "nurse", "Doctor"))
     with pytest.raises(ParameterError, match="cannot be found in an answer"):
         Vocabulary(("...",))
     with pytest.raises(ParameterError, match="'Cop' stands for 'nurse' and for 'doctor'"):

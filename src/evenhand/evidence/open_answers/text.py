@@ -12,6 +12,7 @@ SPECIAL = (REFUSAL, EMPTY, OTHER)
 
 _PLAIN = {"“”„‟«»": '"', "‘’‚‛´": "'", "‐‑‒–—―−": "-"}
 _MARKS = {ord(mark): plain for marks, plain in _PLAIN.items() for mark in marks}
+_BARE = re.compile(r"[a-z0-9]+(?: [a-z0-9]+)*")  # most names and answers: nothing to fold, no punctuation
 _TAG = re.compile(r"</?[a-z][a-z0-9]{0,9}\s?/?>")
 _EMPHASIS = re.compile(r"\*\*|__|`+")
 _STAR = re.compile(r"(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
@@ -46,11 +47,10 @@ def one_writing(text: str) -> str:
     Returns:
         The text; the same once more gives the same.
     """
-    if text in SPECIAL or (text.isascii() and text.isalpha() and text.islower()):
+    if text in SPECIAL:
         return text
     for _ in range(8):  # folding may make what another folding changes
-        new = _written_once(text)
-        if new == text:
+        if _BARE.fullmatch(text) or (new := _written_once(text)) == text:
             break
         text = new
     return text
@@ -126,7 +126,8 @@ def without_punctuation(text: str) -> str:
 
 def plain_form(text: str) -> str:
     """How a label or spelling looks in an answer: one writing, no punctuation."""
-    return without_punctuation(one_writing(text))
+    text = one_writing(text)
+    return text if _BARE.fullmatch(text) else without_punctuation(text)
 
 
 def _is_word(character: str) -> bool:

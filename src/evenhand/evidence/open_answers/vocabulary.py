@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -117,14 +118,16 @@ class Vocabulary:
     def forms(self) -> dict[str, tuple[str, str]]:
         """Every plain form to its name and how it got there: ``exact`` or ``synonym``."""
         by_form: dict[str, tuple[str, str]] = {}
+        times = Counter(name for name in self.names if isinstance(name, str))
         for name in self.names:
-            if not isinstance(name, str) or not plain_form(name) or name in SPECIAL:
+            forms = (one_writing(name), plain_form(name)) if isinstance(name, str) else ("", "")
+            if not forms[1] or name in SPECIAL:
                 raise ParameterError(
                     f"label {name!r} cannot be found in an answer; give it a letter or digit"
                 )
-            for form in (one_writing(name), plain_form(name)):
+            for form in forms:
                 other = by_form.setdefault(form, (name, "exact"))[0]
-                if other != name or self.names.count(name) > 1:
+                if other != name or times[name] > 1:
                     raise ParameterError(
                         f"labels {one_line(other)!r} and {one_line(name)!r} are both {form!r} in an answer; "
                         "rename one of them"
