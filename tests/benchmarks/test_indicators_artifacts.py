@@ -13,7 +13,7 @@ from evenhand.benchmarks.indicators import published
 from evenhand.benchmarks.indicators.artifacts.rows import named, number_of
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, UnknownName
-from evenhand.report.figures.draw import png, svg
+from evenhand.report.figures.draw import drawing_engine, png, svg
 from evenhand.report.figures.frame import prepare
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.benchmarks import people_layouts as layouts
@@ -98,10 +98,10 @@ def given(name, made):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_made_and_drawn_and_is_the_same_again(name, made, tmp_path):
+def test_each_is_made_and_is_the_same_again(name, made, tmp_path):
     found = artifact(name, **given(name, made))
     assert found.table.height > 0
-    assert "</svg>" in svg(found.spec())
+    assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each
     assert artifact(name, **given(name, made)).table.equals(found.table)
     for end in (".html", ".csv", ".json", ".parquet"):
         write_artifact(found, tmp_path / f"made{end}")

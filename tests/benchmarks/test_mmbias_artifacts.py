@@ -23,7 +23,7 @@ from evenhand.cli.main import app
 from evenhand.core.errors import InputError
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate.mitigation import Mitigation
-from evenhand.report.figures.draw import svg
+from evenhand.report.figures.draw import drawing_engine
 from evenhand.report.figures.table import sheet
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from tests.benchmarks.mmbias_release import release
@@ -88,10 +88,10 @@ def given(name: str, made: dict[str, Path], data: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_made_and_drawn_and_is_the_same_again(name, made, data, tmp_path):
+def test_each_is_made_and_is_the_same_again(name, made, data, tmp_path):
     found = artifact(name, **given(name, made, data))
     assert found.table.height > 0
-    assert "</svg>" in svg(found.spec())
+    assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each
     again = artifact(name, **given(name, made, data))
     assert again.table.equals(found.table)
     for end in (".html", ".csv", ".json", ".parquet"):
