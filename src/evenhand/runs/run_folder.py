@@ -92,13 +92,22 @@ class RunFolder:
         Raises:
             InputError: Not a run folder, or one written by a newer major version.
         """
-        run, path = cls.read_findings(folder), Path(folder)
+        run, path = cls.read_counts(folder), Path(folder)
         return replace(
             run,
-            counts={file.stem: Counts.load(file) for file in sorted((path / "counts").glob("*.parquet"))},
             tables={file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
             exports={file.name: file.read_bytes() for file in sorted((path / "exports").glob("*"))},
         )
+
+    @classmethod
+    def read_counts(cls, folder: str | Path) -> Self:
+        """Read findings, manifest and counts.
+
+        Raises:
+            InputError: As ``read``.
+        """
+        files = sorted((Path(folder) / "counts").glob("*.parquet"))
+        return replace(cls.read_findings(folder), counts={file.stem: Counts.load(file) for file in files})
 
     @classmethod
     def read_findings(cls, folder: str | Path) -> Self:

@@ -324,7 +324,7 @@ def _warned(findings: list[Finding], settings: Mapping[str, Any]) -> list[Findin
     folder = settings["parameters"].get("reference")
     if not folder or all(finding.reference is None for finding in findings):
         return findings
-    other = run_folder.RunFolder.read(Path(str(folder)).expanduser()).manifest
+    other = run_folder.RunFolder.read_findings(Path(str(folder)).expanduser()).manifest
     sentences = adaptation_warnings([settings, other])
     return [
         finding

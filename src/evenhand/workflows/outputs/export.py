@@ -136,7 +136,7 @@ def export(
     format_name = format_of(format, out)
     if not runs:
         raise InputError("no run given; type: evenhand export RUN --as markdown")
-    read = _read(runs)
+    read = _read(runs, tables=suppress > 0)
     is_several = format_name == _RECORDS and len(read) > 1
     if not is_several and format_name not in _SINKS and out is not None and Path(out).expanduser().is_dir():
         raise InputError(f"-o {out!r} is a folder; give a file in it")
@@ -218,15 +218,16 @@ def _ratios(
     return Export("ll144", write(table, notes), tuple(notes))
 
 
-def _read(runs: Sequence[str | Path | RunFolder]) -> list[RunFolder]:
-    """The runs.
+def _read(runs: Sequence[str | Path | RunFolder], *, tables: bool) -> list[RunFolder]:
+    """The runs; their tables are read where what they show is looked through for small cells.
 
     Raises:
         InputError: One of them is none, or given twice.
     """
+    reader = RunFolder.read if tables else RunFolder.read_counts
     read: list[RunFolder] = []
     for run in runs:
-        read += [run] if isinstance(run, RunFolder) else map(RunFolder.read, runs_in(Path(run).expanduser()))
+        read += [run] if isinstance(run, RunFolder) else map(reader, runs_in(Path(run).expanduser()))
     folders = [run.folder.resolve() for run in read if run.folder is not None]
     for index, folder in enumerate(folders):
         if folder in folders[:index]:
@@ -301,5 +302,5 @@ def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
 
 def frame(runs: Sequence[str | Path | RunFolder]) -> pl.DataFrame:
     """The findings and parts of runs as a frame, as the CSV and Parquet exports have them."""
-    read = _read(runs)
+    read = _read(runs, tables=False)
     return tidy_frame([_exported(run, name, (), 0) for run, name in zip(read, _names(read), strict=True)])
