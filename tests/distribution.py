@@ -47,6 +47,12 @@ SHARED = {
         "models/api/test_transformers_serve",
         "models/test_generating_pipelines",
     ),
+    "faces": (
+        "examples/test_mobilenet",
+        "papers/test_indicators_faces",
+        "papers/test_real_models",
+        "papers/test_skewsize_real_images",
+    ),
     "house": ("architecture/test_house", "architecture/test_imports", "report/test_language"),
     "hub": (
         "examples/test_albef",
@@ -61,13 +67,13 @@ SHARED = {
     "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
 }
 """Files of tests that use one demo, one Chromium, one run of each kind and MLflow, diffusers and a server,
-one tree of the source, one hub with timm and open_clip, one session of Spark: what is slow to import is
-imported once, too.
+answers about the same faces, one tree of the source, one hub with timm and open_clip, one session of Spark:
+what is slow to import is imported once, too.
 """
 
 LONGEST = (
-    "demo", "browser", "properties/test_battery", "runner/test_engine_crash", "runner/test_engine_ray",
-    "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "kinds",
+    "demo", "browser", "runner/test_engine_ray", "faces", "runner/test_engine_crash",
+    "properties/test_battery", "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "kinds",
     "benchmarks/test_visogender", "benchmarks/test_skewsize_artifacts", "models/test_chat_models",
     "hub", "pipelines", "properties/test_chance", "runner/test_engine_processes", "spark",
 )  # fmt: skip
