@@ -73,7 +73,8 @@ what is slow to import is imported once, too.
 
 LONGEST = (
     "demo", "browser", "runner/test_engine_ray", "faces", "runner/test_engine_crash",
-    "properties/test_battery", "documents/test_docs_commands", "benchmarks/test_visogender_artifacts", "kinds",
+    "properties/test_battery", "documents/test_docs_commands", "kinds",
+    "benchmarks/test_visogender_artifacts",
     "benchmarks/test_visogender", "benchmarks/test_skewsize_artifacts", "models/test_chat_models",
     "hub", "pipelines", "properties/test_chance", "runner/test_engine_processes", "spark",
 )  # fmt: skip
