@@ -430,3 +430,10 @@ def test_three_countries_in_a_line_are_no_proof(method):
     assert finding.value == 1
     assert finding.interval is None
     assert finding.p_value == pytest.approx(2 / 6)
+
+
+def test_two_groups_are_compared_too():
+    two = HouseholdHits.from_hits(FRAME.filter(pl.col("income_bucket") != "medium"))
+    parts = metrics.household_hit_rate(two, by="income_bucket").parts
+    assert len(parts) == 2
+    assert all(part.p_value < 0.05 for part in parts)

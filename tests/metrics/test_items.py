@@ -16,3 +16,5 @@ def test_a_group_of_one_image_has_the_variance_of_the_others():
     assert found.between == pytest.approx([3 * 1.5**2 + 0.5**2 + 2 * 2.5**2])
     numerator = (variances**2).sum() + (shares @ variances) ** 2 - 2 * shares @ variances**2
     assert found.freedom[0] == pytest.approx(((1 - shares) @ variances) ** 2 / numerator)
+    spread, sizes = (1 - shares) * variances, np.array([2, 1, 1])
+    assert found.freedom[1] == pytest.approx(spread.sum() ** 2 / (spread**2 / sizes).sum())

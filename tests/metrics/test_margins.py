@@ -252,3 +252,12 @@ def test_the_smallest_value_that_would_be_found_passes_the_band_by_the_upper_arm
     shown = found.value if found.corrected is None else found.corrected
     error = (found.interval.high - shown) / stats.norm.ppf(0.975)
     assert found.mde == pytest.approx(found.null.high + stats.norm.ppf(0.8) * error)
+
+
+def test_two_groups_that_share_no_class_have_no_odds_to_compare():
+    frame = pl.DataFrame({"t": list("aaaabbbb"), "p": list("aababbab"), "g": list("xxxxyyyy")})
+    for groups, reason in (("x", "single_group"), ("xy", "undefined")):
+        some = frame.filter(pl.col("g").is_in(list(groups)))
+        table = eh.Predictions.from_frame(some, truth="t", prediction="p")
+        finding = eh.metrics.equalized_odds(table, by="g")
+        assert (finding.value, finding.reason) == (None, reason)

@@ -88,3 +88,9 @@ def test_two_labels_have_one_kind_of_mistake_and_still_two_groups():
         ("man", "doctor", 12, 0.6), ("man", "nurse", 8, 0.4),
         ("woman", "doctor", 23, 0.92), ("woman", "nurse", 2, 0.08),
     ]  # fmt: skip
+
+
+def test_three_predictions_of_each_group_are_shown_where_nothing_else_is_said():
+    many = {"doctor": 40, "nurse": 20, "chef": 12, "baker": 8, "cook": 4}
+    found = table(rows("doctor", "f", many), rows("doctor", "m", {"doctor": 60, "nurse": 2, "chef": 1}))
+    assert found["prediction"].unique(maintain_order=True).sort().to_list() == ["chef", "doctor", "nurse"]

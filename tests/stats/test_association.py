@@ -228,3 +228,8 @@ def test_an_attribute_without_part_in_the_difference_adds_nothing():
 def test_spread_is_more_than_rounding():
     assert has_spread([[0.0, 1e-13], [1e-15, 0.0], [1e6, 1e6 + 1e-9]]).tolist() == [True, False, False]
     assert not has_spread([])
+
+
+def test_without_the_largest_the_others_vary_by_the_next_largest():
+    x, y = np.array([0.0, 0.0, 9.0]), np.array([0.0, 1.0])
+    assert leave_one_out(x, y)[2] == pytest.approx(effect_size(x[:2], y))

@@ -338,3 +338,7 @@ def test_cells_are_sorted_once_and_never_dense():
 def test_a_group_of_one_independent_row_has_one_and_a_group_of_none_has_no_number():
     side = Side(np.array([[3.0, 1.0], [2.0, 2.0]]), np.ones((2, 2)), np.array([1.0, 0.0]))
     assert side.units == pytest.approx([1, np.nan], nan_ok=True)
+
+
+def test_where_only_all_rows_would_do_the_rate_is_that_at_which_all_are_hits_so_often():
+    assert detectable_rate(10, 1_000, 900, alpha=0.9) == pytest.approx(0.8**0.1)

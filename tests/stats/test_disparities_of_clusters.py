@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from simulations.battery.disparities import Persons, Tables
 
 from evenhand import Predictions, metrics
@@ -128,3 +129,12 @@ def test_clusters_of_one_row_have_the_intervals_of_rows():
     mine, plain = (table.row(by_predicate=PLANTED, named=True) for table in lines)
     for end in ("low", "high"):
         assert mine[end] == pytest.approx(plain[end], abs=0.01)
+
+
+def test_p_of_other_tables_is_that_of_a_score_at_the_sizes_of_the_line():
+    line = lines_of(people(3), 3).take(np.array([0]))
+    (mine,), (elsewhere,) = line.spread.sizes
+    count, size, total, hits = (np.array([number]) for number in (9.0, 40.0, 120.0, 15.0))
+    pooled, first, second = 15 / 120, 40 * mine / line.n[0], 80 * elsewhere / line.m[0]
+    score = (9 / 40 - 6 / 80) / np.sqrt(pooled * (1 - pooled) * (1 / first + 1 / second))
+    assert line.p_of(count, size, total, hits) == pytest.approx(2 * stats.norm.sf(score))

@@ -122,3 +122,17 @@ def test_who_stands_in_no_query_changes_places_with_no_one_who_does():
     drawn = np.concatenate([pools.codes for pools in exchange.draws(np.random.default_rng(0))])
     assert set((drawn == 0).sum(axis=1)) == {2}
     assert len(np.unique(drawn, axis=0)) == 6
+
+
+def test_a_limit_away_from_chance_has_the_error_that_skewed_figures_have_there():
+    rng = np.random.default_rng(4)
+    draws = rng.gamma(2, 0.05, (DRAWS, 1)) + rng.normal(0, 0.02, (DRAWS, QUERIES))
+    found = Means.of(rng.normal(0.5, 0.05, QUERIES), draws, shared=True)
+    low, high = found.limits("high", 0.95)
+    away = found.value - found.chance
+    growth = min(stats.skew(found.draws), np.sqrt(8)) * np.sqrt(found.common)
+    drawn = (found.draws - found.chance) / found.errors
+    unfair, short = (np.quantile(drawn, 0.975, method="higher"), -np.quantile(drawn, 0.025, method="lower"))
+    for limit, quantile in ((low, unfair), (high, max(short, stats.norm.ppf(0.975)))):
+        x = limit - found.chance
+        assert (x - away) ** 2 == pytest.approx(quantile**2 * (found.error**2 + growth * x))

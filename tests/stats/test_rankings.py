@@ -20,7 +20,14 @@ from evenhand.stats.rankings.fairness import (
     target_shares,
     tops,
 )
-from evenhand.stats.rankings.null import NullDistribution, null_of_mean, null_of_ndkl, null_of_top
+from evenhand.stats.rankings.null import (
+    NullDistribution,
+    drawn_values,
+    exact_moments,
+    null_of_mean,
+    null_of_ndkl,
+    null_of_top,
+)
 
 RNG = np.random.default_rng
 
@@ -315,3 +322,12 @@ def test_a_null_without_spread():
     assert np.isnan(null.z(0.0))
     assert null.p_value(0.0, "both") == 1
     assert null_of_mean([null, null]).band(0.95) == (0, 0)
+
+
+def test_moments_of_several_rankings_are_those_of_their_nulls():
+    nulls = [null_of_ndkl((4, 2), np.array([0.5, 0.5]), np.random.default_rng(0)) for _ in range(3)]
+    found = exact_moments(nulls, np.random.default_rng(1), 5)
+    assert found.mean == pytest.approx(nulls[0].mean)
+    assert found.mean_sd == pytest.approx(np.sqrt(nulls[0].variance / 3))
+    sigmas = drawn_values(nulls, np.random.default_rng(1), 5).std(axis=1, ddof=1)
+    assert (found.sigma, found.sigma_sd) == pytest.approx((sigmas.mean(), sigmas.std(ddof=1)))
