@@ -29,7 +29,7 @@ TAGS = [
     {"training": "ssl", "data": "instagram", "images": "1e9", "parameters": "700M"},
     {"training": "supervised", "data": "imagenet", "images": "1,281,167", "parameters": "2.5e7"},
 ]
-pytestmark = pytest.mark.usefixtures("no_pages")
+pytestmark = pytest.mark.usefixtures("few_draws", "no_pages")
 REGIONS = [("India", "Asia"), ("France", "Europe"), ("Kenya", "Africa"), ("Peru", "The Americas")]
 
 

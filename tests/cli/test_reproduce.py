@@ -22,6 +22,8 @@ from tests.conftest import SHARED
 from tests.gallery import people
 from tests.models.tiny import build
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 PAPERS = ("indicators", "mmbias", "skewsize", "visogender")
 SMALL = dataclasses.replace(presets.preset("quick"), n_train=90, n_test=90, steps=2, batch=16)
 LEFT_OUT = {"indicators/figure5", "mmbias/figure4"}  # of two models; of a pair of groups that the user names
