@@ -264,9 +264,10 @@ def _vectors(
     """Ids and vectors of the usable items, and the rows of each set; the others are counted."""
     required = list(dict.fromkeys(sample for samples in sets.values() for sample in samples))
     vectors_by_sample: dict[str, npt.NDArray[np.float64]] = {}
-    wanted = pl.Series(required, dtype=pl.String).implode()  # lists slow Polars' Parquet reader down 20-fold
+    # a list slows Polars' reader of Parquet down 20-fold
+    searched = pl.Series(required, dtype=pl.String).implode()
     for table in source.embeddings():
-        mine = table.filter((pl.col("modality") == modality) & pl.col("sample").is_in(wanted))
+        mine = table.filter((pl.col("modality") == modality) & pl.col("sample").is_in(searched))
         part = mine.select("sample", "vector").drop_nulls().collect()
         for sample, vector in zip(part["sample"], part["vector"], strict=True):
             vectors_by_sample.setdefault(sample, np.asarray(vector, dtype=np.float64))
