@@ -1,5 +1,6 @@
 """Labels of neighbours exchanged, and the dyadic variance of precision: against loops over pairs."""
 
+from dataclasses import replace
 from itertools import combinations, permutations
 from math import sqrt
 
@@ -8,7 +9,7 @@ import pytest
 
 from evenhand.stats.rankings import neighbour_labels
 from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, _in_errors, _Moved, relabel
-from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
+from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.differences import normal_quantile
 
 
@@ -294,3 +295,9 @@ def test_limits_of_one_person_are_0_and_1_and_hubs_widen_them():
         low, high = neighbours.rates.limits(normal_quantile(0.95))
         widths.append(high - low)
     assert (widths[0] > 1.5 * widths[1]).all()
+
+
+def test_the_share_of_neighbours_that_are_there():
+    assert rows(n=1, m=1, k=1, groups=1).fits == 1
+    assert replace(rows(n=4, m=9, k=3), k=4).fits == 0.75
+    assert FirstItems.in_order((3, 5), 2).tied.shape == (3,)
