@@ -20,6 +20,7 @@ Codes = npt.NDArray[np.int32]
 
 NO_SAMPLE = -1
 _CELLS = 4_000_000  # of one table of hypergeometric chances
+_FEW_GROUPS = 4  # up to which samples are counted group by group
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +66,21 @@ class RankedPools:
             np.cumsum(self.codes == group, axis=1, out=result[group, :, 1:])
         return np.moveaxis(result, 0, 2)
 
+    @cached_property
+    def _cuts(self) -> set[int]:
+        return set()
+
     def first(self, k: int) -> Integers:
-        """Samples of each group among the first k of each ranking, as they stand, shape (R, G)."""
+        """Samples of each group among the first k of each ranking, as they stand, shape (R, G).
+
+        Where there are more cuts than groups, it is cheaper to count before all places at once.
+        """
+        self._cuts.add(k)
+        if len(self._cuts) > self.n_groups:
+            return np.asarray(self.counts[:, min(k, self.codes.shape[1])])
         codes = self.codes[:, :k]
+        if self.n_groups <= _FEW_GROUPS:
+            return np.stack([np.count_nonzero(codes == group, axis=1) for group in range(self.n_groups)]).T
         cells = codes.astype(np.int64) + self.n_groups * np.arange(len(codes))[:, None]
         n = np.bincount(cells[codes != NO_SAMPLE], minlength=len(codes) * self.n_groups)
         return n.reshape(len(codes), self.n_groups)
