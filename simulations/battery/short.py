@@ -208,7 +208,9 @@ SHORT: tuple[Design, ...] = (
 
 
 def bounds_of(runs: int, alpha: float = 0.001, opposed_alpha: float = 0.005) -> Bounds:
-    """What a share ``alpha`` of cases of exact level .05 misses by chance; the other, of 3 % disagreements.
+    """What a share ``alpha`` of cases of exact level .05 misses by chance.
+
+    And ``opposed_alpha`` of those of which p and interval disagree in 3 %.
 
     Widths say little of so few runs and small designs; what is listed has the bounds of the full battery.
     """

@@ -1,4 +1,4 @@
-"""The short battery: blind and planted models through the public metrics, 80 to 200 times each."""
+"""The short battery: blind and planted models through the public metrics, 26 to 200 times each."""
 
 from __future__ import annotations
 
