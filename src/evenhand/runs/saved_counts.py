@@ -76,7 +76,7 @@ class SavedCounts:
             InputError: A folder without counts, a run that asked a model, parts over different columns, rows
                 that are in two parts, or labels of different kinds.
         """
-        parts = [_part(part_path) for part_path in _found(path)]
+        parts = [_part(part_path) for part_path in _part_paths(path)]
         same = {name: _shared(parts, name) for name in _ALIKE}
         rows: dict[str, CountsShard] = {}
         for part in parts:
@@ -113,7 +113,7 @@ class SavedCounts:
 
 def is_saved(path: str) -> bool:
     """Whether a path or glob names run folders or saved Counts rather than a table of rows."""
-    return "://" not in path and bool(_found(path))
+    return "://" not in path and bool(_part_paths(path))
 
 
 def sum_of(parts: Sequence[Counts]) -> Counts:
@@ -129,7 +129,7 @@ def sum_of(parts: Sequence[Counts]) -> Counts:
     return total
 
 
-def _found(path: str) -> list[Path]:
+def _part_paths(path: str) -> list[Path]:
     """The run folders or files of Counts that a path stands for; none if it is a table."""
     pattern = Path(path).expanduser()
     some = [pattern] if pattern.exists() else [Path(name) for name in sorted(glob.glob(str(pattern)))]

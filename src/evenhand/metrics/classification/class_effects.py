@@ -51,10 +51,10 @@ class ClassTables:
     def of(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         """Made once for equal form and filter."""
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
-        return kept(prepared.memo, key, lambda: cls._made(prepared, options))
+        return kept(prepared.memo, key, lambda: cls._build(prepared, options))
 
     @classmethod
-    def _made(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
+    def _build(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         grouped = prepared.grouped
         unfiltered: TableBatch = getattr(prepared, options.form)
         labels = np.zeros(1, dtype=np.int64)

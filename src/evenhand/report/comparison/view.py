@@ -202,10 +202,13 @@ def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], 
     low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
     pad = _PAD * (high - low) or 0.5
     ordered = sorted(rows, key=lambda row: row["rank"] if row["rank"] is not None else len(rows) + 1)
-    return [_place(row, shares.get((row["metric"], row["model"])), low - pad, high + pad) for row in ordered]
+    return [
+        _ranking_entry(row, shares.get((row["metric"], row["model"])), low - pad, high + pad)
+        for row in ordered
+    ]
 
 
-def _place(row: Mapping[str, Any], share: float | None, start: float, end: float) -> RankingEntry:
+def _ranking_entry(row: Mapping[str, Any], share: float | None, start: float, end: float) -> RankingEntry:
     def at(mark: float) -> float:
         return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
 

@@ -142,7 +142,7 @@ def _comparison(run: RunView, runs: Sequence[RunView]) -> Iterator[str]:
 def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
     """Counts of predictions by an attribute whose name holds one of these words."""
 
-    def found(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
+    def counts_lines(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
         if run.counts is None or (scores and not _scores(run.counts.axis("prediction").levels)):
             return
         for name in run.counts.attributes:
@@ -150,7 +150,7 @@ def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
                 what = "predictions that are numbers" if scores else "prediction"
                 yield f"counts/predictions.parquet: rows by {text_of(name)} and {what}"
 
-    return found
+    return counts_lines
 
 
 def _sex_and_race(run: RunView, _: Sequence[RunView]) -> Iterator[str]:

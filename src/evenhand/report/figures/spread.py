@@ -55,7 +55,7 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
             area = chart.mark("area", opacity=0.25 if several else 0.45, line={"strokeWidth": 1.6}, clip=True)
             layers.append(area.encode(x=x, y=y, color=colour_channel))
             hints = [vega.options(field="told", type="nominal", title=f"{prepared.title('x')} ")]
-            places = vega.Layer(style.inline(_told(prepared, rows))).mark(
+            places = vega.Layer(style.inline(_hover_points(prepared, rows))).mark(
                 "point", opacity=0, size=160, clip=True
             )
             layers.append(places.encode(x=x, y=y, tooltip=hints))
@@ -119,7 +119,7 @@ def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], c
     ]  # fmt: skip
 
 
-def _told(prepared: FigureData, rows: list[Row]) -> list[Row]:
+def _hover_points(prepared: FigureData, rows: list[Row]) -> list[Row]:
     """Places along a curve that say what it says there."""
     how = prepared.figure.formats.get(prepared.figure.x, "number")
     return [

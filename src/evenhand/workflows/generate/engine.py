@@ -122,7 +122,7 @@ def generate(
     failed, model_facts = _make(generated_folder, source, mine, shard, batch_size, say)
     for look in looks:
         _look(generated_folder, look, mine, shard, say)
-    facts = _told(generated_folder, looks, model_facts)
+    facts = _manifest_facts(generated_folder, looks, model_facts)
     table, known_records = _table(generated_folder, rows, facts, load_options.images)
     samples = rows.head(limit or len(rows))["sample"]
     n_made = sum("sha256" in known_records.get(sample, {}) for sample in samples)
@@ -132,7 +132,7 @@ def generate(
         missing == 0 or shard == (1, 1), not_made(rows, known_records), flag_counts(table, requested), failed,
     )  # fmt: skip
     if result.written:
-        _write(generated_folder, result, len(rows), _told(generated_folder, looks, model_facts))
+        _write(generated_folder, result, len(rows), _manifest_facts(generated_folder, looks, model_facts))
     return result
 
 
@@ -228,7 +228,9 @@ def _look(
             say(what, count, len(here))
 
 
-def _told(folder: GeneratedFolder, looks: Sequence[Review], model_facts: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest_facts(
+    folder: GeneratedFolder, looks: Sequence[Review], model_facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """For the manifest; what an earlier call looked with holds on, and what it spent adds."""
     used = spent(folder.path, folder.key)
     gate = dict(folder.manifest().get("gate", {}))
