@@ -47,7 +47,7 @@ def found():
 
 def kept(found, comparisons=1):
     collected = Changes(comparisons)
-    return collected.kept(found, joined(), ["group"], ("a", "b")), collected.tables()
+    return collected.add_pair(found, joined(), ["group"], ("a", "b")), collected.tables()
 
 
 def sign_test(gained, lost):
@@ -143,7 +143,7 @@ def test_parts_stand_with_the_surest_first():
     ]  # fmt: skip
     finding = difference("accuracy_difference", parts)
     collected = Changes(1)
-    assert collected.kept([finding], (joined(), joined()), ["group"], ("a", "b")) == [finding]
+    assert collected.add_pair([finding], (joined(), joined()), ["group"], ("a", "b")) == [finding]
     table = collected.tables()["changes"]
     order = ["surest", "surer", "adjusted", "x × y", "p", "large", "value", "nothing"]
     assert table["key"].to_list() == order
@@ -159,7 +159,7 @@ def test_a_row_of_changes_has_all_that_its_part_says():
     )  # fmt: skip
     finding = difference("cramers_v_mean_difference", [one])
     collected = Changes(1)
-    collected.kept([finding], (joined(), joined()), ["group", "x"], ("a", "b"))
+    collected.add_pair([finding], (joined(), joined()), ["group", "x"], ("a", "b"))
     assert collected.tables()["changes"].row(0) == (
         "group+x", "a", "b", "cramers_v", "class", "c1", 0.5, 0.4, 0.1, 0.6, -0.2, 0.3, 0.01, 0.02, 0.03, 0.7,
         0.2, 40.0, 9.0, 2.0, None,
@@ -176,5 +176,5 @@ def test_findings_keep_groups_and_the_surest_parts_in_their_order(monkeypatch):
     monkeypatch.setattr(changes, "MOST_PARTS", 16)
     monkeypatch.setattr(changes, "_LEAST", 1)
     for comparisons, most in ((1, 5), (2, 4), (4, 2), (100, 1)):
-        (told,) = Changes(comparisons).kept([finding], (joined(), joined()), ["group"], ("a", "b"))
+        (told,) = Changes(comparisons).add_pair([finding], (joined(), joined()), ["group"], ("a", "b"))
         assert len(told.parts) == most

@@ -111,7 +111,7 @@ def test_many_comparisons_keep_the_surest_parts_and_count_the_rest(monkeypatch):
     found = model_differences(counts, by="group", metrics=["accuracy"], names=("a", "b"))
     monkeypatch.setattr(compare_changes, "_LEAST", 4)
     changes = Changes(comparisons=1_000_000)
-    kept = changes.kept(found, counts, ["group"], ("a", "b"))[0]
+    kept = changes.add_pair(found, counts, ["group"], ("a", "b"))[0]
     assert [one.kind for one in kept.parts] == ["class", "class", "group", "group"]
     assert {one.key for one in kept.parts if one.kind == "class"} == {"c1", "c2"}
     assert kept.details["parts_left_out"] == CLASSES - 2

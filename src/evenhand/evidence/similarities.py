@@ -175,8 +175,8 @@ class Similarities:
                 dropped[_STATES[code]] = dropped.get(_STATES[code], 0) + int(count)
         return cls(
             values,
-            rows.kept(),
-            columns.kept(),
+            rows.usable_ids(),
+            columns.usable_ids(),
             rows.places(),
             columns.places(),
             kind,
@@ -289,7 +289,7 @@ class _ItemSets:
             self.state[self.there[start : start + rows]] = state
             yield normalised(block[state == 0])
 
-    def kept(self) -> tuple[str, ...]:
+    def usable_ids(self) -> tuple[str, ...]:
         """Ids of the usable items."""
         return tuple(self.names.filter(pl.Series(self.usable)).to_list())
 

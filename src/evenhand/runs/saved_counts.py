@@ -36,7 +36,7 @@ class CountsShard:
     file: Path
     sha256: str
 
-    def told(self, name: str) -> str:
+    def manifest_text(self, name: str) -> str:
         """What the run says of itself, such as its ``model``; nothing where it says nothing."""
         return str(self.manifest.get(name) or "")
 
@@ -175,7 +175,7 @@ def _shared(parts: Sequence[CountsShard], name: str) -> str:
     Raises:
         InputError: They differ.
     """
-    parts_by_value = {part.told(name): part for part in parts}
+    parts_by_value = {part.manifest_text(name): part for part in parts}
     if len(parts_by_value) > 1:
         text = " and ".join(
             f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(parts_by_value.items())[:3]

@@ -97,7 +97,7 @@ def comparison_of(
     )
 
 
-def asked(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> str:
+def question_text(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> str:
     """What was compared, on how many samples; empty for other runs."""
     if manifest.get("kind") != "compare":
         return ""
@@ -143,7 +143,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} more than noise."
 
 
-def found(chapter: Chapter, alpha: float) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """The measures in which models differ; empty for chapters without differences of models."""
     tested = _tested(chapter)
     if not tested:

@@ -154,7 +154,9 @@ def _sentences(
 
 def _question_text(content: ReportInput, parts: Sequence[chapters.Chapter]) -> str:
     """What was asked of which model or table."""
-    return comparison.asked(content.manifest, content.tables) or words.asked(content.manifest, parts)
+    return comparison.question_text(content.manifest, content.tables) or words.question_text(
+        content.manifest, parts
+    )
 
 
 def _closing(

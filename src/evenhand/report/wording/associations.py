@@ -37,7 +37,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
 
 
-def found(chapter: Chapter, alpha: float) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters."""
     if _of(chapter, _REDUCTIONS):
         return _reductions(chapter)

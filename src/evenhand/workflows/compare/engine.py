@@ -233,7 +233,7 @@ class _GroupedRuns:
                     counts, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
                     family=len(self.pairs) * len(groupings),
                 )  # fmt: skip
-                differences = changes.kept(differences, counts, grouping, names)
+                differences = changes.add_pair(differences, counts, grouping, names)
                 findings += [_noted(difference, lost, self.runs, first, second) for difference in differences]
         return findings
 

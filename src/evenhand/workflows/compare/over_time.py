@@ -75,7 +75,7 @@ class Times:
             )
         return self.dates[first] if first == last else f"{self.dates[first]} to {self.dates[last]}"
 
-    def told(self) -> dict[str, Any]:
+    def manifest_facts(self) -> dict[str, Any]:
         """For the manifest of the comparison."""
         dates = [{"model": run.name, "date": date} for run, date in zip(self.runs, self.dates, strict=True)]
         models = {lineage_of(run.manifest) for run in self.runs}

@@ -56,7 +56,7 @@ class ComparisonPlan:
         comparison.manifest.update({"reference": self.reference} if self.reference else {})
         if self.times is None:
             return comparison
-        comparison.manifest.update(self.times.told())
+        comparison.manifest.update(self.times.manifest_facts())
         dates = {group.name: self.times.of_group(group.name, sorted(group.places)) for group in self.groups}
         table = drift(comparison.tables, comparison.findings.findings, dates)
         return replace(comparison, tables={**comparison.tables, DRIFT: table})

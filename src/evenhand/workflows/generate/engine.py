@@ -168,7 +168,7 @@ def _looks(gate: ReviewRule, definition: GenerationDefinition, options: LoadOpti
         looks.append(PromptReview(source, rivals_of(definition), gate.below))
     if gate.faces:
         looks.append(FaceReview())
-        looks[-1].told()  # the detector is missing before, not after, hours of work
+        looks[-1].manifest_facts()  # the detector is missing before, not after, hours of work
     return looks
 
 
@@ -195,9 +195,9 @@ def _make(
                 if record is not None:
                     writer.add(record)
                 say("images", count, len(mine))
-        return asking.failed, asking.told()
+        return asking.failed, asking.manifest_facts()
     finally:
-        used = asking.told().get(USAGE)
+        used = asking.manifest_facts().get(USAGE)
         if used:
             with journal(folder.path, USAGE, shard) as writer:
                 writer.add({"sample": "", "key": folder.key, USAGE: used})
@@ -234,7 +234,7 @@ def _manifest_facts(
     """For the manifest; what an earlier call looked with holds on, and what it spent adds."""
     used = spent(folder.path, folder.key)
     gate = dict(folder.manifest().get("gate", {}))
-    gate |= {look.kind.partition("-")[0]: look.told() for look in looks}
+    gate |= {look.kind.partition("-")[0]: look.manifest_facts() for look in looks}
     return {**model_facts, **({USAGE: used} if used else {}), **({"gate": gate} if gate else {})}
 
 

@@ -122,7 +122,7 @@ class RunSlice:
         EffectOptions.make("separation", values)
         return values
 
-    def told(self, options: Mapping[str, Any]) -> str:
+    def options_in_words(self, options: Mapping[str, Any]) -> str:
         """How effect sizes were measured, and whether of raw answers."""
         return in_words(options, "raw answers" if self.answers == RAW else "")
 

@@ -194,7 +194,7 @@ def _quiet(finding: Finding, subject: Subject) -> str:
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
-    text += f", {filled(verdict.told('what chance alone gives'))}"
+    text += f", {filled(verdict.in_words('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     noticed = finding.mde or 0.0
     if noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach

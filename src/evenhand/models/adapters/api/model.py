@@ -141,7 +141,7 @@ class ApiModel:
             (model and fingerprint as the server reported them), with prices ``cost``, and of a model that was
             loaded for images ``seeds``.
         """
-        return self._client.usage() | (self._pictures.told() if self._draws else {})
+        return self._client.usage() | (self._pictures.seed_facts() if self._draws else {})
 
     def close(self) -> None:
         """Close the connections."""
