@@ -38,13 +38,13 @@ class AssociationMeasures:
         sets: What is compared.
         setting: Parameters and seed.
         scale: Of logits for attribution; None: not known, then no softmax is read.
-        told: Whether samples without an answer are counted elsewhere.
+        missing_counted: Whether samples without an answer are counted elsewhere.
     """
 
     sets: AssociationSets
     setting: Setting
     scale: float | None
-    told: bool
+    missing_counted: bool
 
     def measured(self, evidence: Evidence) -> Measured:
         """Findings and tables of every form."""
@@ -74,7 +74,7 @@ class AssociationMeasures:
             "traps": self.sets.data.traps,
             **{name: pl.concat(parts) for name, parts in tables.items()},
         }
-        return Measured([self._without_told(finding) for finding in findings], tables=all_tables)
+        return Measured([self._without_missing(finding) for finding in findings], tables=all_tables)
 
     def _tests(self, form: ModalityPair, similarities: Similarities) -> Tests:
         """Each test with what it compares."""
@@ -118,7 +118,7 @@ class AssociationMeasures:
     def _with_prompts(self, finding: Finding, test: Test) -> Finding:
         """The finding; where made elsewhere no text of a set is there, with the text looked for."""
         if (
-            self.told
+            self.missing_counted
             or finding.reason != "empty_set"
             or MISSING not in {dropped.reason for dropped in finding.dropped}
         ):
@@ -194,9 +194,9 @@ class AssociationMeasures:
                 rows.append((form.name, *_names(test), *texts, finding.value))
         return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 
-    def _without_told(self, finding: Finding) -> Finding:
+    def _without_missing(self, finding: Finding) -> Finding:
         """A sample without an answer is counted by the run already."""
-        if not self.told:
+        if not self.missing_counted:
             return finding
         remaining = [dropped for dropped in finding.dropped if dropped.reason != MISSING]
         return finding.model_copy(update={"dropped": remaining})

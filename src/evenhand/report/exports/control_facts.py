@@ -34,7 +34,7 @@ def _gates(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Conditions that the manifest keeps, and how they turned out: one typed at the export alone is none."""
     if run.created is None:
         return
-    for text in dict.fromkeys(gate.text for gate in run.gates if gate.kept):
+    for text in dict.fromkeys(gate.text for gate in run.gates if gate.in_manifest):
         same_gates = [gate for gate in run.gates if gate.text == text]
         broken = [gate.broken for gate in same_gates if gate.broken is not None]
         turned = (

@@ -45,13 +45,13 @@ class Gate:
         text: The condition as it was given.
         finding: The finding.
         broken: What broke it; None where it held.
-        kept: Whether the run's manifest holds it.
+        in_manifest: Whether the run's manifest holds it.
     """
 
     text: str
     finding: Finding
     broken: str | None = None
-    kept: bool = False
+    in_manifest: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,13 +95,13 @@ class Export:
         format: The format.
         content: The file; None for a tracker, and for several files.
         files: Files of a folder, where a format has one for each run.
-        told: Sentences for the person who asked.
+        messages: Sentences for the person who asked.
         broken: What broke the gates that were given.
     """
 
     format: str
     content: bytes | None
-    told: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -296,7 +296,9 @@ def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
             if gate in gates:
                 raise
             continue
-        checked += [Gate(gate, finding, broken, kept=gate in manifest_gates) for finding, broken in results]
+        checked += [
+            Gate(gate, finding, broken, in_manifest=gate in manifest_gates) for finding, broken in results
+        ]
     return checked
 
 
