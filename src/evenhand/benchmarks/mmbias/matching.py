@@ -18,7 +18,7 @@ from evenhand.benchmarks.mmbias.questions import (
     annotations_of,
     chosen_images,
     lost_table,
-    told_of,
+    with_test_name,
 )
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
@@ -137,7 +137,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
                         mode=params["mode"],
                         seed=setting.seed,
                     )
-                    yield told_of(finding, test)
+                    yield with_test_name(finding, test)
 
 
 def parse_readings(text: str) -> tuple[str, ...]:

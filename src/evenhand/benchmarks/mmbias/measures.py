@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Measured, Setting
 from evenhand.benchmarks.mmbias.data.sets import Test
 from evenhand.benchmarks.mmbias.modalities import ModalityPair
-from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, told_of
+from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, with_test_name
 from evenhand.core.findings import Finding
 from evenhand.evidence.similarities import MISSING, Similarities
 from evenhand.metrics.association import nearest_words as attribution
@@ -109,11 +109,11 @@ class AssociationMeasures:
                 seed=seed,
             )
             effect = self._with_prompts(effect, test)
-            yield told_of(_with_range(effect, templates, test), test)
+            yield with_test_name(_with_range(effect, templates, test), test)
             difference = association.association_difference(
                 test_similarities, **sets, alternative=alternative, mode=mode, seed=seed
             )
-            yield told_of(difference, test)
+            yield with_test_name(difference, test)
 
     def _with_prompts(self, finding: Finding, test: Test) -> Finding:
         """The finding; where made elsewhere no text of a set is there, with the text looked for."""

@@ -104,13 +104,13 @@ def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], c
     ends = [style.written(float(edge), how) for edge in edges]
     name = f"{colour}: " if colour else ""
 
-    def spoken(first: str, last: str, n: int) -> str:
+    def bin_text(first: str, last: str, n: int) -> str:
         return f"{name}{_('{low} to {high}', low=first, high=last)}: {style.written(n, 'count')}"
 
     return [
         {
             "x": float(low), "x2": float(high), "y": int(n), "zero": 0, "colour": colour,
-            "told": spoken(first, last, int(n)),
+            "told": bin_text(first, last, int(n)),
         }
         for low, high, n, first, last in zip(
             edges[:-1], edges[1:], counts, ends[:-1], ends[1:], strict=True

@@ -12,7 +12,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
-from evenhand.core.text.language import _, spoken, written_in
+from evenhand.core.text.language import _, current_catalogue, written_in
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
@@ -74,7 +74,7 @@ def _rendered(content: ReportInput, suppress: int) -> str:
         _environment()
         .get_template("report.html.j2")
         .render(
-            language=spoken().code,
+            language=current_catalogue().code,
             subject=words.subject(manifest),
             comparison=comparison.comparison_of(manifest, content.tables, content.findings),
             **_first(content, all_views, data),

@@ -47,7 +47,7 @@ class ComparisonPlan:
         sentences = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
         return sentences + (self.times.notes() if self.times else [])
 
-    def told_of(self, comparison: Run) -> Run:
+    def with_groups_and_dates(self, comparison: Run) -> Run:
         """A comparison that says which runs were taken as one, and when each was made."""
         for group in self.groups:
             for index, seed in zip(group.places, group.seeds, strict=True):

@@ -21,7 +21,7 @@ from evenhand.workflows.generate.review import (
     PromptReview,
     Review,
     check_dual_encoder,
-    looked_at,
+    review_images,
     rivals_of,
 )
 from evenhand.workflows.generate.table import annotation_table, flag_counts, not_made
@@ -222,7 +222,7 @@ def _look(
         return
     with journal(folder.path, look.kind, shard) as writer:
         for count, record in enumerate(
-            looked_at(folder, look, new, records_by_sample), len(here) - len(new) + 1
+            review_images(folder, look, new, records_by_sample), len(here) - len(new) + 1
         ):
             writer.add(record)
             say(what, count, len(here))

@@ -150,7 +150,7 @@ class FaceReview:
         return f"dlib {_dlib().__version__}, frontal, at twice the size"
 
 
-def looked_at(
+def review_images(
     folder: GeneratedFolder, look: Review, rows: Sequence[Row], records_by_sample: Mapping[str, Record]
 ) -> Iterator[Record]:
     """Review images that were not reviewed so, or have changed.
