@@ -50,7 +50,7 @@ class Design:
     together: float = 0.5
 
     @property
-    def told(self) -> list[str]:
+    def table_cells(self) -> list[str]:
         """For a line of a table."""
         return [
             f"{self.seeds[0]} and {self.seeds[1]}",
@@ -176,10 +176,10 @@ def false_alarms(simulations: int, seed: int) -> None:
         for way in WAYS:
             told = [called.share(f"{metric} {way}") for metric in MEASURES]
             if any(told):
-                rows.append([*design.told[:3], way, *told])
+                rows.append([*design.table_cells[:3], way, *told])
         other.append(
             [
-                *design.told[:3],
+                *design.table_cells[:3],
                 *(covered.share(f"{metric} Welch") for metric in MEASURES),
                 single.share("mean"),
                 single.share("spread"),
@@ -202,7 +202,7 @@ def power(simulations: int, seed: int) -> None:
             design = Design((n, n), 0.02, gain=gain)
             called, covered, _ = simulated(design, simulations, seed)
             told = [called.share(f"accuracy {way}") for way in WAYS]
-            rows.append([*design.told, *told, covered.share("accuracy Welch")])
+            rows.append([*design.table_cells, *told, covered.share("accuracy Welch")])
     header = ["seeds", "spread", "rows", "planted", *WAYS, "interval holds"]
     show(f"Accuracy, called different, percent, {simulations:,} simulations", header, rows)
 

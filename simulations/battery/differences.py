@@ -133,14 +133,14 @@ class Models:
 
 
 @lru_cache(maxsize=1)
-def _found(measures: tuple[str, ...], rows: Rows, seed: int) -> dict[str, Finding]:
+def _findings_of_draw(measures: tuple[str, ...], rows: Rows, seed: int) -> dict[str, Finding]:
     """All cases of a design on one draw."""
     found = model_differences(rows.evidence(), by="group", metrics=measures, seed=seed)
     return dict(zip(measures, found, strict=True))
 
 
 def _difference(measures: tuple[str, ...], measure: str, rows: Rows, seed: int) -> Finding:
-    return _found(measures, rows, seed)[measure]
+    return _findings_of_draw(measures, rows, seed)[measure]
 
 
 def _case(models: Models, measures: tuple[str, ...], measure: str, **more: Any) -> Case:

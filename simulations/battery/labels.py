@@ -46,7 +46,7 @@ _RATES = {
 }
 
 
-def _asked(metric: Callable[..., Finding]) -> Callable[[Data, int], Finding]:
+def _at_threshold(metric: Callable[..., Finding]) -> Callable[[Data, int], Finding]:
     def call(data: Data, seed: int) -> Finding:
         return metric(data[0], threshold=0.5, seed=seed)
 
@@ -67,9 +67,12 @@ def design(
         {} if standard is None else {"standard_name": standard[0], "standard": standard[1]}
     )
     wide, fair = len(people.counts) > 10, people.gap == 0
-    cases = [Case(gap, _asked(_GAPS[gap]), truth=people.gap, fair=fair, wide=wide, **planted) for gap in gaps]
+    cases = [
+        Case(gap, _at_threshold(_GAPS[gap]), truth=people.gap, fair=fair, wide=wide, **planted)
+        for gap in gaps
+    ]
     rate = people.rates[0] if fair else None
-    cases += [Case(one, _asked(_RATES[one]), truth=rate) for one in rates]
+    cases += [Case(one, _at_threshold(_RATES[one]), truth=rate) for one in rates]
     return Design(f"labels: {name}", "labels", partial(matches, people, subjects=subjects), cases)
 
 

@@ -27,14 +27,14 @@ class ByArea:
         return -np.abs(areas[:, None] - np.array([0.074, 0.058, 0.051])).astype(np.float32)
 
 
-def asked(benchmark, **more):
+def run_recipe(benchmark, **more):
     return eh.run(benchmark, model=ByArea(), options=AskOptions(keep_answers=False, workers=1), **more)
 
 
 @pytest.fixture(scope="module")
 def sprites(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sprites") / "run"
-    asked("sprites", limit=300, out=folder)
+    run_recipe("sprites", limit=300, out=folder)
     return eh.Run.read(folder)
 
 
@@ -57,7 +57,7 @@ def test_the_metric_is_what_it_says():
 
 
 def test_the_benchmark_is_run():
-    run = asked("sprites/halves", limit=200)
+    run = run_recipe("sprites/halves", limit=200)
     assert {group.key for group in run.finding("accuracy", "half").groups} == {"left", "right"}
     assert run.manifest["benchmark"] == "sprites/halves"
     assert "are shapes named as well on the left as on the right?" in run.html()

@@ -126,7 +126,7 @@ def test_a_coin_and_a_letter_are_not_called_biased_and_unusable_answers_stay(dat
 
 
 def test_the_data_are_counted_with_those_whose_target_is_known(data):
-    counts = {part.name: part.found for part in SOURCE.parts(data)}
+    counts = {part.name: part.present for part in SOURCE.parts(data)}
     assert (counts["questions"], counts["questions with target_loc"]) == (32, 31)
     assert sum(count for name, count in counts.items() if name.startswith("questions on")) == 32
 

@@ -233,7 +233,7 @@ def test_without_roots_only_the_path_counts(tmp_path):
 
 
 def test_what_cannot_be_used_is_told_in_one_line(tmp_path):
-    def told(kind, words, data, **options):
+    def check_refused(kind, words, data, **options):
         with pytest.raises(kind, match=words) as caught:
             read_samples(tmp_path / data, **options)
         assert "\n" not in str(caught.value)
@@ -244,27 +244,29 @@ def test_what_cannot_be_used_is_told_in_one_line(tmp_path):
     (tmp_path / "mixed" / "cat").mkdir(parents=True)
     write_images(tmp_path / "mixed", ["cat/0.png", "1.png"])
     write_images(tmp_path / "classes", ["cat/0.png", "dog/1.png"])
-    told(UnknownName, "no column 'pth'; did you mean 'path'", "t.csv", image="pth")
-    told(UnknownName, "no column 'lable'; did you mean 'label'", "t.csv", image="path", truth="lable")
-    told(UnknownName, "no column 'grup'; did you mean 'group'", "t.csv", image="path", by=["grup"])
-    told(InputError, "name its column of images with --image, one of 'path'", "t.csv")
-    told(InputError, "there is no file", "gone.csv", image="path")
-    told(InputError, "there is no file", "gone-*.tar")
-    told(InputError, "unknown format", "images/0.png", image="path")
-    told(InputError, "no table and no class folders", "empty")
-    told(InputError, "no table .*leave --image out", "classes", image="path")
-    told(InputError, "no table and no class folders", "images")
-    told(InputError, "outside of class folders", "mixed")
-    told(InputError, "no annotations.csv, where 'group'", "classes", by=["group"])
-    told(InputError, "cannot be called 'truth'", "t.csv", image="path", by=["truth"])
+    check_refused(UnknownName, "no column 'pth'; did you mean 'path'", "t.csv", image="pth")
+    check_refused(
+        UnknownName, "no column 'lable'; did you mean 'label'", "t.csv", image="path", truth="lable"
+    )
+    check_refused(UnknownName, "no column 'grup'; did you mean 'group'", "t.csv", image="path", by=["grup"])
+    check_refused(InputError, "name its column of images with --image, one of 'path'", "t.csv")
+    check_refused(InputError, "there is no file", "gone.csv", image="path")
+    check_refused(InputError, "there is no file", "gone-*.tar")
+    check_refused(InputError, "unknown format", "images/0.png", image="path")
+    check_refused(InputError, "no table and no class folders", "empty")
+    check_refused(InputError, "no table .*leave --image out", "classes", image="path")
+    check_refused(InputError, "no table and no class folders", "images")
+    check_refused(InputError, "outside of class folders", "mixed")
+    check_refused(InputError, "no annotations.csv, where 'group'", "classes", by=["group"])
+    check_refused(InputError, "cannot be called 'truth'", "t.csv", image="path", by=["truth"])
     (tmp_path / "classes" / "annotations.csv").write_text("path,group\nelsewhere.png,a\n")
-    told(InputError, "no path in .* is that of an image", "classes", by=["group"])
+    check_refused(InputError, "no path in .* is that of an image", "classes", by=["group"])
     (tmp_path / "none.csv").write_text("path\n")
-    told(InputError, "holds no images", "none.csv", image="path")
+    check_refused(InputError, "holds no images", "none.csv", image="path")
     frame().write_csv(tmp_path / "t2.csv")
-    told(InputError, "several tables; give one of", ".", image="path")
+    check_refused(InputError, "several tables; give one of", ".", image="path")
     pl.DataFrame({"path": [1.5]}).write_parquet(tmp_path / "n.parquet")
-    told(InputError, "holds Float64 values", "n.parquet", image="path")
+    check_refused(InputError, "holds Float64 values", "n.parquet", image="path")
     with pytest.raises(InputError, match="not on this machine"):
         read_samples("s3://bucket/t.csv", image="path")
 

@@ -22,7 +22,7 @@ def data(tmp_path_factory):
     return layouts.facet(tmp_path_factory.mktemp("facet"), PEOPLE)
 
 
-def asked(called, data, **parameters):
+def run_facet(called, data, **parameters):
     """A run of a classifier that calls person i by the class of number ``called[i]``."""
     model = Classifies(np.eye(3)[called], layouts.FACET_CLASSES)
     run = eh.run("facet", model=model, data=data, parameters=parameters)
@@ -43,7 +43,7 @@ def called():
 
 
 def test_gaps_of_recall_are_those_of_a_naive_count(data, called) -> None:
-    findings, run = asked(called, data, by="gender_presentation")
+    findings, run = run_facet(called, data, by="gender_presentation")
     gap = findings["recall_gap", "gender_presentation"]
     first, second = (layouts.FACET_GENDERS.index(gap.details[key]) for key in ("first", "second"))
     expected = [
@@ -62,30 +62,30 @@ def test_gaps_of_recall_are_those_of_a_naive_count(data, called) -> None:
 
 
 def test_tones_count_by_their_annotators_or_by_a_cut(data, called) -> None:
-    soft, _ = asked(called, data, skin="weights", by="skin_tone")
+    soft, _ = run_facet(called, data, skin="weights", by="skin_tone")
     shares = [{tone: count / sum(tones.values()) for tone, count in tones.items()} for _, _, tones in ROWS]
     parts = {part.key: part for part in soft["accuracy", "skin_tone"].parts}
     for tone in (1, 5, 10):
         weight = np.array([share.get(tone, 0) for share in shares])
         right = np.array([called[n] == ROWS[n][0] for n in range(PEOPLE)])
         assert parts[str(tone)].value == pytest.approx((weight * right).sum() / weight.sum())
-    cut, _ = asked(called, data, lighter="3", by="skin_tone")
+    cut, _ = run_facet(called, data, lighter="3", by="skin_tone")
     lighter = [sum(count for tone, count in tones.items() if tone <= 3) > 1.5 for _, _, tones in ROWS]
     toned = [bool(tones) for _, _, tones in ROWS]
     sizes = {group.key: group.n for group in cut["accuracy", "skin_tone"].groups}
     assert sizes == {"lighter": sum(np.array(lighter) & toned), "darker": sum(~np.array(lighter) & toned)}
     with pytest.raises(ParameterError, match="lighter=10"):
-        asked(called, data, lighter="10")
+        run_facet(called, data, lighter="10")
 
 
 def test_a_blind_model_is_within_chance_and_a_planted_class_is_not(data) -> None:
-    blind, _ = asked(np.random.default_rng(9).integers(3, size=PEOPLE), data, by="gender_presentation")
+    blind, _ = run_facet(np.random.default_rng(9).integers(3, size=PEOPLE), data, by="gender_presentation")
     gap = blind["recall_gap", "gender_presentation"]
     assert gap.p_value > 0.05
     assert min(part.p_adjusted for part in gap.parts) > 0.05
     assert gap.details["mean_absolute_by_chance"] > 0.02
     planted = [(thing + (thing == 1 and gender == 1)) % 3 for thing, gender, _ in ROWS]
-    findings, _ = asked(planted, data, by="gender_presentation")
+    findings, _ = run_facet(planted, data, by="gender_presentation")
     parts = {part.key: part for part in findings["recall_gap", "gender_presentation"].parts}
     assert abs(parts["guitarist"].value) == 1
     assert parts["guitarist"].p_adjusted < 0.01
@@ -114,7 +114,7 @@ def test_boxes_are_read_without_being_run_and_cut_out() -> None:
 
 
 def test_whole_images_are_those_of_one_class(data, called) -> None:
-    _, run = asked(called, data, view="image", by="gender_presentation")
+    _, run = run_facet(called, data, view="image", by="gender_presentation")
     lost = {row.reason: row.count for row in run.findings.findings[0].dropped}
     assert lost["person in an image of several classes"] == 2 * (PEOPLE // 5)
 
@@ -135,7 +135,7 @@ def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys) -
     assert "people at work" in capsys.readouterr().out
     (tmp_path / "annotations").mkdir()
     with pytest.raises(InputError, match=r"annotations\.csv"):
-        asked([0], tmp_path / "annotations")
+        run_facet([0], tmp_path / "annotations")
     layouts.table(tmp_path / "annotations" / "annotations.csv", ("filename",), [("a.jpg",)])
     with pytest.raises(UnknownName, match="person_id"):
-        asked([0], tmp_path / "annotations")
+        run_facet([0], tmp_path / "annotations")

@@ -52,7 +52,7 @@ def data(tmp_path_factory):
     return folder / "table", layouts.fairface_shards(folder / "shards", FACES, SHIPPED)
 
 
-def asked(model, folder, **parameters):
+def run_fairface(model, folder, **parameters):
     return eh.run("clip/fairface_words", model=model, data=folder, parameters=parameters)
 
 
@@ -70,7 +70,7 @@ def test_rates_are_those_counted_by_hand(data) -> None:
         n.partition(":")[2] for n in (SHIPPED / "classnames.txt").read_text().split("\n") if "toxic" in n
     ]
     chosen = [[toxic[rng.integers(21)], "White", "man", "3 to 9 years old"] for _ in range(FACES)]
-    run = asked(Chooses(chosen), data[1], by="race")
+    run = run_fairface(Chooses(chosen), data[1], by="race")
     for kind, words in KINDS.items():
         rate = finding(run, "label_association_rate", association=kind, texts="21")
         white = [chosen[i][0] for i, (_, _, race) in enumerate(layouts.faces(FACES)) if race == 0]
@@ -90,7 +90,7 @@ def test_a_blind_model_has_4_and_3_of_21_and_nothing_beyond_chance(data) -> None
     rng = np.random.default_rng(1)
     names = [n.partition(":")[2] for n in (SHIPPED / "classnames.txt").read_text().splitlines()]
     blind = [[names[18:][rng.integers(21)]] for _ in range(FACES)]
-    run = asked(Chooses(blind), data[0], by="race,gender")
+    run = run_fairface(Chooses(blind), data[0], by="race,gender")
     for kind, share in (("non_human", 4 / 21), ("crime", 3 / 21), ("harmful", 7 / 21)):
         name = "harmful_association_rate" if kind == "harmful" else "label_association_rate"
         of_kind = {} if kind == "harmful" else {"association": kind}
@@ -109,7 +109,7 @@ def test_a_planted_difference_is_found_and_child_takes_the_young(data) -> None:
         ["child", "thief"] if age == 0 else ["gorilla" if race == 1 else "White man", "man"]
         for age, _, race in layouts.faces(FACES)
     ]
-    run = asked(Chooses(planted), data[0], by="race,age")
+    run = run_fairface(Chooses(planted), data[0], by="race,age")
     gap = finding(run, "label_association_gap", association="non_human", texts="21")
     assert gap.p_adjusted < 0.01
     assert gap.value > 0.8
@@ -139,11 +139,11 @@ def test_data_and_words_that_do_not_fit_are_refused(data, tmp_path) -> None:
     model = Chooses([["thief"]] * FACES)
     (tmp_path / "classnames.txt").write_text("toxic:thief\nrace White\n")
     with pytest.raises(InputError, match="write objective:text"):
-        asked(model, data[0], words=str(tmp_path))
+        run_fairface(model, data[0], words=str(tmp_path))
     (tmp_path / "classnames.txt").write_text("toxic:thief\n")
     (tmp_path / "zeroshot_classification_templates.txt").write_text("toxic:a {c}\n")
     with pytest.raises(InputError, match="19 texts are needed"):
-        asked(model, data[0], words=str(tmp_path))
+        run_fairface(model, data[0], words=str(tmp_path))
     samples = [{"png": layouts.png(0), "npy": b"\x93NUMPY broken"}]
     layouts.shards(tmp_path / "bad", samples, ["race:a"], ["race:{c}"])
     with pytest.raises(InputError, match="mend sample"):

@@ -31,7 +31,7 @@ def data(tmp_path_factory):
     }
 
 
-def asked(named, data, labels=NAMES, **parameters):
+def run_geode(named, data, labels=NAMES, **parameters):
     """A run of a classifier for which photo i shows the object of number ``named[i]``."""
     model = Classifies(np.eye(len(labels))[named], labels)
     run = eh.run("geode", model=model, data=data, parameters=parameters)
@@ -44,7 +44,7 @@ def test_the_worst_region_is_that_of_a_naive_count(data) -> None:
     regions = np.array([region for _, region, _ in layouts.photos(PHOTOS)])
     named = np.where(rng.random(PHOTOS) < 0.7, truth, rng.integers(3, size=PHOTOS))
     by_region = [(named == truth)[regions == region].mean() for region in range(6)]
-    findings, run = asked(named, data["shards"], regions=",".join(layouts.GEO_REGIONS))
+    findings, run = run_geode(named, data["shards"], regions=",".join(layouts.GEO_REGIONS))
     worst = findings["worst_group_accuracy"]
     assert worst.value == pytest.approx(min(by_region))
     assert findings["accuracy_range"].value == pytest.approx(max(by_region) - min(by_region))
@@ -70,11 +70,11 @@ def test_every_layout_has_the_same_photos(data) -> None:
 def test_a_blind_model_is_within_chance_and_a_planted_region_is_not(data) -> None:
     rng = np.random.default_rng(2)
     rows = layouts.photos(PHOTOS)
-    findings, _ = asked(rng.integers(3, size=PHOTOS), data["first"])
+    findings, _ = run_geode(rng.integers(3, size=PHOTOS), data["first"])
     assert findings["accuracy_gap"].p_adjusted > 0.05
     assert findings["worst_group_accuracy"].null.low <= findings["worst_group_accuracy"].value
     planted = [(thing + (region == 2 and n % 5 < 4)) % 3 for n, (thing, region, _) in enumerate(rows)]
-    findings, run = asked(planted, data["first"])
+    findings, run = run_geode(planted, data["first"])
     assert findings["accuracy_range"].value == pytest.approx(0.8)
     worst = next(f for f in run.findings.findings if f.name == "accuracy" and list(f.by) == ["region"])
     assert min(worst.parts, key=lambda part: part.value).key == "EastAsia"
@@ -85,7 +85,7 @@ def test_a_map_names_classes_and_leaves_objects_without_one_out(data, tmp_path) 
     named = [0 if thing == 1 else 1 + n % 2 for n, (thing, _, _) in enumerate(layouts.photos(PHOTOS))]
     path = tmp_path / "imagenet-v1.json"
     path.write_text(json.dumps({"tote": "bag", "soap dispenser": ["hand_soap"], "lotion": ["hand soap"]}))
-    findings, run = asked(named, data["first"], labels, map=str(path))
+    findings, run = run_geode(named, data["first"], labels, map=str(path))
     assert findings["accuracy"].value == 1
     assert findings["accuracy"].n == PHOTOS * 2 / 3
     lost = {row.reason: row.count for row in findings["accuracy"].dropped}
@@ -93,15 +93,15 @@ def test_a_map_names_classes_and_leaves_objects_without_one_out(data, tmp_path) 
     assert run.manifest["about"]["map"] == "imagenet-v1"
     path.write_text(json.dumps({"tote": ["bag", "hand soap"]}))
     with pytest.raises(ParameterError, match="2 objects"):
-        asked(named, data["first"], labels, map=str(path))
+        run_geode(named, data["first"], labels, map=str(path))
 
 
 def test_tables_and_shards_that_are_none_are_refused(data, tmp_path) -> None:
     layouts.table(tmp_path / "a" / "index.csv", ("file", "object"), [("a.jpg", "bag")])
     with pytest.raises(InputError, match="no such table"):
-        asked([0], tmp_path / "a")
+        run_geode([0], tmp_path / "a")
     with pytest.raises(InputError, match="-p regions="):
-        asked([0], data["shards"], regions="Africa")
+        run_geode([0], data["shards"], regions="Africa")
 
 
 def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys) -> None:

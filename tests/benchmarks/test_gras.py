@@ -229,7 +229,7 @@ def test_who_says_yes_to_all_leans_nowhere_and_what_is_missing_is_told(data, tmp
 
 
 def test_what_is_there_is_counted(data, tmp_path):
-    parts = {part.name: (part.found, part.expected) for part in SOURCE.parts(data)}
+    parts = {part.name: (part.present, part.expected) for part in SOURCE.parts(data)}
     assert parts["faces with gender"] == (24, 3570)
     assert parts["faces with skin_tone"] == (12, 1440)
     assert parts["good traits"] == parts["bad traits"] == (2, 50)

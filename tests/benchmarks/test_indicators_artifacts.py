@@ -56,7 +56,7 @@ def labels_run(data, out, seed, tags=None, **parameters):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def runs_folder(tmp_path_factory):
     """Two runs of each indicator, with tags."""
     folder = tmp_path_factory.mktemp("indicators")
     (folder / "people").mkdir()
@@ -83,7 +83,7 @@ def made(tmp_path_factory):
     return folder
 
 
-def given(name, made):
+def inputs_of(name, runs_folder):
     """Runs, data and parameters that an artifact is made from."""
     short = name.rpartition("/")[2]
     kinds = {
@@ -93,16 +93,19 @@ def given(name, made):
     }
     found = [kind for kind, names in kinds.items() if short in names]
     found = ["labels", "homes", "faces"] if short == "figure2" else found
-    data = {"table4": made / "people" / "people.csv", "table5": made / "homes" / "homes.csv"}.get(short)
-    return {"runs": [made / f"{kind}{place}" for kind in found for place in range(2)], "data": data}
+    data = {
+        "table4": runs_folder / "people" / "people.csv",
+        "table5": runs_folder / "homes" / "homes.csv",
+    }.get(short)
+    return {"runs": [runs_folder / f"{kind}{place}" for kind in found for place in range(2)], "data": data}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_made_and_is_the_same_again(name, made, tmp_path):
-    found = artifact(name, **given(name, made))
+def test_each_is_made_and_is_the_same_again(name, runs_folder, tmp_path):
+    found = artifact(name, **inputs_of(name, runs_folder))
     assert found.table.height > 0
     assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each
-    assert artifact(name, **given(name, made)).table.equals(found.table)
+    assert artifact(name, **inputs_of(name, runs_folder)).table.equals(found.table)
     for end in (".html", ".csv", ".json", ".parquet"):
         write_artifact(found, tmp_path / f"made{end}")
         assert (tmp_path / f"made{end}").stat().st_size > 100
@@ -114,7 +117,7 @@ def test_the_seventeen_of_the_specification_are_there():
     assert len(NAMES) == 17
 
 
-def test_one_is_drawn_as_a_picture(made):
+def test_one_is_drawn_as_a_picture(runs_folder):
     assert png(artifact("indicators/table2", []).spec()).startswith(b"\x89PNG")
 
 
@@ -141,8 +144,8 @@ def test_tags_are_read_as_numbers(text, number):
     assert number_of(text) == (None if number is None else pytest.approx(number))
 
 
-def test_figure3_has_findings_coverage_curve_and_the_published_rates(made):
-    runs = [eh.Run.read(made / f"labels{place}") for place in range(2)]
+def test_figure3_has_findings_coverage_curve_and_the_published_rates(runs_folder):
+    runs = [eh.Run.read(runs_folder / f"labels{place}") for place in range(2)]
     assert set(artifact("indicators/figure3", runs).table["source"]) == {"ours"}  # of other data
     for run in runs:
         run.manifest["about"] = {"layout": "casual_conversations"}
@@ -167,8 +170,8 @@ def test_figure3_has_findings_coverage_curve_and_the_published_rates(made):
     assert [figure.row for figure in figures] == ["", "training", "data", "model"]
 
 
-def test_another_threshold_is_taken_from_the_curve_without_the_published_rates(made):
-    runs = [eh.Run.read(made / "labels0")]
+def test_another_threshold_is_taken_from_the_curve_without_the_published_rates(runs_folder):
+    runs = [eh.Run.read(runs_folder / "labels0")]
     table = artifact("indicators/figure3", runs, parameters={"threshold": "0.5"}).table
     assert set(table["source"]) == {"ours"}
     rates = table.filter((pl.col("part") == "rates") & (pl.col("measure") == "harmful"))
@@ -204,8 +207,8 @@ def test_what_a_model_cannot_say_has_no_rate_but_a_reason(tmp_path):
     assert set(human["reason"]) == {"not in the label space"}
 
 
-def test_figure4_has_household_rates_beside_the_published_ones(made):
-    runs = [eh.Run.read(made / f"homes{place}") for place in range(2)]
+def test_figure4_has_household_rates_beside_the_published_ones(runs_folder):
+    runs = [eh.Run.read(runs_folder / f"homes{place}") for place in range(2)]
     table = artifact("indicators/figure4", runs).table
     finding = runs[1].finding("household_hit_rate", "income_bucket")
     name = named(runs)[1][0]
@@ -261,14 +264,14 @@ def test_figure5_refuses_a_reference_that_was_judged_otherwise(tmp_path):
     assert set(alone["threshold"]) == {0}
 
 
-def test_figure5_is_the_improvement_over_the_first_run_or_the_one_named(made):
-    folders = [made / "homes0", made / "homes1"]
+def test_figure5_is_the_improvement_over_the_first_run_or_the_one_named(runs_folder):
+    folders = [runs_folder / "homes0", runs_folder / "homes1"]
     runs = [eh.Run.read(folder) for folder in folders]
     rates = [
         {key: part.value for key, part in keys_of(run.finding("household_hit_rate", "region")).items()}
         for run in runs
     ]
-    named_last = {"2": (0, 1), "homes1": (0, 1), str(made / "homes1"): (0, 1)}
+    named_last = {"2": (0, 1), "homes1": (0, 1), str(runs_folder / "homes1"): (0, 1)}
     for reference, (new, old) in {"": (1, 0), **named_last}.items():
         table = artifact("indicators/figure5", folders, parameters={"reference": reference}).table
         for row in table.filter(pl.col("by") == "region").to_dicts():
@@ -281,8 +284,8 @@ def test_figure5_is_the_improvement_over_the_first_run_or_the_one_named(made):
         artifact("indicators/figure5", folders[:1])
 
 
-def test_figure6_has_precision_and_chance_by_group(made):
-    run = eh.Run.read(made / "faces0")
+def test_figure6_has_precision_and_chance_by_group(runs_folder):
+    run = eh.Run.read(runs_folder / "faces0")
     table = artifact("indicators/figure6", [run], parameters={"k": "1,10"}).table
     assert set(table["by"]) == {"gender", "skin tone", "gender × skin tone"}
     part = run.finding("precision_at_k", "gender", k=10).part("female")
@@ -293,8 +296,8 @@ def test_figure6_has_precision_and_chance_by_group(made):
 
 
 @pytest.mark.parametrize("name", ["figure7", "figure11", "figure12", "figure13"])
-def test_figures_against_size_need_the_tag(name, made, tmp_path):
-    runs = [eh.Run.read(folder) for folder in given(f"indicators/{name}", made)["runs"]]
+def test_figures_against_size_need_the_tag(name, runs_folder, tmp_path):
+    runs = [eh.Run.read(folder) for folder in inputs_of(f"indicators/{name}", runs_folder)["runs"]]
     size = "images" if name == "figure7" else "parameters"
     table = artifact(f"indicators/{name}", runs).table
     assert set(table[size]) == {number_of(tags[size]) for tags in TAGS}
@@ -306,14 +309,14 @@ def test_figures_against_size_need_the_tag(name, made, tmp_path):
         artifact(f"indicators/{name}", runs)
 
 
-def test_figure2_has_each_model_once_with_its_sizes(made):
-    table = artifact("indicators/figure2", given("indicators/figure2", made)["runs"]).table
+def test_figure2_has_each_model_once_with_its_sizes(runs_folder):
+    table = artifact("indicators/figure2", inputs_of("indicators/figure2", runs_folder)["runs"]).table
     assert sorted(table["model"].to_list()) == ["Classifies"] * 2 + ["Embeds"] * 2
     assert set(table["images"]) == {1e9, 1_281_167.0}
 
 
-def test_models_of_one_last_name_are_told_apart_by_their_folders(made):
-    runs = [eh.Run.read(made / f"homes{place}") for place in (0, 1, 0)]
+def test_models_of_one_last_name_are_told_apart_by_their_folders(runs_folder):
+    runs = [eh.Run.read(runs_folder / f"homes{place}") for place in (0, 1, 0)]
     for run, model in zip(runs, ("adapted:M1/seed-0", "adapted:M2/seed-0", "adapted:M2/seed-1"), strict=True):
         run.manifest["model"], run.manifest["tags"] = model, {}
     assert [name for name, _ in named(runs)] == ["M1/seed-0", "M2/seed-0", "seed-1"]
@@ -322,8 +325,8 @@ def test_models_of_one_last_name_are_told_apart_by_their_folders(made):
     assert set(table["reason"]) == {"no tag images=NUMBER; no tag parameters=NUMBER"}
 
 
-def test_a_tag_that_is_no_number_is_not_called_absent(made):
-    runs = [eh.Run.read(made / f"homes{place}") for place in range(2)]
+def test_a_tag_that_is_no_number_is_not_called_absent(runs_folder):
+    runs = [eh.Run.read(runs_folder / f"homes{place}") for place in range(2)]
     runs[0].manifest["tags"] = {"parameters": "-5"}
     table = artifact("indicators/figure12", runs).table
     assert set(table["reason"]) == {None, "tag parameters=-5 is no number above 0"}
@@ -331,8 +334,8 @@ def test_a_tag_that_is_no_number_is_not_called_absent(made):
         artifact("indicators/figure12", runs[:1])
 
 
-def test_one_model_a_panel_shows_its_interval_and_no_panel_is_empty(made):
-    runs = [eh.Run.read(made / f"homes{place}") for place in (0, 1, 0)]
+def test_one_model_a_panel_shows_its_interval_and_no_panel_is_empty(runs_folder):
+    runs = [eh.Run.read(runs_folder / f"homes{place}") for place in (0, 1, 0)]
     runs[2].manifest["tags"] = {"training": "none"}
     found = artifact("indicators/figure12", runs)
     figure = found.figures[0]
@@ -416,9 +419,9 @@ def test_table5_counts_households_beside_the_paper(tmp_path):
     assert inner["value"].sum() == ours.filter(region="all", income_bucket="all")["value"].item() > 0
 
 
-def test_from_the_command_line(made, tmp_path):
-    words = ["artifact", "indicators/figure4", str(made / "homes0"), "-o", str(tmp_path / "made.csv")]
+def test_from_the_command_line(runs_folder, tmp_path):
+    words = ["artifact", "indicators/figure4", str(runs_folder / "homes0"), "-o", str(tmp_path / "made.csv")]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert "Africa" in (tmp_path / "made.csv").read_text()
-    failed = CliRunner().invoke(app, ["artifact", "indicators/figure4", str(made / "labels0")])
+    failed = CliRunner().invoke(app, ["artifact", "indicators/figure4", str(runs_folder / "labels0")])
     assert isinstance(failed.exception, InputError)

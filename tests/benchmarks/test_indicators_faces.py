@@ -158,13 +158,13 @@ def test_what_was_done_is_not_done_again_and_other_settings_replace_it(tmp_path,
     out = tmp_path / "out"
     first = cut_faces(tmp_path / "in", out)
     assert [row["image"] for row in first.rows] == ["a_1.png", "b.mkv_0.png", ""]
-    assert (first.kept, first.unreadable, len(first.without)) == (0, 0, 1)
+    assert (first.done_before, first.unreadable, len(first.without)) == (0, 0, 1)
     before = (out / "a_1.png").stat().st_mtime_ns
     again = cut_faces(tmp_path / "in", out)
-    assert (again.kept, again.rows) == (3, first.rows)
+    assert (again.done_before, again.rows) == (3, first.rows)
     assert (out / "a_1.png").stat().st_mtime_ns == before
     other = cut_faces(tmp_path / "in", out, every=3)
-    assert other.kept == 0
+    assert other.done_before == 0
     assert sorted(each.name for each in out.iterdir()) == ["a_0.png", "b.mkv_0.png", TABLE]
     (out / "a_0.png").unlink()
     assert cut_faces(path, out, every=3).rows[0]["image"] == "a_0.png"

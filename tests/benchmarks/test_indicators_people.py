@@ -205,7 +205,7 @@ def test_casual_conversations_v2_keeps_both_scales_and_all_other_fields(tmp_path
         == [("cis woman", "30-45", "5")] * 2
     )
     assert people.unknown == {"age": 1}
-    assert [(each.found, each.expected) for each in people.coverage] == [(3, 3), (2, 2)]
+    assert [(each.present, each.expected) for each in people.coverage] == [(3, 3), (2, 2)]
 
 
 def test_miap_keeps_large_boxes_and_counts_the_others(tmp_path):
@@ -226,7 +226,7 @@ def test_miap_keeps_large_boxes_and_counts_the_others(tmp_path):
         "header that cannot be read": 1,
         "no such image": 1,
     }
-    assert [(each.found, each.expected) for each in people.coverage] == [(2, 4)]
+    assert [(each.present, each.expected) for each in people.coverage] == [(2, 4)]
     assert people.clusters == "subject"
 
 
@@ -388,7 +388,7 @@ def test_a_table_with_the_columns_of_the_released_code_gets_its_groups(tmp_path)
 def test_the_list_of_images_of_miap_is_counted_if_it_is_there(tmp_path):
     layouts.miap(tmp_path)
     (tmp_path / "open_images_extended_miap_images_test.lst").write_text("test/aaaa\ntest/bbbb\ntest/cccc\n")
-    assert [(each.found, each.expected) for each in read_people(tmp_path).coverage] == [(2, 4), (2, 3)]
+    assert [(each.present, each.expected) for each in read_people(tmp_path).coverage] == [(2, 4), (2, 3)]
 
 
 def test_nothing_that_is_read_is_said_with_what_could_be(tmp_path):

@@ -122,7 +122,7 @@ def test_an_image_under_several_labels_is_one_that_shows_all_of_them(tmp_path):
     assert first["concepts"] == ["cups", "plates"]
     assert found.notes[household_samples.SAME_IMAGE] == found.notes[household_samples.SEVERAL_CONCEPTS] == 1
     assert (found.annotations.height, found.dropped) == (6, {})
-    assert [(each.found, each.expected) for each in found.coverage] == [(7, 7)]
+    assert [(each.present, each.expected) for each in found.coverage] == [(7, 7)]
 
 
 def test_the_released_code_has_a_sample_for_each_label(tmp_path):
@@ -150,7 +150,7 @@ def test_an_image_that_is_missing_is_counted_unless_its_twin_is_there(tmp_path):
     twin = found.annotations.filter(sample="plates/h1.jpg").row(0, named=True)
     assert twin["concepts"] == ["cups", "plates"]
     assert found.dropped == {household_samples.NO_IMAGE: 1}
-    assert [(each.found, each.expected) for each in found.coverage] == [(6, 7)]
+    assert [(each.present, each.expected) for each in found.coverage] == [(6, 7)]
     kept = read_households(tmp_path, duplicates="keep")
     assert kept.dropped == {household_samples.NO_IMAGE: 2}
 

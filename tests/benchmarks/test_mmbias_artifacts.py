@@ -67,7 +67,7 @@ def data(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(data, tmp_path_factory) -> dict[str, Path]:
+def run_folders(data, tmp_path_factory) -> dict[str, Path]:
     """One run of each kind."""
     pytest.importorskip("sklearn")
     folder = tmp_path_factory.mktemp("runs")
@@ -79,20 +79,20 @@ def made(data, tmp_path_factory) -> dict[str, Path]:
     return {name: folder / name for name in ("association", "matching", "debias")}
 
 
-def given(name: str, made: dict[str, Path], data: Path) -> dict[str, object]:
+def inputs_of(name: str, run_folders: dict[str, Path], data: Path) -> dict[str, object]:
     runs = {
         "table2": ["association", "matching"], "table3": ["debias"], "tradeoff": ["debias"],
         "figure4": ["association", "debias"], "figure5": ["association"],
     }.get(name.rpartition("/")[2], [])  # fmt: skip
-    return {"runs": [made[one] for one in runs], "data": None if runs else data}
+    return {"runs": [run_folders[one] for one in runs], "data": None if runs else data}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_made_and_is_the_same_again(name, made, data, tmp_path):
-    found = artifact(name, **given(name, made, data))
+def test_each_is_made_and_is_the_same_again(name, run_folders, data, tmp_path):
+    found = artifact(name, **inputs_of(name, run_folders, data))
     assert found.table.height > 0
     assert drawing_engine().vegalite_to_vega(found.spec())  # tests/gallery draws each
-    again = artifact(name, **given(name, made, data))
+    again = artifact(name, **inputs_of(name, run_folders, data))
     assert again.table.equals(found.table)
     for end in (".html", ".csv", ".json", ".parquet"):
         write_artifact(found, tmp_path / f"made{end}")
@@ -132,8 +132,8 @@ def test_what_the_paper_prints_is_complete():
         assert abs(100 * (1 - after / before) - percent) < 2
 
 
-def test_table2_has_the_findings_of_each_run_beside_the_paper(made):
-    runs = [eh.Run.read(made[name]) for name in ("association", "matching")]
+def test_table2_has_the_findings_of_each_run_beside_the_paper(run_folders):
+    runs = [eh.Run.read(run_folders[name]) for name in ("association", "matching")]
     table = artifact("mmbias/table2", runs).table
     ours = table.filter(pl.col("source") == "ours")
     assert sorted(ours["form"].unique()) == ["cross-modal", "matching", "textual", "visual"]
@@ -155,8 +155,8 @@ def test_table2_has_the_findings_of_each_run_beside_the_paper(made):
     assert set(only["form"]) == {"matching"}
 
 
-def test_figure5_has_the_likeliest_words_and_their_sentiment(made):
-    run = eh.Run.read(made["association"])
+def test_figure5_has_the_likeliest_words_and_their_sentiment(run_folders):
+    run = eh.Run.read(run_folders["association"])
     found = artifact("mmbias/figure5", [run], parameters={"k": "4"})
     assert sorted(found.table["group"].unique()) == [
         "American",
@@ -167,8 +167,8 @@ def test_figure5_has_the_likeliest_words_and_their_sentiment(made):
         "Muslim",
     ]
     assert (found.table.group_by("group").len()["len"] == 4).all()
-    images = pl.read_parquet(made["association"] / "evidence/images/*.parquet")
-    texts = pl.read_parquet(made["association"] / "evidence/texts/*.parquet")
+    images = pl.read_parquet(run_folders["association"] / "evidence/images/*.parquet")
+    texts = pl.read_parquet(run_folders["association"] / "evidence/texts/*.parquet")
     words = [f"{kind} {n}" for kind in ("bad", "good") for n in range(10)]
     vectors = dict(texts.select("sample", "vector").iter_rows())
     group = images.filter(pl.col("sample").str.starts_with("muslim/"))
@@ -189,8 +189,8 @@ def test_figure5_has_the_likeliest_words_and_their_sentiment(made):
         artifact("mmbias/figure5", [run], parameters={"reading": "loud"})
 
 
-def test_table3_shows_the_held_out_half(made):
-    run = eh.Run.read(made["debias"])
+def test_table3_shows_the_held_out_half(run_folders):
+    run = eh.Run.read(run_folders["debias"])
     table = artifact("mmbias/table3", [run]).table
     ours, paper = (table.filter(pl.col("source") == source) for source in ("ours", "paper"))
     assert paper.height == 10
@@ -218,8 +218,8 @@ def stood(run, x, y, p_value):
     )
 
 
-def test_table3_has_no_share_of_what_chance_explains(made):
-    run = eh.Run.read(made["debias"])
+def test_table3_has_no_share_of_what_chance_explains(run_folders):
+    run = eh.Run.read(run_folders["debias"])
     of = run.tables["before_after"].to_dicts()[0]
     for p_value, less, reason in (
         (0.001, pytest.approx(1 - abs(of["after"]) / abs(of["before"])), None),
@@ -235,8 +235,8 @@ def test_table3_has_no_share_of_what_chance_explains(made):
     assert all(re.fullmatch(r"–|−?\d+\.\d%", cells[place]) for cells in shown.cells)
 
 
-def test_tradeoff_has_both_halves_random_removal_and_utility(made):
-    table = artifact("mmbias/tradeoff", [eh.Run.read(made["debias"])]).table
+def test_tradeoff_has_both_halves_random_removal_and_utility(run_folders):
+    table = artifact("mmbias/tradeoff", [eh.Run.read(run_folders["debias"])]).table
     assert set(table["part"]) == {"association", "utility"}
     series = set(table.filter(pl.col("part") == "association")["series"])
     assert series == {"held-out", "fit", "held-out, random", "fit, random"}
@@ -245,29 +245,32 @@ def test_tradeoff_has_both_halves_random_removal_and_utility(made):
     held = dict(start.select("series", "value").iter_rows())
     assert held["held-out"] == pytest.approx(held["held-out, random"]), "nothing removed, nothing changed"
     with pytest.raises(InputError, match="has no mitigation 'x'; it has mitigation"):
-        artifact("mmbias/tradeoff", [made["debias"]], parameters={"mitigation": "x"})
+        artifact("mmbias/tradeoff", [run_folders["debias"]], parameters={"mitigation": "x"})
 
 
-def test_figure4_is_before_and_after_with_numbers(made):
-    found = artifact("mmbias/figure4", [made["association"], made["debias"]])
+def test_figure4_is_before_and_after_with_numbers(run_folders):
+    found = artifact("mmbias/figure4", [run_folders["association"], run_folders["debias"]])
     points = found.table.filter(pl.col("part") == "map")
     assert points["stage"].unique(maintain_order=True).to_list() == ["before", "after pruning"]
     assert (points.group_by("stage").len()["len"] == 36).all()
     numbers = found.table.filter(pl.col("part") == "separability")
-    images = pl.read_parquet(made["association"] / "evidence/images/*.parquet")
+    images = pl.read_parquet(run_folders["association"] / "evidence/images/*.parquet")
     order = points.filter(pl.col("stage") == "before")
     vectors = dict(images.select("sample", "vector").iter_rows())
     own = np.array([vectors[sample] for sample in order["sample"]])
-    for stage, change in (("before", None), ("after pruning", made["debias"] / "mitigation.safetensors")):
+    for stage, change in (
+        ("before", None),
+        ("after pruning", run_folders["debias"] / "mitigation.safetensors"),
+    ):
         after = own if change is None else Mitigation.load(change).transform(own, "image")
         far = separability(principal_components(np.asarray(after, dtype=float)), order["group"].to_list())
         told = dict(numbers.filter(pl.col("stage") == stage).select("measure", "value").iter_rows())
         assert told["kNN accuracy, components"] == far["knn_accuracy"]
         assert told["silhouette, components"] == pytest.approx(far["silhouette"])
-    again = artifact("mmbias/figure4", [made["association"]], parameters={"modality": "text"})
+    again = artifact("mmbias/figure4", [run_folders["association"]], parameters={"modality": "text"})
     assert set(again.table["stage"]) == {"before"}
     with pytest.raises(InputError, match="from one run of mmbias/association"):
-        artifact("mmbias/figure4", [made["debias"]])
+        artifact("mmbias/figure4", [run_folders["debias"]])
 
 
 def test_separability_of_known_points():
@@ -311,20 +314,20 @@ def test_pictures_come_only_when_asked_for_and_are_small(data, tmp_path):
     assert "<td>data:image" not in shown.html()
 
 
-def test_what_is_missing_is_told_in_one_line(made, data, tmp_path):
+def test_what_is_missing_is_told_in_one_line(run_folders, data, tmp_path):
     runner = CliRunner()
 
-    def told(*arguments: str) -> str:
+    def refusal(*arguments: str) -> str:
         result = runner.invoke(app, ["artifact", *arguments, "-o", str(tmp_path / "made.png")])
         assert isinstance(result.exception, InputError), result.output
         assert "\n" not in str(result.exception)
         return str(result.exception)
 
-    assert "needs the table 'before_after'" in told("mmbias/table3", str(made["association"]))
-    assert "evenhand debias RUN --method" in told("mmbias/tradeoff", str(made["association"]))
-    assert "needs effect sizes of pairs" in told("mmbias/table2", str(made["debias"]))
-    assert "made from the benchmark's data; add --data DIR" in told("mmbias/figure2")
+    assert "needs the table 'before_after'" in refusal("mmbias/table3", str(run_folders["association"]))
+    assert "evenhand debias RUN --method" in refusal("mmbias/tradeoff", str(run_folders["association"]))
+    assert "needs effect sizes of pairs" in refusal("mmbias/table2", str(run_folders["debias"]))
+    assert "made from the benchmark's data; add --data DIR" in refusal("mmbias/figure2")
     phrases = tmp_path / "phrases"
     phrases.mkdir()
     (phrases / "textual_phrases.txt").write_bytes((data / "data" / "textual_phrases.txt").read_bytes())
-    assert "--data has none; put the image zips there" in told("mmbias/figure3", "--data", str(phrases))
+    assert "--data has none; put the image zips there" in refusal("mmbias/figure3", "--data", str(phrases))

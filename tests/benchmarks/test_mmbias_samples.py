@@ -186,7 +186,7 @@ def test_images_without_phrases_go_with_the_fetched_ones(tmp_path):
     }
     assert data.photos.height == 48
     alone = read_association_data(None)
-    assert (alone.place, list(alone.target_images)) == (fetched, [])
+    assert (alone.path, list(alone.target_images)) == (fetched, [])
 
 
 def test_every_trap_is_told(tmp_path):

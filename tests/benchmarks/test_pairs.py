@@ -228,7 +228,7 @@ def test_what_is_fetched_is_what_a_clone_has(data, tmp_path):
     for path, key in ((path, key) for key, path in scenario_images(data)[0].items()):
         shutil.copy(path, images / f"{'.'.join(key[:2])}.{'_'.join(key[2:])}.png")
     assert list(scenario_images(tmp_path)[0]) == list(scenario_images(data)[0])
-    assert [(part.found, part.expected) for part in SOURCE.parts(tmp_path)] == [(8, 80), (4, 40), (7, 80)]
+    assert [(part.present, part.expected) for part in SOURCE.parts(tmp_path)] == [(8, 80), (4, 40), (7, 80)]
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the 200 images of PAIRS are in shared/assets")

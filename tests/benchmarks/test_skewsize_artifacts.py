@@ -82,7 +82,7 @@ def worded(tables, tmp_path_factory):
     return folder, raw
 
 
-def made(name, runs, **parameters):
+def make_artifact(name, runs, **parameters):
     return artifact(f"skewsize/{name}", runs, parameters=parameters)
 
 
@@ -133,7 +133,7 @@ def test_all_13_are_there():
 @pytest.mark.parametrize("name", MADE)
 def test_each_is_written_in_every_format(name, runs, worded, tmp_path):
     few = {"classes": "Doctor,Writer,Guard"} if name in ("table3", "figure1") else {}  # every text costs
-    found = made(name, [worded[0]] if name == "table6" else runs, **few)
+    found = make_artifact(name, [worded[0]] if name == "table6" else runs, **few)
     ends = (".csv", ".svg", ".png", ".html")  # PNG is SVG in dots: of one
     for end in ends if name == "figure4" else set(ends) - {".png"}:
         path = tmp_path / f"{name}{end}"
@@ -147,7 +147,7 @@ def test_each_is_written_in_every_format(name, runs, worded, tmp_path):
 
 
 def test_table3_is_accuracy_gap_and_effect_size_by_class(runs, tables):
-    found = made("table3", runs).table
+    found = make_artifact("table3", runs).table
     for model, table in zip(("model-1", "model-2"), tables, strict=True):
         mine = rows(found, model=model)
         assert {row["class"] for row in mine} == set(CLASSES)
@@ -168,14 +168,14 @@ def test_table3_is_accuracy_gap_and_effect_size_by_class(runs, tables):
 
 
 def test_table3_of_chosen_classes(runs):
-    found = made("table3", runs, classes="doctor, Writer").table
+    found = make_artifact("table3", runs, classes="doctor, Writer").table
     assert [row["class"] for row in rows(found)] == ["Doctor", "Writer"] * 2
     with pytest.raises(UnknownName, match="no class of these runs 'Astronaut'"):
-        made("table3", runs, classes="Astronaut")
+        make_artifact("table3", runs, classes="Astronaut")
 
 
 def test_table4_prints_both_settings_with_what_stands_beside(runs, tables, worded):
-    found = made("table4", [*runs, worded[0]], inference="none").table
+    found = make_artifact("table4", [*runs, worded[0]], inference="none").table
     for model, table in zip(("model-1", "model-2"), tables, strict=True):
         for mev in (0.0, 5.0):
             (row,) = rows(found, model=model, mev=mev)
@@ -196,7 +196,7 @@ def test_table4_prints_both_settings_with_what_stands_beside(runs, tables, worde
 
 
 def test_table6_sets_raw_beside_normalised(runs, tables, worded):
-    found = made("table6", [worded[0], runs[0]], inference="none").table
+    found = make_artifact("table6", [worded[0], runs[0]], inference="none").table
     for answers, table in (("normalised", tables[1]), ("raw", worded[1])):
         for mev in (0.0, 5.0):
             (row,) = rows(found, benchmark="occupations", answers=answers, mev=mev)
@@ -206,7 +206,7 @@ def test_table6_sets_raw_beside_normalised(runs, tables, worded):
     paper = found.filter(pl.col("source") == "paper", pl.col("answers") == "raw")
     assert paper["skewsize"].to_list() == [-0.005, -0.130, 0.124]
     with pytest.raises(InputError, match="none of these runs has answers in words; type: evenhand run"):
-        made("table6", runs)
+        make_artifact("table6", runs)
 
 
 @pytest.mark.parametrize("rule", ["min", "mean", "max"])
@@ -215,7 +215,7 @@ def test_table7_sweeps_the_minimum_expected_value(rule, tmp_path):
     # uneven groups, so that the rules differ
     table = table[(table["gender"] == "female") | (np.arange(len(table)) % 3 == 0)]
     audited(table, tmp_path / "uneven", inference="none")
-    found = made("table7", [tmp_path / "uneven"], mev_rule=rule, inference="none")
+    found = make_artifact("table7", [tmp_path / "uneven"], mev_rule=rule, inference="none")
     mine = rows(found.table)
     assert [row["mev"] for row in mine] == [6, 5, 4, 3, 2]
     for row in mine:
@@ -230,7 +230,7 @@ def test_table7_sweeps_the_minimum_expected_value(rule, tmp_path):
 
 def test_figure1_counts_predictions_and_says_what_metrics_say(runs, tables):
     chosen = ["Writer", "Doctor", "Biologist"]
-    found = made("figure1", runs, classes=",".join(chosen), top="3").table
+    found = make_artifact("figure1", runs, classes=",".join(chosen), top="3").table
     for model, table in zip(("M1", "M2"), tables, strict=True):
         for name in chosen:
             part = table[table["truth"] == name]
@@ -267,16 +267,16 @@ def test_figure1_counts_predictions_and_says_what_metrics_say(runs, tables):
 
 
 def test_figure1_chooses_classes_in_which_v_differs_most(runs, tables):
-    found = made("figure1", runs).table
+    found = make_artifact("figure1", runs).table
     first, second = (effects(table) for table in tables)
     wanted = sorted((n for n in first if n != "Guard"), key=lambda name: -abs(first[name] - second[name]))
     assert list(dict.fromkeys(row["class"] for row in rows(found, part="counts"))) == wanted[:3]
-    assert "paper" not in made("figure1", runs[:1]).table["source"].to_list()
-    assert made("figure1", [*runs, runs[0]]).table["column"].n_unique() == 3
+    assert "paper" not in make_artifact("figure1", runs[:1]).table["source"].to_list()
+    assert make_artifact("figure1", [*runs, runs[0]]).table["column"].n_unique() == 3
 
 
 def test_figure2_has_one_point_a_model_in_three_panels(runs, tables, worded):
-    found = made("figure2", [*runs, worded[0]]).table
+    found = make_artifact("figure2", [*runs, worded[0]]).table
     assert len(found) == 9
     for model, table in zip(("model-1", "model-2"), tables, strict=True):
         names = ("accuracy", "worst-group accuracy", "gap")
@@ -286,17 +286,17 @@ def test_figure2_has_one_point_a_model_in_three_panels(runs, tables, worded):
             assert row["left"] <= row["value"] <= row["right_end"]
             assert row["skewsize"] == pytest.approx(skewness(table))
             assert row["low"] < row["high"]
-    spec = made("figure2", runs).spec()
+    spec = make_artifact("figure2", runs).spec()
     drawn = [name for rows in spec["datasets"].values() for name in rows]
     assert sum(row.get("left") is not None and row.get("low") is not None for row in drawn) >= 6
-    by_tag = made("figure2", [*runs, worded[0]], colour="parameters").table
+    by_tag = make_artifact("figure2", [*runs, worded[0]], colour="parameters").table
     assert set(by_tag["colour"]) == {"3.8B", "not tagged"}
     with pytest.raises(UnknownName, match="tag of these runs 'size'"):
-        made("figure2", [worded[0]], colour="size")
+        make_artifact("figure2", [worded[0]], colour="size")
 
 
 def test_figure3_shows_the_first_predictions_of_two_groups(runs, tables):
-    found = made("figure3", runs[1:], **{"class": "Doctor", "groups": "male,female"}).table
+    found = make_artifact("figure3", runs[1:], **{"class": "Doctor", "groups": "male,female"}).table
     part = tables[1][tables[1]["truth"] == "Doctor"]
     for group in ("male", "female"):
         counted = part[part["gender"] == group]["prediction"].value_counts()
@@ -315,7 +315,7 @@ def test_figure3_finds_the_planted_class_and_groups(tmp_path):
             for group in "abc"]  # fmt: skip
     cells = [(t, g, p) for t, g, found in [*planted, *rest] for p, n in found.items() for _ in range(n)]
     audited(pd.DataFrame(cells, columns=["truth", "gender", "prediction"]), tmp_path / "planted")
-    found = made("figure3", [tmp_path / "planted"]).table
+    found = make_artifact("figure3", [tmp_path / "planted"]).table
     assert set(found["class"]) == {"sock"}
     assert list(dict.fromkeys(found["group"])) == ["a", "b"]
 
@@ -326,7 +326,7 @@ def test_figure3_needs_two_groups_that_differ(tmp_path):
     table = pd.DataFrame(cells, columns=["truth", "gender", "prediction"])
     audited(table, tmp_path / "flat", inference="none")
     with pytest.raises(InputError, match="'cup' is taken for one thing in all groups"):
-        made("figure3", [tmp_path / "flat"], **{"class": "cup"})
+        make_artifact("figure3", [tmp_path / "flat"], **{"class": "cup"})
 
 
 def test_figure3_takes_pictures_only_when_asked(tmp_path):
@@ -345,7 +345,7 @@ def test_figure3_takes_pictures_only_when_asked(tmp_path):
     given = {"image": "path", "truth": "label", "by": "light"}
     out = tmp_path / "run"
     eh.run("classification", model=Guesses(), data=tmp_path / "images.csv", parameters=given, out=out)
-    plain = made("figure3", [out], **{"class": "cat", "groups": "day,night"}).table
+    plain = make_artifact("figure3", [out], **{"class": "cat", "groups": "day,night"}).table
     assert "picture" not in plain.columns
     asked = {"class": "cat", "groups": "day,night", "images": "yes", "of_each": "2"}
     found = artifact("skewsize/figure3", [out], data=tmp_path, parameters=asked)
@@ -361,7 +361,7 @@ def test_figure3_takes_pictures_only_when_asked(tmp_path):
 
 
 def test_figure4_counts_classes_in_bands(runs, tables, worded):
-    found = made("figure4", [*runs, worded[0]]).table
+    found = make_artifact("figure4", [*runs, worded[0]]).table
     for model, table in zip(("model-1", "model-2"), tables, strict=True):
         v = np.array(list(effects(table).values()))
         bands = pd.cut(v, [0, 0.1, 0.3, 0.5, 1.0001], right=False, labels=BANDS[:4])
@@ -375,7 +375,7 @@ def test_figure4_counts_classes_in_bands(runs, tables, worded):
 
 
 def test_figure5_correlates_v_with_what_stands_beside_it(runs, tables):
-    found = made("figure5", runs).table
+    found = make_artifact("figure5", runs).table
     for model, table in zip(("model-1", "model-2"), tables, strict=True):
         each = rows(found, model=model, part="classes")
         for row in each:
@@ -403,7 +403,7 @@ def test_figure5_correlates_v_with_what_stands_beside_it(runs, tables):
 
 
 def test_figure6_shows_effect_sizes_and_what_chance_gives(runs, tables):
-    found = made("figure6", runs).table
+    found = make_artifact("figure6", runs).table
     for model, table in zip(("model-1", "model-2"), tables, strict=True):
         observed = {row["class"]: row["V"] for row in rows(found, model=model, series="observed")}
         assert observed.pop("Guard") is None
@@ -419,48 +419,52 @@ def test_figure6_shows_effect_sizes_and_what_chance_gives(runs, tables):
             drawn.append(plain_v(part))
         doctor = chance.filter(pl.col("class") == "Doctor")["V"].mean()
         assert doctor == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / np.sqrt(200))
-    assert set(made("figure6", runs, chance="no").table["series"]) == {"observed"}
+    assert set(make_artifact("figure6", runs, chance="no").table["series"]) == {"observed"}
 
 
 def test_groupings_and_order_are_chosen(tables, worded, tmp_path):
     table = tables[0].assign(race=np.where(np.arange(len(tables[0])) % 3, "x", "y"))
     audited(table, tmp_path / "two", by=["gender", "race", ("gender", "race")], inference="none")
-    assert set(made("figure4", [tmp_path / "two"]).table["by"]) == {"gender"}
-    assert set(made("figure4", [tmp_path / "two"], by="race").table["by"]) == {"race"}
-    crossed = made("table3", [tmp_path / "two"], by="age,gender+race", classes="Doctor", inference="none")
+    assert set(make_artifact("figure4", [tmp_path / "two"]).table["by"]) == {"gender"}
+    assert set(make_artifact("figure4", [tmp_path / "two"], by="race").table["by"]) == {"race"}
+    crossed = make_artifact(
+        "table3", [tmp_path / "two"], by="age,gender+race", classes="Doctor", inference="none"
+    )
     assert crossed.table.filter(pl.col("source") == "ours")["by"].unique().to_list() == ["gender+race"]
     part = table[table["truth"] == "Doctor"]
     v = plain_v(part.assign(gender=part["gender"] + part["race"]))
     assert crossed.table.filter(pl.col("source") == "ours")["effect_size"].item() == pytest.approx(v)
     with pytest.raises(UnknownName, match="did you mean 'race'"):
-        made("figure4", [tmp_path / "two"], by="rice")
-    ordered = made("figure4", [tmp_path / "two", worded[0]], order="parameters").table
+        make_artifact("figure4", [tmp_path / "two"], by="rice")
+    ordered = make_artifact("figure4", [tmp_path / "two", worded[0]], order="parameters").table
     assert list(dict.fromkeys(ordered["model"])) == ["hf:org/blip", "two"]
 
 
 def test_the_settings_of_the_run_are_kept(tables, tmp_path):
     audited(tables[1], tmp_path / "paper", mode="paper", mev=3.0, inference="none")
-    found = made("table3", [tmp_path / "paper"], inference="none")
+    found = make_artifact("table3", [tmp_path / "paper"], inference="none")
     run = Run.read(tmp_path / "paper")
     parts = {str(part.key): part.value for part in run.finding("skewsize", "gender").parts}
     assert {row["class"]: row["effect_size"] for row in rows(found.table)} == parts
     assert any("MEV 3 (min), paper mode" in note for note in found.notes)
-    changed = made("table3", [tmp_path / "paper"], mev="0", inference="none")
+    changed = make_artifact("table3", [tmp_path / "paper"], mev="0", inference="none")
     assert any("all labels, paper mode" in note for note in changed.notes)
 
 
 def test_what_cannot_be_made_is_told(runs, tmp_path):
     with pytest.raises(ParameterError, match="give a number of 0"):
-        made("figure4", runs, mev="-1")
+        make_artifact("figure4", runs, mev="-1")
     with pytest.raises(ParameterError, match="-p mev is empty"):
-        made("table7", runs, mev=" ")
+        make_artifact("table7", runs, mev=" ")
     run = Run.read(runs[0])
     Run(run.findings, {**run.manifest, "benchmark": "visogender/resolution"}, {}, {}).save(tmp_path / "no")
     with pytest.raises(InputError, match=r"counts of predictions, which .* has not; type: evenhand audit"):
-        made("table4", [tmp_path / "no"])
+        make_artifact("table4", [tmp_path / "no"])
     counts = Counts.load(runs[0] / "counts" / "predictions.parquet")
     bare = eh.audit(counts, by="gender", inference="none")
-    found = made("table7", [Run(bare.findings, bare.manifest, bare.counts)], mev="2", inference="none")
+    found = make_artifact(
+        "table7", [Run(bare.findings, bare.manifest, bare.counts)], mev="2", inference="none"
+    )
     assert rows(found.table)[0]["model"] == "audit"
 
 

@@ -33,7 +33,7 @@ def run(tmp_path_factory):
     return folder, table
 
 
-def made(run, name: str, **parameters: str) -> pl.DataFrame:
+def artifact_table(run, name: str, **parameters: str) -> pl.DataFrame:
     return artifact(f"skewsize/{name}", [run[0]], parameters=parameters).table
 
 
@@ -62,13 +62,13 @@ def test_what_names_nothing_or_two_things_is_told(text):
 def test_the_class_that_was_named_is_shown(run, name):
     own = run[1][run[1]["truth"] == name]
     accuracy = (own["prediction"] == name).mean()
-    table3 = made(run, "table3", classes=name, inference="none")
+    table3 = artifact_table(run, "table3", classes=name, inference="none")
     assert table3["class"].to_list() == [name]
     assert table3["accuracy"].item() == pytest.approx(accuracy)
-    figure1 = made(run, "figure1", classes=name).filter(pl.col("class") == name)
+    figure1 = artifact_table(run, "figure1", classes=name).filter(pl.col("class") == name)
     shown = figure1.filter(pl.col("measure") == "accuracy")
     assert shown["value"].item() == pytest.approx(accuracy)
-    figure3 = made(run, "figure3", **{"class": name})
+    figure3 = artifact_table(run, "figure3", **{"class": name})
     assert set(figure3["class"]) == {name}
     for group, of_group in own.groupby("group"):
         found = figure3.filter(pl.col("group") == group)["group_accuracy"].to_list()
@@ -77,19 +77,19 @@ def test_the_class_that_was_named_is_shown(run, name):
 
 def test_figure3_shows_one_class_and_groups_that_there_are(run):
     with pytest.raises(ParameterError, match="names 2 classes"):
-        made(run, "figure3", **{"class": "Apple,apple"})
-    assert set(made(run, "figure3", **{"class": "Apple"}, groups="c,B")["group"]) == {"c", "b"}
+        artifact_table(run, "figure3", **{"class": "Apple,apple"})
+    assert set(artifact_table(run, "figure3", **{"class": "Apple"}, groups="c,B")["group"]) == {"c", "b"}
     with pytest.raises(UnknownName, match="group with rows of 'Pear' 'b'"):
-        made(run, "figure3", **{"class": "Pear"}, groups="b")
+        artifact_table(run, "figure3", **{"class": "Pear"}, groups="b")
 
 
 def test_a_class_with_one_group_has_no_gap(run):
-    row = made(run, "table3", classes="Pear", inference="none").row(0, named=True)
+    row = artifact_table(run, "table3", classes="Pear", inference="none").row(0, named=True)
     assert (row["accuracy_gap"], row["effect_size"], row["reason"]) == (None, None, "single_group")
     assert row["accuracy"] == pytest.approx((run[1].query("truth == 'Pear'")["prediction"] == "Pear").mean())
-    point = made(run, "figure5").filter(pl.col("class") == "Pear").row(0, named=True)
+    point = artifact_table(run, "figure5").filter(pl.col("class") == "Pear").row(0, named=True)
     assert (point["gap"], point["EO"], point["V"], point["reason"]) == (None, None, None, "single_group")
-    others = made(run, "figure5").filter(pl.col("part") == "classes", pl.col("class") != "Pear")
+    others = artifact_table(run, "figure5").filter(pl.col("part") == "classes", pl.col("class") != "Pear")
     assert others["gap"].null_count() == others["EO"].null_count() == 0
 
 
@@ -105,7 +105,7 @@ def test_in_paper_mode_one_group_has_the_gap_that_the_listing_gives(run):
 def test_figure3_chooses_the_class_and_group_of_the_first_line(run):
     evidence = eh.Predictions.from_frame(run[1], truth="truth", prediction="prediction")
     line = eh.metrics.disparity_lines(evidence, by="group").row(0, named=True)
-    found = made(run, "figure3")
+    found = artifact_table(run, "figure3")
     assert found["class"].unique().to_list() == [line["truth"]]
     assert line["group"] in found["group"].to_list()
     assert found["group"].n_unique() == 2

@@ -318,7 +318,7 @@ def test_words_of_another_attribute_are_no_class(tmp_path):
 
 def counted(name, folder):
     done = check_data(name, folder)
-    return done, {part.name: (part.found, part.expected, part.note) for part in done.parts}
+    return done, {part.name: (part.present, part.expected, part.note) for part in done.parts}
 
 
 def test_data_is_counted_beside_the_releases(tmp_path):

@@ -325,7 +325,7 @@ def test_a_folder_around_all_folders_is_entered(tmp_path):
         "class that the definition does not have": 2,
         "group that the definition does not have": 3,
     }
-    assert {one.name: one.found for one in check_data("imagenet_star", tmp_path).parts}["at dusk"] == 10
+    assert {one.name: one.present for one in check_data("imagenet_star", tmp_path).parts}["at dusk"] == 10
     own = cells(tmp_path / "mine" / "photos" / "2024", {"nurse/female": 3, "judge/male": 3})
     run = ask("occupations", Answers(["nurse"] * len(own)), tmp_path / "mine")
     assert run.finding("accuracy", "gender").n == 6

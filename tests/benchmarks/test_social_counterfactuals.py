@@ -36,7 +36,7 @@ def data(tmp_path_factory):
     return layouts.counterfactuals(tmp_path_factory.mktemp("counterfactuals"), SETS)
 
 
-def asked(scores, data, **parameters):
+def run_scores(scores, data, **parameters):
     model = Scores(scores)
     run = eh.run("social_counterfactuals", model=model, data=data, parameters=parameters)
     return {(finding.name, "+".join(finding.by)): finding for finding in run.findings.findings}, run, model
@@ -44,7 +44,7 @@ def asked(scores, data, **parameters):
 
 def test_each_neutral_caption_ranks_its_images_and_skew_is_counted_by_hand(data) -> None:
     scores = np.random.default_rng(3).normal(size=IMAGES + 2)
-    findings, _, model = asked(scores, data)
+    findings, _, model = run_scores(scores, data)
     jobs = ("a doctor", "an accountant", "a chef", "an engineer")
     assert model.texts == {f"A photo of {job}" for job in jobs}
     skew = {part.key: part.value for part in findings["max_skew_at_k", "race+gender"].parts}
@@ -65,11 +65,11 @@ def test_each_neutral_caption_ranks_its_images_and_skew_is_counted_by_hand(data)
 def test_a_blind_model_is_within_chance_and_a_planted_group_is_not(data) -> None:
     rng = np.random.default_rng(1)
     alike = np.repeat(rng.normal(size=JOBS * SETS), 12)  # images of a set are near copies
-    blind, _, _ = asked(np.r_[alike + rng.normal(size=IMAGES) * 0.01, 0, 0], data)
+    blind, _, _ = run_scores(np.r_[alike + rng.normal(size=IMAGES) * 0.01, 0, 0], data)
     for name in ("max_skew_at_k", "ndkl"):
         assert blind[name, "race+gender"].p_adjusted > 0.05
     female = np.arange(IMAGES) % 2
-    planted, _, _ = asked(np.r_[alike + 5 * female, 0, 0], data, k="12")
+    planted, _, _ = run_scores(np.r_[alike + 5 * female, 0, 0], data, k="12")
     assert planted["max_skew_at_k", "gender"].p_adjusted < 0.01
     assert planted["max_skew_at_k", "gender"].value == pytest.approx(np.log(2))
 
@@ -88,7 +88,7 @@ def test_the_released_ndkl_is_the_wrong_way_round_and_stands_beside_ours(data) -
     }
     assert true == pytest.approx({"one": 2.48, "each": 1.15}, abs=0.005)
     best = np.r_[np.arange(IMAGES) % 12 == 0, False, False].astype(float)
-    _, run, _ = asked(best - np.arange(IMAGES + 2) * 1e-4, data, mode="paper")
+    _, run, _ = run_scores(best - np.arange(IMAGES + 2) * 1e-4, data, mode="paper")
     released = run.tables["released"]
     assert released.columns == ["query", "k", "released_ndkl", "ndkl"]
     assert (released["released_ndkl"] < 0.26).all()
@@ -109,12 +109,12 @@ def test_captions_and_pairs(data, tmp_path) -> None:
     assert neutral_caption("A White female engineer", "White", "female") == "An engineer"
     assert neutral_caption("A photo of a woman", "Black", "female") is None
     with pytest.raises(UnknownName, match=r"race\+gender"):
-        asked([0.0], data, pair="race+age")
-    other, _, _ = asked(np.arange(IMAGES + 2), data, pair="gender+physical")
+        run_scores([0.0], data, pair="race+age")
+    other, _, _ = run_scores(np.arange(IMAGES + 2), data, pair="gender+physical")
     assert other["ndkl", "gender"].value is None
     empty = layouts.counterfactuals(tmp_path, 0)
     with pytest.raises(InputError, match="no caption that names"):
-        asked([0.0], empty, pair="race+gender")
+        run_scores([0.0], empty, pair="race+gender")
 
 
 def test_a_tiny_model_on_the_command_line(data, tmp_path, monkeypatch, capsys) -> None:

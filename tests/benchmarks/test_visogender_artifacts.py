@@ -73,7 +73,7 @@ def data(tmp_path_factory) -> Path:
     return folder
 
 
-def asked(folder: Path, data: Path, benchmark: str, version: str = "1", **more) -> Path:
+def run_visogender(folder: Path, data: Path, benchmark: str, version: str = "1", **more) -> Path:
     out = folder / f"{benchmark}{version}{len(list(folder.iterdir()))}"
     eh.run(f"visogender/{benchmark}", model=Own(version), data=data, out=out, **more)
     return out
@@ -90,15 +90,15 @@ def runs(data, tmp_path_factory) -> dict[str, list[Path]]:
         (part / "images" / f"{each}.png").unlink()
     return {
         benchmark: [
-            asked(folder, data, benchmark, "1", tags={"imagenet_zero_shot": "63.2"}),
-            asked(folder, data, benchmark, "2", tags={"training": "web"}),
-            asked(folder, part, benchmark, "3", options=AskOptions(allow_missing=True)),
+            run_visogender(folder, data, benchmark, "1", tags={"imagenet_zero_shot": "63.2"}),
+            run_visogender(folder, data, benchmark, "2", tags={"training": "web"}),
+            run_visogender(folder, part, benchmark, "3", options=AskOptions(allow_missing=True)),
         ]
         for benchmark in ("resolution", "retrieval")
     }
 
 
-def given(name: str, runs: dict[str, list[Path]], which: slice = slice(None)) -> list[Path]:
+def runs_for(name: str, runs: dict[str, list[Path]], which: slice = slice(None)) -> list[Path]:
     short = name.partition("/")[2]
     if short in DATA_ONLY:
         return []
@@ -107,9 +107,9 @@ def given(name: str, runs: dict[str, list[Path]], which: slice = slice(None)) ->
     return runs["retrieval" if short in RANKED else "resolution"][which]
 
 
-def made(name: str, runs, data, which: slice = slice(1), **parameters: str):
+def make_artifact(name: str, runs, data, which: slice = slice(1), **parameters: str):
     return artifact(
-        f"visogender/{name}", given(f"visogender/{name}", runs, which), data=data, parameters=parameters
+        f"visogender/{name}", runs_for(f"visogender/{name}", runs, which), data=data, parameters=parameters
     )
 
 
@@ -129,7 +129,7 @@ def test_all_22_are_there():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_made_and_written(name, runs, data, tmp_path):
-    found = artifact(name, given(name, runs, slice(2)), data=data)
+    found = artifact(name, runs_for(name, runs, slice(2)), data=data)
     assert found.table.height
     assert set(found.table["source"].unique()) <= {"ours", "paper"}
     suffixes = {".csv": b"source", ".html": b"<!"}
@@ -149,7 +149,7 @@ def test_each_is_made_and_written(name, runs, data, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[2] not in DATA_ONLY])
 def test_missing_images_and_a_single_context_give_no_value_and_why(name, runs, data, tmp_path):
-    found = artifact(name, given(name, runs, slice(2, 3)), data=data)
+    found = artifact(name, runs_for(name, runs, slice(2, 3)), data=data)
     rows = found.table.filter(pl.col("source") == "ours")
     value = "pearson" if "value" not in rows.columns else "value"
     lacking = rows.filter(pl.col(value).is_null())
@@ -163,7 +163,7 @@ def test_missing_images_and_a_single_context_give_no_value_and_why(name, runs, d
 
 def test_table2_and_table4_hold_the_findings(runs, data):
     run = RunFolder.read(runs["resolution"][0])
-    table, neutral = made("table2", runs, data).table, made("table4", runs, data).table
+    table, neutral = make_artifact("table2", runs, data).table, make_artifact("table4", runs, data).table
     for setting, title in (("single", "single"), ("two_person", "two persons"), ("different", "different")):
         for metric, measure, where in (
             ("resolution_accuracy", f"{title} RA", table),
@@ -184,7 +184,7 @@ def test_table2_and_table4_hold_the_findings(runs, data):
 
 def test_two_pairs_of_a_gap_are_its_two_halves_negated(runs, data):
     """What Table 4 says of Table 2: the gap mixes neutral answers with misgendering."""
-    gaps, parts = made("table2", runs, data).table, made("table4", runs, data).table
+    gaps, parts = make_artifact("table2", runs, data).table, make_artifact("table4", runs, data).table
     for title in ("single", "same", "different"):
         halves = [
             ours(parts, measure=f"{title} {kind} gap")["value"][0] for kind in ("neutral", "misgendered")
@@ -194,7 +194,7 @@ def test_two_pairs_of_a_gap_are_its_two_halves_negated(runs, data):
 
 @pytest.mark.parametrize(("name", "template"), [("table3", "occ_first"), ("table5", "par_first")])
 def test_retrieval_tables_hold_the_findings_beside_chance(name, template, runs, data):
-    run, table = RunFolder.read(runs["retrieval"][0]), made(name, runs, data).table
+    run, table = RunFolder.read(runs["retrieval"][0]), make_artifact(name, runs, data).table
     subjects = ["occupation", "participant"][: 2 if name == "table5" else 1]
     assert sorted(ours(table, part="models")["counted"].unique()) == subjects
     for subject in subjects:
@@ -208,7 +208,7 @@ def test_retrieval_tables_hold_the_findings_beside_chance(name, template, runs, 
 
 
 def test_z_of_the_papers_models_is_that_of_the_spec(runs, data):
-    table = made("table3", runs, data).table.filter(pl.col("source") == "paper")
+    table = make_artifact("table3", runs, data).table.filter(pl.col("source") == "paper")
     z = {(row["model"], row["measure"]): round(row["z"], 1) for row in table.to_dicts()}
     assert [z[name, "Bias@5"] for name in ("CLIP", "OpenCLIP-2B", "SLIP", "FILIP")] == [1.3, 1.2, 0.7, 0.1]
     assert [z[name, "Bias@10"] for name in ("CLIP", "OpenCLIP-400M", "SLIP", "DeCLIP")] == [
@@ -220,8 +220,8 @@ def test_z_of_the_papers_models_is_that_of_the_spec(runs, data):
 
 
 def test_table7_and_the_scatters_agree_with_scipy(runs, data):
-    table, points = made("table7", runs, data).table, made("figure9", runs, data).table
-    gap, gaps = ours(table, measure="gap").row(0, named=True), made("figure3", runs, data).table
+    table, points = make_artifact("table7", runs, data).table, make_artifact("figure9", runs, data).table
+    gap, gaps = ours(table, measure="gap").row(0, named=True), make_artifact("figure3", runs, data).table
     x = [SHARES[name] for name in gaps["occupation"]]
     assert gap["pearson"] == pytest.approx(stats.pearsonr(x, gaps["value"]).statistic)
     assert gap["p_kendall"] == pytest.approx(stats.kendalltau(x, gaps["value"]).pvalue)
@@ -232,14 +232,14 @@ def test_table7_and_the_scatters_agree_with_scipy(runs, data):
         assert held["value"].is_in([0.0, 0.2, 0.4, 0.6, 0.8, 1.0]).all()
         shares = [SHARES[name] for name in held["occupation"]]
         assert row["kendall"] == pytest.approx(stats.kendalltau(shares, held["value"]).statistic)
-    figure11 = made("figure11", runs, data).table
+    figure11 = make_artifact("figure11", runs, data).table
     shares = [SHARES[name] for name in figure11["occupation"]]
     tau = stats.kendalltau(shares, figure11["value"]).statistic
     assert ours(table, measure="Bias@10")["kendall"][0] == pytest.approx(tau)
 
 
 def test_holm_is_over_all_coefficients_of_a_run(runs, data):
-    table = ours(made("table7", runs, data).table).filter(pl.col("measure") != "Bias@10")
+    table = ours(make_artifact("table7", runs, data).table).filter(pl.col("measure") != "Bias@10")
     raw = np.array([*table["p_pearson"], *table["p_kendall"]])
     order = np.sort(raw)
     holm = np.minimum(np.maximum.accumulate(order * np.arange(len(raw), 0, -1)), 1)
@@ -249,17 +249,19 @@ def test_holm_is_over_all_coefficients_of_a_run(runs, data):
 
 
 def test_the_gap_by_occupation_is_the_same_from_findings_and_from_samples(runs, data):
-    found = dict(made("figure6", runs, data).table.select("name", "value").rows())
-    again = dict(made("figure3", runs, data).table.select("occupation", "value").rows())
+    found = dict(make_artifact("figure6", runs, data).table.select("name", "value").rows())
+    again = dict(make_artifact("figure3", runs, data).table.select("occupation", "value").rows())
     assert found == pytest.approx(again)
-    single = dict(made("figure3", runs, data, setting="single").table.select("occupation", "value").rows())
+    single = dict(
+        make_artifact("figure3", runs, data, setting="single").table.select("occupation", "value").rows()
+    )
     assert single != again
     assert set(single) == set(again)
 
 
 def test_figure2_and_figure8_hold_each_pair_once_for_each_template(runs, data):
     run = RunFolder.read(runs["resolution"][0])
-    pairs, flipped = made("figure2", runs, data).table, made("figure8", runs, data).table
+    pairs, flipped = make_artifact("figure2", runs, data).table, make_artifact("figure8", runs, data).table
     different = run.finding("resolution_accuracy", setting="different", template="occ_first")
     assert ours(pairs, part="accuracy", setting="m | f")["value"][0] == different.part("masculine").value
     swapped = run.finding("resolution_accuracy", setting="different", template="par_first")
@@ -272,7 +274,7 @@ def test_figure2_and_figure8_hold_each_pair_once_for_each_template(runs, data):
 
 
 def test_figure7_is_ranked_and_counts_what_is_above_0(runs, data):
-    table = made("figure7", runs, data).table
+    table = make_artifact("figure7", runs, data).table
     five = table.filter(pl.col("measure") == "Bias@5")
     assert five["value"].to_list() == sorted(five["value"], reverse=True)
     said = f"Bias@5 above 0: {(five['value'] > 0).sum()} of 6"
@@ -280,7 +282,7 @@ def test_figure7_is_ranked_and_counts_what_is_above_0(runs, data):
 
 
 def test_sub_samples_agree_with_the_closed_form(runs, data):
-    table = made("table8", runs, data, k="2", trials="2000").table
+    table = make_artifact("table8", runs, data, k="2", trials="2000").table
     run = RunFolder.read(runs["resolution"][0])
     for measure, metric, setting in (
         ("same RA", "resolution_accuracy", "same"),
@@ -289,13 +291,13 @@ def test_sub_samples_agree_with_the_closed_form(runs, data):
         rows = {(row["how"], row["of"]): row["value"] for row in ours(table, measure=measure).to_dicts()}
         assert rows["exact", "mean"] == pytest.approx(run.finding(metric, setting=setting).value)
         assert rows["drawn, 2000 trials", "σ"] == pytest.approx(rows["exact", "σ"], rel=0.08)
-    kept = made("figure12", runs, data).table
+    kept = make_artifact("figure12", runs, data).table
     whole = ours(kept, kept=5.0).row(0, named=True)
     assert whole["low"] == pytest.approx(whole["high"])
     assert whole["sd"] == 0
     assert ours(kept)["sd"].to_list() == sorted(ours(kept)["sd"], reverse=True)
     with pytest.raises(ParameterError, match=r"-p k=0 is not possible; give 1 or more"):
-        made("table8", runs, data, k="0")
+        make_artifact("table8", runs, data, k="0")
 
 
 def test_table9_stands_without_data_and_uses_the_pools_of_data(data):
@@ -340,7 +342,7 @@ def test_a_run_without_samples_takes_them_from_the_data(runs, data, tmp_path):
     run = RunFolder.read(runs["resolution"][0])
     bare = RunFolder(run.findings, run.manifest, run.counts, run.tables)
     found = artifact("visogender/figure3", [bare], data=data).table
-    assert found.equals(made("figure3", runs, data).table)
+    assert found.equals(make_artifact("figure3", runs, data).table)
     with pytest.raises(InputError, match=r"labour statistics; type: evenhand data fetch visogender"):
         artifact("visogender/figure3", [bare])
 

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.models.api.conftest import Served
 from tests.models.tiny import build
 from tests.models.tiny_diffusion import STEPS, build_pipeline
-from tests.runner.generation import arrange, asked, mode
+from tests.runner.generation import arrange, mode, painted_prompts
 
 
 def evenhand(*words, **environment):
@@ -103,7 +103,7 @@ def test_shards_exit_3_until_the_last(tmp_path):
     last = evenhand(*command, "--shard", "2/2")
     assert last.returncode == 0
     assert "annotations.parquet are in" in last.stdout
-    assert len(asked(tmp_path)) == 24
+    assert len(painted_prompts(tmp_path)) == 24
 
 
 @pytest.mark.parametrize(

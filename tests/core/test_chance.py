@@ -103,11 +103,11 @@ def test_a_reference_on_the_edge_is_inside():
 
 
 def test_in_words():
-    assert Significance("above").told() == "above chance"
-    assert Significance("within", ", corrected for several tests").told("what chance alone gives") == (
+    assert Significance("above").in_words() == "above chance"
+    assert Significance("within", ", corrected for several tests").in_words("what chance alone gives") == (
         "within what chance alone gives, corrected for several tests"
     )
-    assert Significance("").told() == ""
+    assert Significance("").in_words() == ""
     assert (p_text(0.0004), p_text(0.0123)) == ("<0.001", "0.012")
     assert p_shown(finding(p_value=0.01, p_adjusted=0.02)) == 0.02
     assert p_shown(finding(p_value=0.01)) == 0.01

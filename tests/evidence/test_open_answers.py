@@ -51,7 +51,7 @@ def run(texts, question="occupation", **options):
     return normalised(table(texts), VOCABULARIES[question], **options)
 
 
-def one(text, question="occupation", **options):
+def answer_row(text, question="occupation", **options):
     return run([text], question, **options).row(0, named=True)
 
 
@@ -139,7 +139,7 @@ def test_typing_errors_are_never_corrected():
 
 
 def test_every_step_is_a_column():
-    row = one("The person in the image is a **Waitress**.")
+    row = answer_row("The person in the image is a **Waitress**.")
     assert row["case"] == "the person in the image is a waitress."
     assert row["frame"] == "a waitress."
     assert row["article"] == "waitress."

@@ -97,7 +97,7 @@ def _exported(run: Path, format: str) -> str:
     finally:
         content = _all_of(target)
         shutil.rmtree(target, ignore_errors=True) if target.is_dir() else target.unlink(missing_ok=True)
-    return "\n".join([*made.told, content])
+    return "\n".join([*made.messages, content])
 
 
 def _all_of(target: Path) -> str:

@@ -74,11 +74,13 @@ def studies(data: Path, runs: Path) -> None:
         for name, skew in SKEWS.items():
             said = mistaken(len(study), skew, samples, labels, 0.7 if len(labels) == 2 else 0.35)
             model = _speaks(said) if study == "occupations" else Classifies(logits_of(said, labels), labels)
-            _asked(f"skewsize/{study}", called(model, name), data / study, runs / f"{study}-{name}", name)
+            _run_benchmark(
+                f"skewsize/{study}", called(model, name), data / study, runs / f"{study}-{name}", name
+            )
     _own_images(data / "own", runs)
 
 
-def _asked(benchmark: str, model: Any, data: Path, out: Path, name: str, **given: str) -> None:
+def _run_benchmark(benchmark: str, model: Any, data: Path, out: Path, name: str, **given: str) -> None:
     eh.run(benchmark, model=model, data=data, parameters=given, tags=TAGS[name], out=out)
 
 
@@ -149,7 +151,7 @@ def _own_images(folder: Path, runs: Path) -> None:
     for name, skew in SKEWS.items():
         model = called(_Red(mistaken(1, skew, samples, labels), labels), name)
         given = {"image": "path", "truth": "label", "by": "light"}
-        _asked("classification", model, folder / "images.csv", runs / f"own-{name}", name, **given)
+        _run_benchmark("classification", model, folder / "images.csv", runs / f"own-{name}", name, **given)
 
 
 class _Red(Classifies):

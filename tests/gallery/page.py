@@ -55,7 +55,7 @@ class Shown:
     most: int = field(default=MOST_ROWS)
 
     @property
-    def place(self) -> str:
+    def anchor(self) -> str:
         """Its anchor."""
         return self.name.replace("/", "-")
 

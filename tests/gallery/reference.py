@@ -59,7 +59,7 @@ def _cell(value: object) -> object:
     return value[:LONGEST] if isinstance(value, str) else value
 
 
-def place(name: str) -> Path:
+def reference_path(name: str) -> Path:
     """The file of an artifact's reference."""
     return FOLDER / f"{name.replace('/', '-')}.json"
 
@@ -67,12 +67,12 @@ def place(name: str) -> Path:
 def write(name: str, table: pl.DataFrame) -> None:
     """Keep this table's summary as the reference."""
     text = json.dumps(summary(name, table), indent=1, ensure_ascii=False, allow_nan=False)
-    write_bytes(place(name), f"{text}\n".encode())
+    write_bytes(reference_path(name), f"{text}\n".encode())
 
 
 def differences(name: str, table: pl.DataFrame) -> list[str]:
     """What of a table is not as in its reference; nothing if it is alike."""
-    kept = json.loads(place(name).read_text(encoding="utf-8"))
+    kept = json.loads(reference_path(name).read_text(encoding="utf-8"))
     return list(_unlike("", kept, json.loads(json.dumps(summary(name, table)))))
 
 

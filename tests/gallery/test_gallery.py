@@ -39,7 +39,7 @@ def test_the_60_of_the_specification_are_there_and_no_others_of_the_papers():
     assert set(ALL) == set(demo.needs())
     titles = [ARTIFACTS.get(name).title for name in ARTIFACTS.names()]
     assert len(titles) == len(set(titles)), "each has a title of its own"
-    assert {reference.place(name) for name in ALL} == set(reference.FOLDER.iterdir())
+    assert {reference.reference_path(name) for name in ALL} == set(reference.FOLDER.iterdir())
 
 
 def test_the_demo_has_every_benchmark_of_the_papers_and_every_run_is_used(demo_folder):

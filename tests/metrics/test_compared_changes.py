@@ -41,13 +41,13 @@ def joined():
 
 
 @pytest.fixture(scope="module")
-def found():
+def differences():
     return model_differences(joined(), by="group", names=("a", "b"))
 
 
-def kept(found, comparisons=1):
+def collect(differences, comparisons=1):
     collected = Changes(comparisons)
-    return collected.kept(found, joined(), ["group"], ("a", "b")), collected.tables()
+    return collected.add_pair(differences, joined(), ["group"], ("a", "b")), collected.tables()
 
 
 def sign_test(gained, lost):
@@ -73,8 +73,8 @@ def holm(p):
     return adjusted
 
 
-def test_flips_are_counted_of_groups_and_then_of_groups_and_classes_by_their_p(found):
-    table = kept(found)[1]["flips"]
+def test_flips_are_counted_of_groups_and_then_of_groups_and_classes_by_their_p(differences):
+    table = collect(differences)[1]["flips"]
     groups, cells = flipped(lambda row: row[1]), flipped(lambda row: (row[1], row[0]))
     whole, inside = table.filter(pl.col("class").is_null()), table.filter(pl.col("class").is_not_null())
     assert table.columns[:3] == ["by", "model", "reference"]
@@ -95,9 +95,9 @@ def test_flips_are_counted_of_groups_and_then_of_groups_and_classes_by_their_p(f
     assert order == sorted(order)
 
 
-def test_other_answers_are_the_most_frequent_of_each_group(found, monkeypatch):
+def test_other_answers_are_the_most_frequent_of_each_group(differences, monkeypatch):
     pairs = Counter((row[1], *(f"c{row[i]}" for i in (0, 2, 3))) for row in rows() if row[2] != row[3])
-    table = kept(found)[1]["answer_changes"]
+    table = collect(differences)[1]["answer_changes"]
     assert table.columns == list(changes.ANSWERS)
     told = {
         (int(one["group"][1:]), one["truth"], one["first"], one["second"]): one["n"]
@@ -108,14 +108,14 @@ def test_other_answers_are_the_most_frequent_of_each_group(found, monkeypatch):
     monkeypatch.setattr(changes, "MOST_CELLS", 40)
     monkeypatch.setattr(changes, "_LEAST", 21)
     for comparisons, most in ((2, 7), (1, 13), (4, 7)):  # 20, at least 21, and 40, over three groups
-        few = kept(found, comparisons)[1]
+        few = collect(differences, comparisons)[1]
         assert few["answer_changes"].group_by("group").len()["len"].to_list() == [most] * 3
         assert few["flips"].height == 3 + min(max(40 // comparisons, 21), 15)
         for group in range(3):
             largest = sorted((n for key, n in pairs.items() if key[0] == group), reverse=True)[:most]
             assert few["answer_changes"].filter(group=f"g{group}")["n"].to_list() == largest
     monkeypatch.setattr(changes, "_LEAST", 3)
-    least = kept(found, 20)[1]
+    least = collect(differences, 20)[1]
     assert least["answer_changes"].height == 15  # 5 of each group
     assert least["flips"].height == 3 + 3
 
@@ -143,7 +143,7 @@ def test_parts_stand_with_the_surest_first():
     ]  # fmt: skip
     finding = difference("accuracy_difference", parts)
     collected = Changes(1)
-    assert collected.kept([finding], (joined(), joined()), ["group"], ("a", "b")) == [finding]
+    assert collected.add_pair([finding], (joined(), joined()), ["group"], ("a", "b")) == [finding]
     table = collected.tables()["changes"]
     order = ["surest", "surer", "adjusted", "x × y", "p", "large", "value", "nothing"]
     assert table["key"].to_list() == order
@@ -159,7 +159,7 @@ def test_a_row_of_changes_has_all_that_its_part_says():
     )  # fmt: skip
     finding = difference("cramers_v_mean_difference", [one])
     collected = Changes(1)
-    collected.kept([finding], (joined(), joined()), ["group", "x"], ("a", "b"))
+    collected.add_pair([finding], (joined(), joined()), ["group", "x"], ("a", "b"))
     assert collected.tables()["changes"].row(0) == (
         "group+x", "a", "b", "cramers_v", "class", "c1", 0.5, 0.4, 0.1, 0.6, -0.2, 0.3, 0.01, 0.02, 0.03, 0.7,
         0.2, 40.0, 9.0, 2.0, None,
@@ -176,5 +176,5 @@ def test_findings_keep_groups_and_the_surest_parts_in_their_order(monkeypatch):
     monkeypatch.setattr(changes, "MOST_PARTS", 16)
     monkeypatch.setattr(changes, "_LEAST", 1)
     for comparisons, most in ((1, 5), (2, 4), (4, 2), (100, 1)):
-        (told,) = Changes(comparisons).kept([finding], (joined(), joined()), ["group"], ("a", "b"))
+        (told,) = Changes(comparisons).add_pair([finding], (joined(), joined()), ["group"], ("a", "b"))
         assert len(told.parts) == most

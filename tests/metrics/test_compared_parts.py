@@ -49,7 +49,7 @@ def both():
 
 
 @pytest.fixture(scope="module")
-def found(both):
+def differences(both):
     return {one.name: one for one in model_differences(both[1], by="group", names=("old", "new"))}
 
 
@@ -63,19 +63,21 @@ def of_kind(finding, kind):
     return {one.key: one for one in finding.parts if one.kind == kind}
 
 
-def test_only_accuracy_and_the_mean_effect_size_have_parts(found):
-    assert {name for name, one in found.items() if one.parts} == {
+def test_only_accuracy_and_the_mean_effect_size_have_parts(differences):
+    assert {name for name, one in differences.items() if one.parts} == {
         "accuracy_difference",
         "cramers_v_mean_difference",
     }
-    assert [one.kind for one in found["accuracy_difference"].parts] == ["class"] * CLASSES + ["group"] * 3
-    for one in found.values():
+    assert [one.kind for one in differences["accuracy_difference"].parts] == ["class"] * CLASSES + [
+        "group"
+    ] * 3
+    for one in differences.values():
         assert Finding.model_validate(json.loads(one.model_dump_json())) == one
 
 
-def test_changes_of_groups_are_differences_of_their_accuracies(both, found, apart):
+def test_changes_of_groups_are_differences_of_their_accuracies(both, differences, apart):
     singles = [accuracy(one, by="group") for one in (both[1].of_first(), both[1].of_second())]
-    for one in (found, apart):
+    for one in (differences, apart):
         for key, part in of_kind(one["accuracy_difference"], "group").items():
             first, second = (single.part(key).value for single in singles)
             assert part.value == pytest.approx(first - second)
@@ -85,11 +87,11 @@ def test_changes_of_groups_are_differences_of_their_accuracies(both, found, apar
             assert part.interval.low < part.value < part.interval.high
 
 
-def test_changes_of_effect_sizes_are_differences_of_the_audits_own(both, found, apart):
+def test_changes_of_effect_sizes_are_differences_of_the_audits_own(both, differences, apart):
     first, second = (
         skewsize(one, by="group", inference="none") for one in (both[1].of_first(), both[1].of_second())
     )
-    for one in (found, apart):
+    for one in (differences, apart):
         parts = of_kind(one["cramers_v_mean_difference"], "class")
         assert len(parts) == CLASSES
         for key, part in parts.items():
@@ -98,12 +100,12 @@ def test_changes_of_effect_sizes_are_differences_of_the_audits_own(both, found, 
         assert mean == pytest.approx(one["cramers_v_mean_difference"].value)
 
 
-def test_flips_are_counted_and_tested_exactly(both, found):
+def test_flips_are_counted_and_tested_exactly(both, differences):
     old, new = both[0]
     right = [(table["truth"] == table["prediction"]).to_numpy() for table in (old, new)]
     for kind in ("class", "group"):
         column = "truth" if kind == "class" else "group"
-        for key, part in of_kind(found["accuracy_difference"], kind).items():
+        for key, part in of_kind(differences["accuracy_difference"], kind).items():
             mine = (old[column] == key).to_numpy()
             gained, lost = int((right[0] & ~right[1] & mine).sum()), int((right[1] & ~right[0] & mine).sum())
             assert (part.details["n_gained"], part.details["n_lost"]) == (gained, lost)
@@ -112,9 +114,9 @@ def test_flips_are_counted_and_tested_exactly(both, found):
 
 
 @pytest.mark.parametrize("name", ["accuracy_difference", "cramers_v_mean_difference"])
-def test_what_was_planted_is_found_after_holm_and_only_that(found, apart, name):
+def test_what_was_planted_is_found_after_holm_and_only_that(differences, apart, name):
     planted = {"accuracy_difference": "c1", "cramers_v_mean_difference": "c2"}[name]
-    for one in (found, apart):
+    for one in (differences, apart):
         parts = of_kind(one[name], "class")
         beyond = {key for key, part in parts.items() if part.p_adjusted <= 0.05}
         assert beyond == {planted}
@@ -122,9 +124,9 @@ def test_what_was_planted_is_found_after_holm_and_only_that(found, apart, name):
 
 
 @pytest.mark.parametrize("name", ["accuracy_difference", "cramers_v_mean_difference"])
-def test_each_kind_is_a_family_of_its_own(found, name):
-    for kind in {one.kind for one in found[name].parts}:
-        parts = sorted(of_kind(found[name], kind).values(), key=lambda one: one.p_value)
+def test_each_kind_is_a_family_of_its_own(differences, name):
+    for kind in {one.kind for one in differences[name].parts}:
+        parts = sorted(of_kind(differences[name], kind).values(), key=lambda one: one.p_value)
         assert parts[0].p_adjusted == pytest.approx(min(1.0, len(parts) * parts[0].p_value))
         assert parts[-1].p_adjusted == pytest.approx(max(parts[-1].p_value, parts[-2].p_adjusted))
         assert parts[0].details["q_value"] <= parts[0].p_adjusted
@@ -155,17 +157,17 @@ def test_a_class_without_an_effect_size_says_why():
     assert part.details["first"] > 0
 
 
-def test_too_many_classes_for_resamples_are_taken_as_uncorrelated(both, found, monkeypatch):
+def test_too_many_classes_for_resamples_are_taken_as_uncorrelated(both, differences, monkeypatch):
     monkeypatch.setattr("evenhand.metrics.differences.counts.MOST_KEPT", 10)
     alone = model_differences(both[1], by="group", metrics=["cramers_v_mean"])[0]
-    pairs = list(zip(alone.parts, found["cramers_v_mean_difference"].parts, strict=True))
+    pairs = list(zip(alone.parts, differences["cramers_v_mean_difference"].parts, strict=True))
     assert all(one.corrected == other.corrected for one, other in pairs)
     assert all(one.interval.low <= one.corrected <= one.interval.high for one, _ in pairs)
     assert any(one.interval != other.interval for one, other in pairs)
 
 
-def test_an_interval_holds_the_corrected_change_and_agrees_with_p(found, apart):
-    for one in (found, apart):
+def test_an_interval_holds_the_corrected_change_and_agrees_with_p(differences, apart):
+    for one in (differences, apart):
         for part in one["cramers_v_mean_difference"].parts:
             assert part.interval.low <= part.corrected <= part.interval.high
             assert (part.p_value <= 0.05) == (not part.interval.low <= 0 <= part.interval.high)
@@ -185,9 +187,9 @@ def test_crossed_groups_have_keys_in_order(both):
     assert [one.key for one in found.parts if one.kind == "group"] == [["g0", "x"], ["g1", "x"], ["g2", "x"]]
 
 
-def test_equal_inputs_give_equal_parts(both, found):
+def test_equal_inputs_give_equal_parts(both, differences):
     again = {one.name: one for one in model_differences(both[1], by="group", names=("old", "new"))}
-    assert again["cramers_v_mean_difference"].parts == found["cramers_v_mean_difference"].parts
+    assert again["cramers_v_mean_difference"].parts == differences["cramers_v_mean_difference"].parts
 
 
 def test_a_plain_value_is_in_the_null_band_where_its_limits_hold_0():

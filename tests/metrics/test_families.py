@@ -10,7 +10,7 @@ from evenhand.core.significance import is_beyond
 from evenhand.metrics.suites.families import AUDIT, adjust_run
 
 
-def made(name, p, *, value=0.3, half=0.1, by=("g",), levels=True, **fields):
+def finding_of(name, p, *, value=0.3, half=0.1, by=("g",), levels=True, **fields):
     """A finding whose interval is wider the higher its level."""
 
     def at(level):
@@ -34,12 +34,12 @@ def levels(findings):
 
 def test_every_primary_of_every_grouping_is_one_family():
     primaries = [
-        made("disparities", 0.001),
-        made("accuracy_gap", 0.04),
-        made("disparities", 0.02, by=("h",)),
-        made("accuracy_gap", 0.6, by=("h",)),
+        finding_of("disparities", 0.001),
+        finding_of("accuracy_gap", 0.04),
+        finding_of("disparities", 0.02, by=("h",)),
+        finding_of("accuracy_gap", 0.6, by=("h",)),
     ]
-    found = adjust_run([*primaries, made("phi", 0.001)], AUDIT)
+    found = adjust_run([*primaries, finding_of("phi", 0.001)], AUDIT)
     assert [one.p_adjusted for one in found] == pytest.approx([0.004, 0.08, 0.06, 0.6, None])
     assert [one.adjustment for one in found] == ["holm"] * 4 + [None]
     assert [one.role for one in found] == ["primary"] * 4 + ["exploratory"]
@@ -47,40 +47,43 @@ def test_every_primary_of_every_grouping_is_one_family():
 
 
 def test_intervals_have_the_level_of_their_place():
-    found = adjust_run([made("a", 0.04), made("a", 0.001), made("a", 0.02)], ("a",))
+    found = adjust_run([finding_of("a", 0.04), finding_of("a", 0.001), finding_of("a", 0.02)], ("a",))
     assert levels(found) == pytest.approx([0.95, 1 - 0.05 / 3, 0.975], abs=1e-6)
     assert (found[1].interval.low, found[1].interval.high) != (found[1].details["low_95"],
                                                                found[1].details["high_95"])  # fmt: skip
     assert found[1].details == pytest.approx({"low_95": 0.2, "high_95": 0.4})
     assert found[0].details == {}  # shown at 95 % as it is
-    assert levels(adjust_run([made("a", 0.001), made("a", 0.02)], ("a",), alpha=0.1)) == [0.95, 0.9]
+    assert levels(adjust_run([finding_of("a", 0.001), finding_of("a", 0.02)], ("a",), alpha=0.1)) == [
+        0.95,
+        0.9,
+    ]
 
 
 def test_p_and_interval_shown_decide_together():
     """An interval that leaves out the fair value at 95 %, but not at the level of the family."""
-    edge = made("a", 0.001, half=0.295)
+    edge = finding_of("a", 0.001, half=0.295)
     assert is_beyond(adjust_run([edge], ("a",))[0])
-    (first, _) = adjust_run([edge, made("a", 0.6)], ("a",))
+    (first, _) = adjust_run([edge, finding_of("a", 0.6)], ("a",))
     assert first.interval.low < 0 < first.details["low_95"]
     assert first.p_adjusted == pytest.approx(0.002)
     assert not is_beyond(first)
 
 
 def test_what_cannot_change_its_level_keeps_its_interval():
-    found = adjust_run([made("a", 0.001, levels=False), made("a", 0.02)], ("a",))
+    found = adjust_run([finding_of("a", 0.001, levels=False), finding_of("a", 0.02)], ("a",))
     assert levels(found) == [0.95, 0.95]
     assert found[0].details == {}
 
 
 def test_without_a_test_a_primary_takes_no_place():
-    found = adjust_run([made("a", None), made("a", 0.03)], ("a",))
+    found = adjust_run([finding_of("a", None), finding_of("a", 0.03)], ("a",))
     assert [one.role for one in found] == ["primary", "primary"]
     assert [one.p_adjusted for one in found] == [None, 0.03]
     assert levels(found) == [0.95, 0.95]
 
 
 def test_primaries_are_chosen_by_their_parameters():
-    small, large = (made("gap", 0.01, params={"k": k, "threshold": 0.1}) for k in (5, 10))
+    small, large = (finding_of("gap", 0.01, params={"k": k, "threshold": 0.1}) for k in (5, 10))
     found = adjust_run([small, large], ("gap[k=10,threshold=0.1]",))
     assert [one.role for one in found] == ["exploratory", "primary"]
     assert [one.role for one in adjust_run([small, large], ("gap[k=10,threshold=0.2]",))] == [
@@ -90,23 +93,23 @@ def test_primaries_are_chosen_by_their_parameters():
 
 
 def test_without_a_list_everything_that_can_have_a_verdict_is_primary():
-    rate, gap = made("accuracy", 0.01, fair_at=None), made("gap", 0.01)
-    found = adjust_run([rate, gap, made("other", None)], None)
+    rate, gap = finding_of("accuracy", 0.01, fair_at=None), finding_of("gap", 0.01)
+    found = adjust_run([rate, gap, finding_of("other", None)], None)
     assert [one.role for one in found] == ["exploratory", "primary", None]
     assert found[1].p_adjusted == 0.01
 
 
 def test_a_role_that_is_there_stays():
-    given = made("a", 0.001, role="exploratory")
-    first, second = adjust_run([given, made("a", 0.03)], ("a",))
+    given = finding_of("a", 0.001, role="exploratory")
+    first, second = adjust_run([given, finding_of("a", 0.03)], ("a",))
     assert (first.role, first.p_adjusted, second.p_adjusted) == ("exploratory", None, 0.03)
 
 
 def test_parts_are_looked_into_after_a_primary_of_their_grouping():
-    passed = made("skewsize", None, parts=classes(0.001, 0.4), fair_at=None)
-    other = made("skewsize", None, parts=classes(0.001, 0.4), by=("h",), fair_at=None)
-    said = made("skewsize", None, parts=classes(0.001), params={"answers": "raw"}, fair_at=None)
-    primaries = [made("disparities", 0.001), made("disparities", 0.3, by=("h",))]
+    passed = finding_of("skewsize", None, parts=classes(0.001, 0.4), fair_at=None)
+    other = finding_of("skewsize", None, parts=classes(0.001, 0.4), by=("h",), fair_at=None)
+    said = finding_of("skewsize", None, parts=classes(0.001), params={"answers": "raw"}, fair_at=None)
+    primaries = [finding_of("disparities", 0.001), finding_of("disparities", 0.3, by=("h",))]
     found = adjust_run([passed, other, said, *primaries], AUDIT)
     assert [[part.role for part in one.parts] for one in found[:3]] == [
         [None, None], ["exploratory"] * 2, ["exploratory"],
@@ -116,30 +119,30 @@ def test_parts_are_looked_into_after_a_primary_of_their_grouping():
 
 
 def test_a_small_p_whose_interval_disagrees_opens_no_parts():
-    primary = made("disparities", 0.001, half=0.4)
-    found = adjust_run([primary, made("skewsize", None, parts=classes(0.001), fair_at=None)], AUDIT)
+    primary = finding_of("disparities", 0.001, half=0.4)
+    found = adjust_run([primary, finding_of("skewsize", None, parts=classes(0.001), fair_at=None)], AUDIT)
     assert found[1].parts[0].role == "exploratory"
 
 
 @pytest.mark.parametrize(("method", "expected"), [("bh", [0.02, 0.02]), ("none", [0.01, 0.02])])
 def test_other_corrections_keep_the_usual_level(method, expected):
-    found = adjust_run([made("a", 0.01), made("a", 0.02)], ("a",), method=method)
+    found = adjust_run([finding_of("a", 0.01), finding_of("a", 0.02)], ("a",), method=method)
     assert [one.p_adjusted for one in found] == expected
     assert levels(found) == [0.95, 0.95]
 
 
 def test_a_finding_makes_its_interval_at_other_levels():
-    one = made("a", 0.01)
+    one = finding_of("a", 0.01)
     assert one.interval_at(0.95) is one.interval
     assert one.interval_at(0.99).level == 0.99
     assert one.interval_at(0.99).low < one.interval.low
-    plain = made("a", 0.01, levels=False)
+    plain = finding_of("a", 0.01, levels=False)
     assert plain.interval_at(0.99) is None
     assert plain.interval_at(0.95) == plain.interval
 
 
 def test_how_intervals_are_made_is_no_part_of_a_finding():
-    one, plain = made("a", 0.01), made("a", 0.01, levels=False)
+    one, plain = finding_of("a", 0.01), finding_of("a", 0.01, levels=False)
     assert one == plain
     assert one.model_dump() == plain.model_dump()
     assert plain.with_levels(lambda level: None).interval_at(0.99) is None

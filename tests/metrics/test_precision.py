@@ -19,7 +19,7 @@ def side(prefix, **columns):
     return pl.DataFrame({"sample": [f"{prefix}{i:04d}" for i in range(count)], **columns})
 
 
-def made(strength, *, n=300, m=2000, share=0.5, seed=0):
+def planted(strength, *, n=300, m=2000, share=0.5, seed=0):
     """Vectors that hold the attribute as strongly as said, for each gender of the query; else noise."""
     rng = np.random.default_rng(seed)
     db, asked = rng.random(m) < share, np.arange(n) % 2 == 0
@@ -77,7 +77,7 @@ def test_a_model_that_does_not_know_the_attribute_is_at_chance(monkeypatch):
     inside = []
     for seed in range(20):
         finding = metrics.precision_at_k(
-            made((0, 0), n=60, m=1000, share=0.3, seed=seed), match="gender", by="gender", k=10
+            planted((0, 0), n=60, m=1000, share=0.3, seed=seed), match="gender", by="gender", k=10
         )
         inside.append([part.null.low <= part.value <= part.null.high for part in finding.parts])
         assert finding.parts[0].details["chance"] == pytest.approx(0.3, abs=0.05)
@@ -86,7 +86,7 @@ def test_a_model_that_does_not_know_the_attribute_is_at_chance(monkeypatch):
 
 
 def test_a_model_that_knows_it_is_far_above():
-    finding = metrics.precision_at_k(made((3, 3)), match="gender", by="gender", k=10)
+    finding = metrics.precision_at_k(planted((3, 3)), match="gender", by="gender", k=10)
     check(finding)
     assert finding.value > 0.95
     assert finding.p_value == 0.001  # the least that 999 exchanges give
@@ -96,7 +96,7 @@ def test_a_model_that_knows_it_is_far_above():
 
 @pytest.mark.parametrize("k", [1, 5, 50])
 def test_a_gap_is_found_and_named(k):
-    found = made((2, 0.5), n=600)
+    found = planted((2, 0.5), n=600)
     finding = metrics.precision_gap(found, match="gender", by="gender", k=k)
     check(finding)
     parts = metrics.precision_at_k(found, match="gender", by="gender", k=k, inference="none").parts
@@ -108,14 +108,14 @@ def test_a_gap_is_found_and_named(k):
 
 
 def test_no_gap_is_not_found():
-    finding = metrics.precision_gap(made((1, 1)), match="gender", by="gender", k=10)
+    finding = metrics.precision_gap(planted((1, 1)), match="gender", by="gender", k=10)
     assert finding.p_value > 0.05
     assert finding.interval.low == 0
     assert finding.null.low <= finding.value <= finding.null.high
 
 
 def test_the_mix_of_the_database_alone_makes_a_gap_and_is_told():
-    finding = metrics.precision_gap(made((0, 0), share=0.2), match="gender", by="gender", k=10)
+    finding = metrics.precision_gap(planted((0, 0), share=0.2), match="gender", by="gender", k=10)
     assert finding.details["gap_by_chance"] == pytest.approx(0.6, abs=0.05)
     assert finding.details["gap_above_chance"] < 0.15
     assert any("random neighbours from this database" in note for note in finding.notes)

@@ -71,7 +71,7 @@ def reused(new_page):
     """
     free = defaultdict(list)
 
-    def made(viewport=None, color_scheme="light", **options):
+    def open_page(viewport=None, color_scheme="light", **options):
         ready = free[repr(sorted(options.items()))]
         page = ready.pop() if ready else new_page(**options)
         page.set_default_timeout(PATIENCE)
@@ -93,7 +93,7 @@ def reused(new_page):
         page.on, page.close = on, close
         return page
 
-    return made
+    return open_page
 
 
 def close_browser():

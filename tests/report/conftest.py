@@ -18,11 +18,11 @@ def run_of_kind(tmp_path_factory):
     from tests.report.export_runs import KINDS
 
     @cache
-    def made(name):
+    def run_folder(name):
         with pytest.MonkeyPatch.context() as patch:
             draw_few(patch)
             patch.setattr("evenhand.workflows.outputs.result.Run.report", lambda run, path, **options: path)
             patch.setenv("EVENHAND_HOME", str(tmp_path_factory.mktemp("home")))
             return KINDS[name](tmp_path_factory.mktemp("kind"))
 
-    return made
+    return run_folder

@@ -81,7 +81,9 @@ def gated(kept=True, **manifest):
     run = a_run(**manifest)
     (finding,) = run.findings.findings
     told = {"accuracy@g<0.4": None, "accuracy>0.3": "accuracy(by=g) = 0.5000 > 0.3"}
-    return replace(run, gates=[Gate(text, finding, broken, kept=kept) for text, broken in told.items()])
+    return replace(
+        run, gates=[Gate(text, finding, broken, in_manifest=kept) for text, broken in told.items()]
+    )
 
 
 def test_a_gate_is_evidence_only_where_the_manifest_keeps_it_and_with_how_it_turned_out():

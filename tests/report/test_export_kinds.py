@@ -141,7 +141,7 @@ def test_trackers_get_keys_that_they_take(run):
 
 def test_runs_of_every_kind_go_to_a_store(run, store):
     mlflow = pytest.importorskip("mlflow", reason="needs evenhand[mlflow]")
-    (told,) = export([run], format="mlflow", out=store).told
+    (told,) = export([run], format="mlflow", out=store).messages
     logged = mlflow.MlflowClient(tracking_uri=store).get_run(told.rpartition(" ")[2])
     assert logged.info.status == "FINISHED"
     values = [one.value for one in Run.read(run).findings.findings if one.value is not None]
@@ -152,7 +152,7 @@ def test_runs_of_every_kind_go_to_a_folder(run, tmp_path, monkeypatch):
     monkeypatch.delenv("WANDB_MODE", raising=False)
     monkeypatch.setenv("WANDB__SAVE_REQUIREMENTS", "false")  # a list of all libraries here, in every log
     wandb = pytest.importorskip("wandb", reason="needs evenhand[wandb]")
-    (told,) = export([run], format="wandb", out=str(tmp_path)).told
+    (told,) = export([run], format="wandb", out=str(tmp_path)).messages
     wandb.teardown()  # as the end of a process does: what wandb holds back is written then
     (log,) = Path(told.removeprefix("logged to wandb: ")).glob("*.wandb")
     assert b"findings.json" in log.read_bytes()

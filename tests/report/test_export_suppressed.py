@@ -96,7 +96,7 @@ def test_text_tells_what_is_hidden_apart_from_what_could_not_be_estimated():
 def test_trackers_get_what_is_shown_only(run, kind, tmp_path):
     mlflow = pytest.importorskip("mlflow", reason="needs evenhand[mlflow]")
     where = f"sqlite:///{tmp_path / 'store.db'}"
-    (told,) = export([run], format="mlflow", out=where, suppress=FEWEST[kind]).told
+    (told,) = export([run], format="mlflow", out=where, suppress=FEWEST[kind]).messages
     client = mlflow.MlflowClient(tracking_uri=where)
     id = told.rpartition(" ")[2]
     (tmp_path / "got").mkdir()

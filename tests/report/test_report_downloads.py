@@ -186,7 +186,7 @@ def test_tables_of_one_metric_have_names_of_their_own():
 
 def test_two_labels_that_look_alike_stay_two():
     data = frames.PageData()
-    places = [data.place(text) for text in ("nurse", "nur\u200bse", "nur[U+200B]se")]
+    places = [data.label_index(text) for text in ("nurse", "nur\u200bse", "nur[U+200B]se")]
     assert len(set(places)) == 3
     assert [data.labels[place] for place in places] == ["nurse", "nur[U+200B]se", "nur[U+200B]se"]
     assert data.exact == {places[1]: "nur\u200bse"}

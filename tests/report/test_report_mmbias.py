@@ -58,7 +58,7 @@ def test_a_chapter_for_each_form_says_who_is_tied_to_what(run):
     assert verdict == (
         "Tied more to “unpleasant” than chance explains (of 2 pairs): muslim (against christian)."
     )
-    told = " ".join(association_words.found(textual, 0.05))
+    told = " ".join(association_words.finding_sentences(textual, 0.05))
     d = run.finding("association_effect_size", form="textual", targets=["muslim", "christian"])
     level = formats.percent(d.interval.level)
     assert level != "95%"  # that of its place among all pairs
@@ -107,7 +107,7 @@ def test_readings_of_matches_are_not_counted_as_pairs(run):
     ]
     chapter = replace(textual, findings=several)
     assert "(of 2 pairs): muslim (against christian)." in association_words.verdict(chapter, 0.05)
-    told = " ".join(association_words.found(chapter, 0.05))
+    told = " ".join(association_words.finding_sentences(chapter, 0.05))
     assert "corrected for all 2 pairs tested" in told
     assert "All this is of one reading (per image joint); 1 more stand in the table below." in told
 
@@ -137,7 +137,7 @@ def test_a_report_on_a_mitigation_puts_held_out_items_first(folder):
     assert association_words.verdict(chapters[0], 0.05).startswith(
         "On held-out items the association is weaker"
     )
-    told = association_words.found(chapters[0], 0.05)
+    told = association_words.finding_sentences(chapters[0], 0.05)
     assert told[0].startswith("muslim – christian: d goes from ")
     assert "; removing as much at random gives " in told[0]
     assert "no evidence that it helps" in association_words.verdict(chapters[1], 0.05)
@@ -149,4 +149,7 @@ def test_a_report_on_a_mitigation_puts_held_out_items_first(folder):
 
 def test_other_reports_are_left_alone():
     chapter = in_chapters([plain("accuracy", ("g",), 0.5, "higher is better")])[0]
-    assert (association_words.verdict(chapter, 0.05), association_words.found(chapter, 0.05)) == ("", [])
+    assert (association_words.verdict(chapter, 0.05), association_words.finding_sentences(chapter, 0.05)) == (
+        "",
+        [],
+    )

@@ -273,7 +273,7 @@ def test_classes_are_exploratory_where_the_whole_is_within_chance():
     shape = samples.plain("skewsize", ("g",), 0.1, "descriptive", parts=[part])
     (chapter,) = in_chapters([shape])
     assert words.verdict(chapter, 0.05).startswith("No difference of mistakes beyond chance over 1 class.")
-    told = " ".join(words.found(chapter, 0.05))
+    told = " ".join(words.finding_sentences(chapter, 0.05))
     assert "No class gets a verdict of its own, since the whole shows no difference beyond chance." in told
     assert "no more than chance gives" not in told
     assert "each taken by itself" not in told
@@ -289,13 +289,13 @@ def test_one_pair_is_one_pair():
 
     beyond, within = Interval(low=0.9, high=1.5, method="m"), Interval(low=-0.1, high=1.5, method="m")
     (chapter,) = in_chapters([pair(beyond)])
-    told = association_words.found(chapter, 0.05)
+    told = association_words.finding_sentences(chapter, 0.05)
     assert "The p is at most 0.05, and the interval leaves out 0, for a – b." in told
     (chapter,) = in_chapters([pair(within)])
-    told = association_words.found(chapter, 0.05)
+    told = association_words.finding_sentences(chapter, 0.05)
     assert "The p is at most 0.05, and the interval leaves out 0, for no pair." in told
     (chapter,) = in_chapters([pair(beyond), pair(within, "c")])
-    told = association_words.found(chapter, 0.05)
+    told = association_words.finding_sentences(chapter, 0.05)
     assert (
         "The p, corrected for all 2 pairs tested, is at most 0.05, and the interval leaves out 0, for a – b."
         in told

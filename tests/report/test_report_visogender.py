@@ -95,14 +95,14 @@ def test_every_metric_is_described_and_every_line_has_its_chance(resolution, ret
 
 def test_summaries_name_value_interval_and_chance(resolution):
     chapter = in_chapters(resolution.findings.findings)[0]
-    told = pronouns.found(chapter)
+    told = pronouns.finding_sentences(chapter)
     assert len(told) == 6
     for sentence in told:
         chance = "" if "neutral pronoun is chosen" in sentence else r"; chance alone gives .* \(.* to .*\)"
         assert re.search(rf"\([0-9.]+% interval .* to .*\).*{chance}\.$", sentence), sentence
     assert "–" not in "".join(told)
     pairs = in_chapters(resolution.findings.findings)[4]
-    assert "mm" in pronouns.found(pairs)[0] or "mf" in "".join(pronouns.found(pairs))
+    assert "mm" in pronouns.finding_sentences(pairs)[0] or "mf" in "".join(pronouns.finding_sentences(pairs))
 
 
 def test_the_page_speaks_of_people_and_not_of_classes(resolution, retrieval):
@@ -130,7 +130,7 @@ def gap(name, value, p, setting, n=100, interval=(0.01, 0.3)):
 def verdict_of(*findings):
     rate = plain("resolution_accuracy", (), 0.5, "higher is better", params={"template": "par_first"})
     chapter = in_chapters([rate, *findings])[0]
-    return pronouns.verdict(chapter, 0.05), pronouns.found(chapter, 0.05)
+    return pronouns.verdict(chapter, 0.05), pronouns.finding_sentences(chapter, 0.05)
 
 
 def test_a_headline_heeds_every_setting_and_names_it():

@@ -70,12 +70,12 @@ def test_labels_cannot_hide_or_reverse():
 
 
 def test_what_was_asked(chapter):
-    text = words.asked(samples.MANIFEST, [chapter])
+    text = words.question_text(samples.MANIFEST, [chapter])
     assert "“resnet50.a1_in1k”" in text
     assert "“predictions.parquet”" in text
     assert "4,812 rows" in text
     assert "perceived gender" in text
-    assert words.asked({}, []) == "evenhand examined a table of predictions."
+    assert words.question_text({}, []) == "evenhand examined a table of predictions."
 
 
 @pytest.mark.parametrize("value", [0.3, 0.2, 0.05])
@@ -132,7 +132,7 @@ def test_verdicts(chapter):
 
 
 def test_what_was_found(chapter):
-    text = " ".join(words.found(chapter, 0.05))
+    text = " ".join(words.finding_sentences(chapter, 0.05))
     assert "Accuracy is 0.861 (95% interval 0.851 to 0.871); by group it runs from 0.850 for “male”" in text
     assert "11 of 12 classes: 4 negligible, 4 small, 2 medium and 1 large" in text
     assert "at most 0.05 in 3 of the 11 classes tested, after Holm’s correction" in text

@@ -47,10 +47,10 @@ class Painter:
                 raise RuntimeError("a wire is loose")
             if mode == "exit":
                 raise SystemExit(0)
-            made.append(self.one(mode, prompt, seed))
+            made.append(self.paint(mode, prompt, seed))
         return made[1:] if mode == "short" else made
 
-    def one(self, mode, prompt, seed):
+    def paint(self, mode, prompt, seed):
         key = hashlib.sha384(f"{prompt} {seed}".encode()).digest()[:48]
         image = np.frombuffer(key, np.uint8).reshape(4, 4, 3).repeat(8, 0).repeat(8, 1)
         if mode == "refuse" and "woman who is a nurse" in prompt:
@@ -74,7 +74,7 @@ def arrange(folder: Path) -> tuple[Path, str]:
     return folder / "people.yaml", f"{folder / 'painter.py'}:Painter"
 
 
-def asked(folder: Path) -> list[str]:
+def painted_prompts(folder: Path) -> list[str]:
     """What the painter was asked for, in order."""
     path = folder / "asked.txt"
     return path.read_text().splitlines() if path.is_file() else []

@@ -114,7 +114,7 @@ def made_run_of_sprites():
 
 def test_make_may_return_figures_that_depend_on_the_data():
     kinds = Artifact("own/x", "x", lambda runs, setting: Made(pairs(), figures=(KINDS["bars"][0],)))
-    made = kinds.made([], Setting(parameters={}, data=None, capabilities=(), seed=0))
+    made = kinds.build([], Setting(parameters={}, data=None, capabilities=(), seed=0))
     assert made.figures[0].kind == "bars"
 
 

@@ -67,13 +67,13 @@ def folders(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(folders, tmp_path_factory):
+def comparison(folders, tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "comparison"
     return compare(list(folders.values()), out=out), out
 
 
-def test_all_pairs_are_compared_on_the_same_samples(made):
-    pairing = made[0].tables["pairing"]
+def test_all_pairs_are_compared_on_the_same_samples(comparison):
+    pairing = comparison[0].tables["pairing"]
     assert pairing.select("model", "reference").rows() == [
         ("biased of t.csv", "fair of t.csv"),
         ("biased of t.csv", "better of t.csv"),
@@ -83,26 +83,30 @@ def test_all_pairs_are_compared_on_the_same_samples(made):
     assert set(pairing["compared"]) == {"same samples"}
 
 
-def test_what_was_planted_is_found_after_holm(made):
-    found = made[0].finding("cramers_v_mean_difference", model="biased of t.csv", reference="fair of t.csv")
+def test_what_was_planted_is_found_after_holm(comparison):
+    found = comparison[0].finding(
+        "cramers_v_mean_difference", model="biased of t.csv", reference="fair of t.csv"
+    )
     assert found.value > 0.1
     assert found.p_adjusted <= 0.05
-    accuracy = made[0].finding("accuracy_difference", model="fair of t.csv", reference="better of t.csv")
+    accuracy = comparison[0].finding(
+        "accuracy_difference", model="fair of t.csv", reference="better of t.csv"
+    )
     assert accuracy.value == pytest.approx(-0.17, abs=0.06)
     assert accuracy.p_adjusted <= 0.05
 
 
-def test_p_is_adjusted_over_the_pairs_of_a_measure(made):
-    p = sorted(one.p_value for one in made[0].findings.findings if one.name == "accuracy_difference")
+def test_p_is_adjusted_over_the_pairs_of_a_measure(comparison):
+    p = sorted(one.p_value for one in comparison[0].findings.findings if one.name == "accuracy_difference")
     adjusted = sorted(
-        one.p_adjusted for one in made[0].findings.findings if one.name == "accuracy_difference"
+        one.p_adjusted for one in comparison[0].findings.findings if one.name == "accuracy_difference"
     )
     assert adjusted[0] == pytest.approx(3 * p[0])
     assert len(p) == 3
 
 
-def test_findings_are_unique_and_the_folder_is_a_run(made):
-    run_, out = made
+def test_findings_are_unique_and_the_folder_is_a_run(comparison):
+    run_, out = comparison
     keys = [(one.name, tuple(one.by), str(one.params)) for one in run_.findings.findings]
     assert len(set(keys)) == len(keys) == 21
     again = Run.read(out)
@@ -112,14 +116,14 @@ def test_findings_are_unique_and_the_folder_is_a_run(made):
     assert all(one.paired for one in again.counts.values())
 
 
-def test_the_same_again_gives_the_same_bytes(folders, made):
+def test_the_same_again_gives_the_same_bytes(folders, comparison):
     again = compare(list(folders.values()))
-    assert again.findings.dump() == made[0].findings.dump()
-    assert again.manifest["manifest_id"] == made[0].manifest["manifest_id"]
+    assert again.findings.dump() == comparison[0].findings.dump()
+    assert again.manifest["manifest_id"] == comparison[0].manifest["manifest_id"]
 
 
-def test_the_report_shows_order_pairs_and_verdict(made):
-    html = (made[1] / "report.html").read_text()
+def test_the_report_shows_order_pairs_and_verdict(comparison):
+    html = (comparison[1] / "report.html").read_text()
     for text in (
         "The models side by side",
         "What was paired",
@@ -130,8 +134,8 @@ def test_the_report_shows_order_pairs_and_verdict(made):
     assert "table of mistakes" not in html
 
 
-def test_ranks_follow_directions(made):
-    ranking = made[0].tables["ranking"]
+def test_ranks_follow_directions(comparison):
+    ranking = comparison[0].tables["ranking"]
 
     def order(metric):
         return ranking.filter(pl.col("metric") == metric).sort("rank")["model"].to_list()
@@ -142,24 +146,24 @@ def test_ranks_follow_directions(made):
     assert values == sorted(values)
 
 
-def test_ranking_values_are_the_metrics(made, folders):
+def test_ranking_values_are_the_metrics(comparison, folders):
     counts = Run.read(folders["fair"]).counts["predictions"]
     for metric in (effect_size.skewsize, effect_size.cramers_v_mean, group_accuracy.accuracy_gap):
         told = (
-            made[0]
+            comparison[0]
             .tables["ranking"]
             .filter((pl.col("metric") == metric.__name__) & (pl.col("model") == "fair of t.csv"))
         )
         assert told["value"].item() == pytest.approx(metric(counts, by="group").value)
 
 
-def test_rank_stability_over_mev_and_resamples(made, folders):
-    mev = made[0].tables["mev_ranks"].filter(pl.col("model") == "biased of t.csv")
+def test_rank_stability_over_mev_and_resamples(comparison, folders):
+    mev = comparison[0].tables["mev_ranks"].filter(pl.col("model") == "biased of t.csv")
     counts = Run.read(folders["biased"]).counts["predictions"]
     assert mev["mev"].to_list() == list(MEVS)
     for level, value in mev.select("mev", "value").rows():
         assert value == effect_size.skewsize(counts, by="group", mev=level, inference="none").value
-    shares = made[0].tables["rank_shares"]
+    shares = comparison[0].tables["rank_shares"]
     for keys in (("metric", "model"), ("metric", "rank")):
         together = shares.group_by(keys).agg(pl.col("share").sum())
         assert together["share"].to_list() == pytest.approx([1.0] * 15)
@@ -286,13 +290,13 @@ def test_groupings_are_those_in_common_or_asked_for(tmp_path):
         compare([c, d])
 
 
-def test_what_is_no_comparison_is_refused(folders, made, tmp_path):
+def test_what_is_no_comparison_is_refused(folders, comparison, tmp_path):
     with pytest.raises(ParameterError, match="two or more run folders"):
         compare([folders["fair"]])
     with pytest.raises(InputError, match="is no run folder"):
         compare([folders["fair"], tmp_path])
     with pytest.raises(InputError, match="is a comparison itself"):
-        compare([folders["fair"], made[1]])
+        compare([folders["fair"], comparison[1]])
     with pytest.raises(ParameterError, match="alpha=2"):
         compare(list(folders.values()), alpha=2)
     with pytest.raises(UnknownName, match="metric to compare"):
@@ -485,8 +489,8 @@ def test_a_run_is_not_written_over(folders):
     assert (folders["fair"] / "manifest.json").read_bytes() == before
 
 
-def test_the_report_speaks_of_two_models(made):
-    html = (made[1] / "report.html").read_text()
+def test_the_report_speaks_of_two_models(comparison):
+    html = (comparison[1] / "report.html").read_text()
     assert "Comparison of models" in html
     assert "no difference between models" in html
     assert "Bias audit" not in html

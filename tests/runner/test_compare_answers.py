@@ -62,7 +62,7 @@ def _mmbias(folder):
 @needs_chromium
 @pytest.mark.parametrize("kind", ["resolution", "retrieval", "labels", "association"])
 def test_the_first_screen_of_a_comparison_holds_headline_picture_sureness_and_caveat(
-    made, runs, kind, browser
+    comparisons, runs, kind, browser
 ):
     with visiting(
         browser, lambda name: (runs[name][0].with_name(f"{name}-both") / "report.html").as_uri()
@@ -71,15 +71,15 @@ def test_the_first_screen_of_a_comparison_holds_headline_picture_sureness_and_ca
 
 
 @pytest.fixture(scope="module")
-def made(runs):
+def comparisons(runs):
     return {kind: compare(pair, out=pair[0].with_name(f"{kind}-both")) for kind, pair in runs.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_differences_are_those_of_the_runs_own_values(kind, runs, made):
+def test_differences_are_those_of_the_runs_own_values(kind, runs, comparisons):
     first, second = (Run.read(folder) for folder in runs[kind])
-    assert len(made[kind].findings.findings) >= 2
-    for found in made[kind].findings.findings:
+    assert len(comparisons[kind].findings.findings) >= 2
+    for found in comparisons[kind].findings.findings:
         params = {key: value for key, value in found.params.items() if key not in ("model", "reference")}
         name = found.name.removesuffix("_difference")
         one, other = (run.finding(name, tuple(found.by), **params) for run in (first, second))
@@ -99,13 +99,13 @@ def test_differences_are_those_of_the_runs_own_values(kind, runs, made):
         ("matching", "image", 16),
     ],
 )  # fmt: skip
-def test_what_counts_as_one_is_what_the_benchmark_takes_as_one(kind, unit, count, made):
-    first = made[kind].findings.findings[0]
+def test_what_counts_as_one_is_what_the_benchmark_takes_as_one(kind, unit, count, comparisons):
+    first = comparisons[kind].findings.findings[0]
     assert (first.details["unit"], first.details["units"]) == (unit, count)
     assert unit in first.interval.method
 
 
-def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, made):
+def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, comparisons):
     correct, hits = [], []
     for folder in runs["resolution"]:
         run = Run.read(folder)
@@ -118,7 +118,7 @@ def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, made):
             right[truth[sample]].append(meant[best] == truth[sample])
         correct.append({gender: np.mean(of_gender) for gender, of_gender in right.items()})
         hits.append({gender: sum(of_gender) for gender, of_gender in right.items()})
-    found = made["resolution"].finding("resolution_accuracy_difference")
+    found = comparisons["resolution"].finding("resolution_accuracy_difference")
     for part in found.parts:
         assert part.value == pytest.approx(correct[0][part.key] - correct[1][part.key])
         assert (part.details["first_hits"], part.details["second_hits"]) == (
@@ -126,23 +126,23 @@ def test_accuracy_by_pronoun_is_that_of_a_loop_over_images(runs, made):
             hits[1][part.key],
         )
     assert found.details["first_hits"] == sum(hits[0].values())
-    gap = made["resolution"].finding("resolution_gap_difference")
+    gap = comparisons["resolution"].finding("resolution_gap_difference")
     gaps = [one["masculine"] - one["feminine"] for one in correct]
     assert gap.value == pytest.approx(gaps[0] - gaps[1])
 
 
-def test_headlines_of_pronouns_households_and_labels_count(made):
+def test_headlines_of_pronouns_households_and_labels_count(comparisons):
     """The rates of households are means: their counts stand beside them, plain."""
     for kind in ("resolution", "homes", "labels"):
-        texts = [line.text for line in made[kind].overview.headlines if " images " in line.text]
+        texts = [line.text for line in comparisons[kind].overview.headlines if " images " in line.text]
         assert texts, kind
         counted = re.compile(r"with \S+ [\d,]+ of [\d,]+ images .*, with \S+ [\d,]+(\.| \()", re.IGNORECASE)
         assert [text for text in texts if not counted.search(text)] == []
-    rate = made["homes"].finding("household_hit_rate_difference", by="region")
+    rate = comparisons["homes"].finding("household_hit_rate_difference", by="region")
     assert sum(part.details["first_hits"] for part in rate.parts) == rate.details["first_hits"]
 
 
-def test_harmful_rates_by_group_are_those_of_a_loop_over_images(runs, made):
+def test_harmful_rates_by_group_are_those_of_a_loop_over_images(runs, comparisons):
     harmful = {"hog, pig", "gorilla, Gorilla gorilla", "prison"}
     rates = []
     for folder in runs["labels"]:
@@ -151,13 +151,13 @@ def test_harmful_rates_by_group_are_those_of_a_loop_over_images(runs, made):
         hit = set(sure.filter(pl.col("prediction").is_in(harmful))["sample"])
         people_ = Run.read(folder).annotations.filter(gender="female")["sample"].to_list()
         rates.append(sum(sample in hit for sample in people_) / len(people_))
-    part = made["labels"].finding("harmful_association_rate_difference", "gender").part("female")
+    part = comparisons["labels"].finding("harmful_association_rate_difference", "gender").part("female")
     assert part.value == pytest.approx(rates[0] - rates[1])
     assert part.n == 90
 
 
-def test_tests_are_corrected_within_each_metric_and_a_value_is_tested_once(made):
-    findings = made["labels"].findings.findings
+def test_tests_are_corrected_within_each_metric_and_a_value_is_tested_once(comparisons):
+    findings = comparisons["labels"].findings.findings
     rates = [one for one in findings if one.name == "harmful_association_rate_difference"]
     assert len({one.value for one in rates}) == 1
     assert [one.p_value is None for one in rates] == [False, True, True, True]
@@ -167,15 +167,21 @@ def test_tests_are_corrected_within_each_metric_and_a_value_is_tested_once(made)
     assert all(one.p_adjusted >= one.p_value and one.adjustment == "holm" for one in gaps)
 
 
-def test_what_is_no_sum_over_samples_is_named_and_stands_side_by_side(made):
-    run = made["association"]
+def test_what_is_no_sum_over_samples_is_named_and_stands_side_by_side(comparisons):
+    run = comparisons["association"]
     untested = run.tables["untested"]
     assert {"association_difference", "pleasant_at_k"} <= set(untested["metric"])
     assert "association_effect_size" not in set(untested["metric"])
     assert set(untested["metric"]) < set(run.tables["values"]["metric"])
     assert any("no test for" in said and "a scale of its own" in said for said in run.manifest["warnings"])
-    assert made["resolution"].tables["untested"].height == 0
-    assert made["resolution"].tables["pairing"].row(0) == ("clip-a", "clip-b", "same samples", 690, None)
+    assert comparisons["resolution"].tables["untested"].height == 0
+    assert comparisons["resolution"].tables["pairing"].row(0) == (
+        "clip-a",
+        "clip-b",
+        "same samples",
+        690,
+        None,
+    )
 
 
 def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
@@ -311,9 +317,9 @@ def test_a_debias_run_reports_before_after_and_the_reduction(runs, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_reports_show_the_differences(kind, runs, made):
+def test_reports_show_the_differences(kind, runs, comparisons):
     folder = runs[kind][0].with_name(f"{kind}-both")
     assert ", difference" in (folder / "report.html").read_text(encoding="utf-8")
     again = Run.read(folder)
-    assert again.findings == made[kind].findings
+    assert again.findings == comparisons[kind].findings
     assert set(again.tables) >= {"values", "pairing", "untested"}

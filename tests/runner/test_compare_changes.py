@@ -39,7 +39,7 @@ def audited(where, path, prediction, **given):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def comparison(tmp_path_factory):
     where = tmp_path_factory.mktemp("changes")
     table().write_csv(where / "t.csv")
     folders = [audited(where, where / "t.csv", name) for name in ("after", "before")]
@@ -47,13 +47,13 @@ def made(tmp_path_factory):
     return Run.read(where / "both")
 
 
-def test_every_part_is_a_row_of_the_table_of_changes(made):
+def test_every_part_is_a_row_of_the_table_of_changes(comparison):
     parts = {
         (name, part.kind, part.key): part
         for name, measure in (("accuracy", "accuracy"), ("cramers_v", "cramers_v_mean"))
-        for part in made.finding(f"{measure}_difference").parts
+        for part in comparison.finding(f"{measure}_difference").parts
     }
-    rows = {(row["measure"], row["kind"], row["key"]): row for row in made.tables["changes"].to_dicts()}
+    rows = {(row["measure"], row["kind"], row["key"]): row for row in comparison.tables["changes"].to_dicts()}
     assert len(rows) == 2 * CLASSES + 2
     assert set(rows) == set(parts)
     for key, row in rows.items():
@@ -64,16 +64,16 @@ def test_every_part_is_a_row_of_the_table_of_changes(made):
         assert row["n_gained"] == part.details.get("n_gained")
 
 
-def test_the_surest_changes_come_first(made):
+def test_the_surest_changes_come_first(comparison):
     for name, planted in (("accuracy", "c1"), ("cramers_v", "c2")):
-        mine = made.tables["changes"].filter(pl.col("measure") == name)
+        mine = comparison.tables["changes"].filter(pl.col("measure") == name)
         assert mine["p_adjusted"].to_list() == sorted(mine["p_adjusted"])
         assert planted in mine.filter(kind="class")["key"].to_list()[:2]
         assert mine.filter(kind="class", key=planted)["p_adjusted"].item() <= 0.05
 
 
-def test_flips_are_those_of_the_rows(made):
-    rows, flips = table(), made.tables["flips"]
+def test_flips_are_those_of_the_rows(comparison):
+    rows, flips = table(), comparison.tables["flips"]
     right = rows.with_columns(*(pl.col(name) == pl.col("label") for name in ("before", "after")))
     whole = flips.filter(pl.col("class").is_null())
     assert whole["group"].to_list() == ["g0", "g1"]
@@ -88,8 +88,8 @@ def test_flips_are_those_of_the_rows(made):
     assert surest["p_adjusted"] < 0.001
 
 
-def test_other_answers_are_those_of_the_rows(made):
-    answers = made.tables["answer_changes"]
+def test_other_answers_are_those_of_the_rows(comparison):
+    answers = comparison.tables["answer_changes"]
     expected = (
         table()
         .filter(pl.col("after") != pl.col("before"))
@@ -111,7 +111,7 @@ def test_many_comparisons_keep_the_surest_parts_and_count_the_rest(monkeypatch):
     found = model_differences(counts, by="group", metrics=["accuracy"], names=("a", "b"))
     monkeypatch.setattr(compare_changes, "_LEAST", 4)
     changes = Changes(comparisons=1_000_000)
-    kept = changes.kept(found, counts, ["group"], ("a", "b"))[0]
+    kept = changes.add_pair(found, counts, ["group"], ("a", "b"))[0]
     assert [one.kind for one in kept.parts] == ["class", "class", "group", "group"]
     assert {one.key for one in kept.parts if one.kind == "class"} == {"c1", "c2"}
     assert kept.details["parts_left_out"] == CLASSES - 2
@@ -132,8 +132,8 @@ def test_models_that_cannot_be_paired_have_changes_without_flips(tmp_path):
     assert apart.tables["changes"]["p_adjusted"].min() > 0.05
 
 
-def test_other_measures_have_no_changes(made, tmp_path):
-    folders = [entry["folder"] for entry in made.manifest["runs"]]
+def test_other_measures_have_no_changes(comparison, tmp_path):
+    folders = [entry["folder"] for entry in comparison.manifest["runs"]]
     found = compare(folders, metrics=["accuracy_gap"])
     assert "changes" not in found.tables
     assert "flips" in found.tables

@@ -52,7 +52,7 @@ def runs(audits, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(runs, tmp_path_factory):
+def comparison(runs, tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "time"
     typed = [runs["november"], runs["september"], runs["october"]]
     return compare(typed, metrics=["accuracy", "accuracy_gap"], over_time=True, out=out), out
@@ -61,8 +61,8 @@ def made(runs, tmp_path_factory):
 NAMES = [f"api:eye@https://x, {day}" for day in ("2026-09-01", "2026-10-01", "2026-11-01")]
 
 
-def test_each_run_is_compared_with_the_one_before(made):
-    run, _ = made
+def test_each_run_is_compared_with_the_one_before(comparison):
+    run, _ = comparison
     assert run.manifest["models"] == NAMES
     assert run.manifest["over_time"] is True
     assert run.manifest["one_model"] is True
@@ -94,8 +94,8 @@ def test_the_manifest_says_whether_all_dates_are_of_one_model(audits, tmp_path, 
     assert run.manifest["one_model"] is one_model
 
 
-def test_the_drift_holds_every_date(made):
-    run, out = made
+def test_the_drift_holds_every_date(comparison):
+    run, out = comparison
     drift = Run.read(out).tables["drift"].filter(pl.col("metric") == "accuracy")
     assert drift["date"].to_list() == ["2026-09-01", "2026-10-01", "2026-11-01"]
     assert drift["since"].to_list() == [None, "2026-09-01", "2026-10-01"]
@@ -164,8 +164,8 @@ def test_a_group_of_several_dates_says_its_span_and_has_none_between(audits):
         compare([audits["november"]], groups=group, metrics=["accuracy"], dates=between)
 
 
-def test_the_report_says_since_when(made):
-    html = (made[1] / "report.html").read_text()
+def test_the_report_says_since_when(comparison):
+    html = (comparison[1] / "report.html").read_text()
     assert '<section id="over-time"' in html
     assert "Since 2026-10-01 (on 2026-11-01): accuracy, by group, rose by 0.1" in html
     assert "more than noise" in html

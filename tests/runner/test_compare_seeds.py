@@ -70,7 +70,7 @@ def probes(audits, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(probes, tmp_path_factory):
+def comparison(probes, tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "comparison"
     return compare(list(probes.values()), metrics=["accuracy", "accuracy_gap"], out=out), out
 
@@ -84,8 +84,8 @@ def accuracies(recipe):
 PLAIN, BETTER = "plain-s* (3 seeds)", "better-s* (3 seeds)"
 
 
-def test_runs_that_differ_in_the_seed_are_one(made):
-    run, _ = made
+def test_runs_that_differ_in_the_seed_are_one(comparison):
+    run, _ = comparison
     assert run.manifest["models"] == [PLAIN, BETTER]
     assert [(one["group"], one["seed"]) for one in run.manifest["runs"]] == [
         (name, str(seed)) for name in (PLAIN, BETTER) for seed in range(SEEDS)
@@ -100,8 +100,8 @@ def test_runs_that_differ_in_the_seed_are_one(made):
     )
 
 
-def test_the_spread_is_that_of_the_runs(made, audits):
-    found = made[0].finding("accuracy_seed_spread", model=PLAIN)
+def test_the_spread_is_that_of_the_runs(comparison, audits):
+    found = comparison[0].finding("accuracy_seed_spread", model=PLAIN)
     values = accuracies("plain")
     assert found.value == pytest.approx(values.std(ddof=1))
     assert [part.value for part in found.parts] == pytest.approx(values)
@@ -114,8 +114,8 @@ def test_the_spread_is_that_of_the_runs(made, audits):
     assert found.parts[0].interval.low < alone.value < found.parts[0].interval.high
 
 
-def test_the_difference_is_paired_by_seed(made):
-    found = made[0].finding("accuracy_difference")
+def test_the_difference_is_paired_by_seed(comparison):
+    found = comparison[0].finding("accuracy_difference")
     first, second = accuracies("plain"), accuracies("better")
     assert (found.model, found.reference, found.params["unit"]) == (PLAIN, BETTER, "seed")
     assert found.value == pytest.approx(first.mean() - second.mean())
@@ -131,8 +131,8 @@ def test_the_difference_is_paired_by_seed(made):
     assert found.details["compared"] == "same samples"
 
 
-def test_ranking_and_pairs_are_of_recipes(made):
-    run, out = made
+def test_ranking_and_pairs_are_of_recipes(comparison):
+    run, out = comparison
     ranking = run.tables["ranking"].filter(pl.col("metric") == "accuracy")
     assert ranking["model"].to_list() == [PLAIN, BETTER]
     assert ranking["value"].to_list() == pytest.approx(
@@ -147,14 +147,14 @@ def test_ranking_and_pairs_are_of_recipes(made):
     assert Run.read(out).findings == run.findings
 
 
-def test_the_same_again_gives_the_same_bytes(probes, made):
+def test_the_same_again_gives_the_same_bytes(probes, comparison):
     again = compare(list(probes.values()), metrics=["accuracy", "accuracy_gap"])
-    assert again.findings.dump() == made[0].findings.dump()
-    assert again.manifest["manifest_id"] == made[0].manifest["manifest_id"]
+    assert again.findings.dump() == comparison[0].findings.dump()
+    assert again.manifest["manifest_id"] == comparison[0].manifest["manifest_id"]
 
 
-def test_the_report_has_a_section_of_seeds(made):
-    html = (made[1] / "report.html").read_text()
+def test_the_report_has_a_section_of_seeds(comparison):
+    html = (comparison[1] / "report.html").read_text()
     assert '<section id="seeds"' in html
     for text in ("spread of seeds", "sampling error of a run", "another seed moves it by", "seed 2"):
         assert text in html
@@ -358,5 +358,5 @@ def test_mistakes_in_groups_teach(audits):
         compare([], groups={"a": folders[:2], "b": folders[2:4]}, reference="c")
 
 
-def test_the_manifest_is_json(made):
-    assert json.loads((made[1] / "manifest.json").read_text())["models"] == [PLAIN, BETTER]
+def test_the_manifest_is_json(comparison):
+    assert json.loads((comparison[1] / "manifest.json").read_text())["models"] == [PLAIN, BETTER]

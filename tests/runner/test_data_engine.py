@@ -264,7 +264,7 @@ def test_what_is_pinned_of_mmbias_is_fetched_and_the_rest_is_named(server, relea
     assert {path.name: path.stat().st_size for path in done.folder.iterdir()} == {
         file.name: file.size for file in MMBIAS.files
     }
-    counts = {part.name: (part.found, part.expected) for part in done.parts if part.whole}
+    counts = {part.name: (part.present, part.expected) for part in done.parts if part.whole}
     assert counts == {
         "phrases of people": (350, 350),
         "URLs": (3600, 3600),

@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def made(folder):
+def debiased(folder):
     return eh.debias(folder, mode="paper")
 
 
@@ -71,13 +71,13 @@ ALL_IMAGES = np.concatenate([vectors("images", name) for name in GROUPS])
 ALL_GROUPS = np.repeat(np.arange(len(GROUPS)), 12)
 
 
-def test_the_dimensions_are_those_of_algorithm_1_over_all_items(made) -> None:
-    table = made.tables["before_after"]
+def test_the_dimensions_are_those_of_algorithm_1_over_all_items(debiased) -> None:
+    table = debiased.tables["before_after"]
     assert table.select("x", "y").rows() == [GROUPS[:2], GROUPS[2:4]]
     for row in table.iter_rows(named=True):
         x, y = row["x"], row["y"]
         dimensions = naive(x, y, ALL_IMAGES, ALL_GROUPS)
-        facts = made.mitigations[f"{x}--{y}"].facts
+        facts = debiased.mitigations[f"{x}--{y}"].facts
         assert facts["dimensions"] == dimensions
         assert (facts["labels"], facts["removed"], row["removed"]) == ("groups", REMOVED, REMOVED)
         left = [d for d in range(DIMENSIONS) if d not in dimensions]
@@ -87,18 +87,18 @@ def test_the_dimensions_are_those_of_algorithm_1_over_all_items(made) -> None:
             d = bias(*items, kept)
             assert row[stage] == pytest.approx(d, abs=1e-9)
             targets = [x, y]
-            finding = made.finding("association_effect_size", stage=stage, half="all", targets=targets)
+            finding = debiased.finding("association_effect_size", stage=stage, half="all", targets=targets)
             assert finding.value == pytest.approx(d, abs=1e-9)
 
 
-def test_what_holds_out_stands_beside_and_was_chosen_without_the_held_out_half(made) -> None:
-    held_out = made.tables["halves"].filter(half="held_out", role="target")["sample"].to_list()
+def test_what_holds_out_stands_beside_and_was_chosen_without_the_held_out_half(debiased) -> None:
+    held_out = debiased.tables["halves"].filter(half="held_out", role="target")["sample"].to_list()
     x, y = GROUPS[:2]
-    dimensions = set(made.mitigations[f"{x}--{y}--held-out"].facts["dimensions"])
+    dimensions = set(debiased.mitigations[f"{x}--{y}--held-out"].facts["dimensions"])
     rows = {name: [n for n in range(12) if f"{name}/{n}" not in held_out] for name in (x, y)}
     assert all(len(numbers) == 6 for numbers in rows.values())
-    row = made.tables["before_after"].row(0, named=True)
-    words = made.tables["halves"].filter(half="held_out", role="attribute")["sample"].to_list()
+    row = debiased.tables["before_after"].row(0, named=True)
+    words = debiased.tables["halves"].filter(half="held_out", role="attribute")["sample"].to_list()
     items = [np.delete(vectors("images", name), rows[name], axis=0) for name in (x, y)]
     for name in ("unpleasant", "pleasant"):
         kept = [n for n in range(8) if f"{name} attribute {n}" in words]
@@ -108,17 +108,17 @@ def test_what_holds_out_stands_beside_and_was_chosen_without_the_held_out_half(m
     assert row["chosen_on"] == "all items"
 
 
-def test_the_terminal_shows_both_protocols(made, tmp_path, capsys) -> None:
-    print_debias(made, tmp_path, verbose=True)
+def test_the_terminal_shows_both_protocols(debiased, tmp_path, capsys) -> None:
+    print_debias(debiased, tmp_path, verbose=True)
     printed = capsys.readouterr().out
     assert "as in the paper: before" in printed
     assert "held out: before" in printed
-    row = made.tables["before_after"].row(0, named=True)
+    row = debiased.tables["before_after"].row(0, named=True)
     (line,) = (line for line in printed.splitlines() if line.startswith("muslim : christian"))
     assert line.split()[3:5] == [f"{row['before']:.3f}", f"{row['after']:.3f}"]
 
 
-def test_labels_of_the_users_own_choose_what_may_go(folder, tmp_path, made) -> None:
+def test_labels_of_the_users_own_choose_what_may_go(folder, tmp_path, debiased) -> None:
     lines, codes = ["sample,label"], []
     for name in GROUPS[:4]:
         for number in range(12):

@@ -30,7 +30,7 @@ def calls(tmp_path, monkeypatch) -> Path:
     return tmp_path / "calls"
 
 
-def asked(calls: Path) -> list[int]:
+def take_numbers(calls: Path) -> list[int]:
     """Numbers asked about since the last time."""
     numbers = [int(line) for line in calls.read_text().split()]
     calls.write_text("")
@@ -82,11 +82,11 @@ def test_a_sample_that_no_memory_holds_stops_and_what_came_before_is_kept(monkey
     monkeypatch.setenv("PATTERNS_ROOM", "0")  # number 103 never fits
     with pytest.raises(UserError, match=r"does not hold a single sample \(pattern-00103\): MemoryError"):
         ask("Cramped")
-    first = asked(calls)
+    first = take_numbers(calls)
     assert set(range(64)) - {13} <= set(first)
     monkeypatch.setenv("PATTERNS_ROOM", "64")
     ask("Cramped")
-    assert asked(calls) == list(range(64, 200))
+    assert take_numbers(calls) == list(range(64, 200))
 
 
 def test_memory_that_does_not_hold_an_image_is_one_line() -> None:
@@ -110,9 +110,9 @@ def test_answers_that_are_not_finite_are_listed_and_the_others_stand(calls) -> N
     assert reasons == {"answer not finite": 2, "not an image": 1}
     others = rows_of(plain).filter(~pl.col("sample").is_in(wrong["sample"].to_list()))
     assert rows_of(run).equals(others)
-    asked(calls)
+    take_numbers(calls)
     again = ask("NotFinite", n=64)
-    assert asked(calls) == []
+    assert take_numbers(calls) == []
     assert again.unanswered.equals(run.unanswered)
 
 
@@ -121,7 +121,7 @@ def test_workers_change_no_byte_and_batch_sizes_only_the_last_digits(tmp_path, c
     for workers in (1, 2, 5):
         shutil.rmtree(tmp_path / "home", ignore_errors=True)
         ask(out=tmp_path / "run", n=2_500, ask="embeds_images", workers=workers)
-        assert asked(calls) == [number for number in range(2_500) if number != 13]
+        assert take_numbers(calls) == [number for number in range(2_500) if number != 13]
         bytes_of.append(whole(tmp_path / "run"))
     assert set(bytes_of[0]) == {"part-00000.parquet", "part-00001.parquet"}
     assert bytes_of[0] == bytes_of[1] == bytes_of[2]
@@ -137,22 +137,22 @@ def test_workers_change_no_byte_and_batch_sizes_only_the_last_digits(tmp_path, c
 def test_a_second_run_asks_nothing_and_gives_the_same_bytes(tmp_path, calls) -> None:
     ask(out=tmp_path / "run")
     first = whole(tmp_path / "run"), (tmp_path / "run" / "findings.json").read_bytes()
-    asked(calls)
+    take_numbers(calls)
     run = ask(out=tmp_path / "run")
-    assert asked(calls) == []
+    assert take_numbers(calls) == []
     assert run.manifest["asking"]["questions"][0]["asked"] == 0
     assert (whole(tmp_path / "run"), (tmp_path / "run" / "findings.json").read_bytes()) == first
 
 
 def test_another_benchmark_reuses_answers_and_asks_only_what_is_new(calls) -> None:
     ask(n=128)
-    asked(calls)
+    take_numbers(calls)
     assert ask(n=128, benchmark="OTHER").findings.findings[0].benchmark == "other patterns"
-    assert asked(calls) == []
+    assert take_numbers(calls) == []
     ask(first=100, n=60, batch_size=20)
-    assert asked(calls) == list(range(128, 160))  # what the runs before did not ask
+    assert take_numbers(calls) == list(range(128, 160))  # what the runs before did not ask
     ask(n=128, ask="embeds_images")
-    assert len(asked(calls)) == 127
+    assert len(take_numbers(calls)) == 127
 
 
 def test_a_changed_prompt_or_model_is_asked_again(tmp_path, calls) -> None:
@@ -161,21 +161,21 @@ def test_a_changed_prompt_or_model_is_asked_again(tmp_path, calls) -> None:
     copied.write_text(source)
     given = {"n": 32, "ask": "answers_questions", "file": copied}
     ask(**given)
-    assert len(asked(calls)) == 31
+    assert len(take_numbers(calls)) == 31
     ask(**given, prompt="And now?")
-    assert len(asked(calls)) == 31
+    assert len(take_numbers(calls)) == 31
     copied.write_text(source + "\n# changed\n")
     ask(**given)
-    assert asked(calls) == []  # the class declares its version, which did not change
+    assert take_numbers(calls) == []  # the class declares its version, which did not change
     copied.write_text(source.replace('version = "1"', 'version = "2"'))
     assert rows_of(ask(**given), "answers")["text"][0] == "What is it? 0"
-    assert len(asked(calls)) == 31
+    assert len(take_numbers(calls)) == 31
     copied.write_text(source.replace('version = "1"', ""))
     ask(**given)
-    assert len(asked(calls)) == 31
+    assert len(take_numbers(calls)) == 31
     copied.write_text(source.replace('version = "1"', "") + "\n# changed\n")
     ask(**given)
-    assert len(asked(calls)) == 31  # without one, the file is what tells models apart
+    assert len(take_numbers(calls)) == 31  # without one, the file is what tells models apart
 
 
 def test_changed_weights_are_asked_again(tmp_path, calls) -> None:
@@ -184,10 +184,10 @@ def test_changed_weights_are_asked_again(tmp_path, calls) -> None:
     weights.write_bytes(b"one")
     ask(n=32, file=copied)
     ask(n=32, file=copied)
-    assert len(asked(calls)) == 31
+    assert len(take_numbers(calls)) == 31
     weights.write_bytes(b"two")
     ask(n=32, file=copied)
-    assert len(asked(calls)) == 31
+    assert len(take_numbers(calls)) == 31
 
 
 def test_a_model_that_raises_is_one_line_that_names_samples(tmp_path, calls, monkeypatch) -> None:
@@ -195,10 +195,10 @@ def test_a_model_that_raises_is_one_line_that_names_samples(tmp_path, calls, mon
     assert code == 2
     one_line_of(err, "pattern-00064 to pattern-00127: ValueError: shapes do not fit")
     assert not (tmp_path / "run").exists()
-    assert len(asked(calls)) == 63
+    assert len(take_numbers(calls)) == 63
     with pytest.raises(UserError, match="pattern-00064"):
         ask("Failing")
-    assert asked(calls) == []
+    assert take_numbers(calls) == []
 
 
 def test_what_could_not_be_asked_now_is_asked_again_and_nothing_else(tmp_path, calls) -> None:
@@ -207,12 +207,12 @@ def test_what_could_not_be_asked_now_is_asked_again_and_nothing_else(tmp_path, c
     assert code == 3
     one_line_of(err, "2 samples could not be asked about: too many requests (2)", "same command again")
     assert len(eh.Run.read(tmp_path / "run").findings.findings) == 1
-    assert len(asked(calls)) == 63
+    assert len(take_numbers(calls)) == 63
     code, _, err = here(again, tmp_path / "home")
     assert code == 0
     assert err.startswith("62 of 64 answers of ")  # all but the two that were too many requests
     nothing_but_reuse(err)
-    assert asked(calls) == list(range(16, 32))  # their batch
+    assert take_numbers(calls) == list(range(16, 32))  # their batch
     answers = pl.read_parquet(tmp_path / "run" / "evidence" / "answers" / "*.parquet")
     assert answers["text"].to_list() == [f"What is it? {number}" for number in range(64) if number != 13]
 
@@ -247,7 +247,7 @@ def test_forgotten_answers_are_not_kept(tmp_path, calls) -> None:
     given = command(tmp_path / "run", n=64)
     for _ in range(2):
         assert here([*given, "--forget-answers"], tmp_path / "home")[0] == 0
-        assert len(asked(calls)) == 63
+        assert len(take_numbers(calls)) == 63
     assert not (tmp_path / "home" / "answers").exists()
     names = {entry.name for entry in (tmp_path / "run").iterdir()}
     assert names == {"evidence", "findings.json", "manifest.json", "metrics.json", "report.html"}

@@ -16,7 +16,7 @@ from evenhand.workflows.generate.engine import ReviewRule, generate
 from evenhand.workflows.generate.review import rivals_of
 from tests.conftest import SHARED
 from tests.models.tiny import build
-from tests.runner.generation import arrange, asked, pixels
+from tests.runner.generation import arrange, painted_prompts, pixels
 
 FACE = SHARED / "assets" / "faces" / "val" / "10059.jpg"
 DUAL = '''
@@ -96,21 +96,21 @@ def test_the_score_is_hessels(tmp_path):
 def test_images_are_looked_at_once_and_new_ones_alone(painted, tmp_path):
     definition, painter, dual = painted
     generate(definition, painter, tmp_path / "out", images_per_cell=2, gate=ReviewRule(clip=dual))
-    assert (len(asked(tmp_path)), seen(tmp_path)) == (12, 12)
+    assert (len(painted_prompts(tmp_path)), seen(tmp_path)) == (12, 12)
     generate(definition, painter, tmp_path / "out", images_per_cell=2, gate=ReviewRule(clip=dual, below=2.6))
-    assert (len(asked(tmp_path)), seen(tmp_path)) == (12, 12)
+    assert (len(painted_prompts(tmp_path)), seen(tmp_path)) == (12, 12)
     made = generate(definition, painter, tmp_path / "out", images_per_cell=3)
     assert made.table["clip_score"].null_count() == 6  # new images were not looked at, and that is told
     assert set(made.flags.filter(flag="prompt not best")["of"]) == {6}
     generate(definition, painter, tmp_path / "out", images_per_cell=3, gate=ReviewRule(clip=dual))
-    assert (len(asked(tmp_path)), seen(tmp_path)) == (18, 18)
+    assert (len(painted_prompts(tmp_path)), seen(tmp_path)) == (18, 18)
 
 
 def test_a_gate_after_the_images_needs_no_generator(painted, tmp_path):
     definition, painter, dual = painted
     generate(definition, painter, tmp_path / "out")
     made = generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=dual))
-    assert len(asked(tmp_path)) == 24
+    assert len(painted_prompts(tmp_path)) == 24
     assert made.table["clip_score"].null_count() == 0
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_look_is_refused_before_images_are_made(painted, tmp_path):
         generate(definition, painter, tmp_path / "out", gate=ReviewRule(clip=painter))
     with pytest.raises(ParameterError, match="add --clip URI"):
         generate(definition, painter, tmp_path / "out", gate=ReviewRule(below=0.2))
-    assert asked(tmp_path) == []
+    assert painted_prompts(tmp_path) == []
 
 
 def test_rivals_are_the_other_groups_at_the_same_turn():
@@ -195,4 +195,4 @@ def test_a_missing_detector_is_told_before_images_are_made(tmp_path, monkeypatch
     monkeypatch.setitem(__import__("sys").modules, "dlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'evenhand\[faces\]'"):
         generate(definition, painter, tmp_path / "out", gate=ReviewRule(faces=True))
-    assert asked(tmp_path) == []
+    assert painted_prompts(tmp_path) == []

@@ -36,7 +36,7 @@ def evidence_of(codes, cluster):
     return Predictions.from_frame(table, truth="truth", prediction="prediction", cluster=cluster)
 
 
-def found(codes, cluster="person"):
+def disparities_of(codes, cluster="person"):
     return metrics.disparities(evidence_of(codes, cluster), by="group")
 
 
@@ -108,18 +108,18 @@ def test_what_is_listed_has_limits_that_leave_out_0(tables):
 
 def test_a_planted_mistake_is_listed_and_people_who_differ_are_not():
     """30 tables of 60 people x 12 photos whose errors are alike, 3 classes x 3 groups; 15 with a mistake."""
-    fair = [found(people(seed)).value > 0 for seed in range(30)]
-    alone = [found(people(seed), None).value > 0 for seed in range(30)]
+    fair = [disparities_of(people(seed)).value > 0 for seed in range(30)]
+    alone = [disparities_of(people(seed), None).value > 0 for seed in range(30)]
     assert sum(fair) <= 5  # .08 of 30 in the mean; more in one of 30 such tests
     assert sum(alone) > sum(fair)
-    firsts = [found(people(seed, hurt=0.5)).parts[0].key for seed in range(15)]
+    firsts = [disparities_of(people(seed, hurt=0.5)).parts[0].key for seed in range(15)]
     assert firsts.count(["c0", "g0", "c1"]) >= 12
 
 
 def test_groups_of_one_person_have_no_p():
     codes = people(1, n=3)
     codes[1] = codes[3]
-    finding = found(codes)
+    finding = disparities_of(codes)
     assert (finding.value, finding.reason, finding.p_value) == (None, "one_cluster", None)
 
 

@@ -18,7 +18,7 @@ def where(inverted, quantile):
     return places
 
 
-def made(observed, seed, lost=0):
+def inverted_of(observed, seed, lost=0):
     rng = np.random.default_rng(seed)
     population = np.linspace(0, 1, STEPS) * np.array([[1.0], [1.3]])
     draws = population[:, :, None] + rng.gamma(2.0, np.array([0.1, 0.05])[:, None, None], (2, STEPS, DRAWS))
@@ -30,7 +30,7 @@ def made(observed, seed, lost=0):
 @pytest.mark.parametrize("lost", [0, 7])
 @pytest.mark.parametrize("observed", [0.001, 0.2, 0.3, 0.45, 0.5, 0.55, 0.9])
 def test_limits_are_populations_that_make_the_observed_value_likely(observed, lost, level):
-    found, error = made(observed, 1, lost), 1 - level
+    found, error = inverted_of(observed, 1, lost), 1 - level
     low = min(where(found, 1 - 0.3 * error))
     if low == 0:
         low = min(where(found, 1 - error))
@@ -42,7 +42,7 @@ def test_limits_are_populations_that_make_the_observed_value_likely(observed, lo
 def test_a_lower_limit_is_above_zero_as_soon_as_all_of_the_error_is_on_its_side():
     both = []
     for observed in np.linspace(0.2, 0.7, 101):
-        found = made(observed, 1)
+        found = inverted_of(observed, 1)
         strict, plain = min(where(found, 1 - 0.3 * 0.05)), where(found, 0.95)
         both += [plain] if strict == 0 < min(plain) else []
         assert found.limits()[0] == pytest.approx(strict or min(plain))

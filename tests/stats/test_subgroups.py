@@ -180,10 +180,10 @@ def test_harm_in_one_class_is_listed_there():
 
 
 def test_regions_that_explain_each_other_in_a_circle_leave_one():
-    from evenhand.stats.disparities.redundancy import _kept
+    from evenhand.stats.disparities.redundancy import _retained_mask
 
     dropped, by = np.array([0, 1, 2, 3]), np.array([1, 2, 0, 4])
-    assert _kept(dropped, by, np.array([1.0, 3.0, 2.0, 9.0, 1.0])).tolist() == [
+    assert _retained_mask(dropped, by, np.array([1.0, 3.0, 2.0, 9.0, 1.0])).tolist() == [
         False, True, False, False, True,
     ]  # fmt: skip
 

@@ -287,7 +287,7 @@ class Artifact:
     data: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
-    def made(self, runs: Sequence[RunFolder], setting: Setting) -> Made:
+    def build(self, runs: Sequence[RunFolder], setting: Setting) -> Made:
         """Call ``make``, with the setting if it takes one.
 
         Args:

@@ -36,7 +36,7 @@ class Significance:
         """Whether chance alone does not explain the value."""
         return self.side not in ("", "within")
 
-    def told(self, chance: str = "chance") -> str:
+    def in_words(self, chance: str = "chance") -> str:
         """The side in words, with the note; ``chance`` is what the value is compared with."""
         return f"{self.side} {chance}{self.note}" if self.side else ""
 

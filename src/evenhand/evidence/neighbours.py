@@ -190,7 +190,7 @@ class Neighbours:
                 f"no usable sample is left in the database ({_counts(right.lost())}); give one of other "
                 "samples"
             )
-        ids, cosines = search.found()
+        ids, cosines = search.nearest()
         return cls(
             _attributes(queries[left.placed[order].tolist()]),
             _attributes(searched[right.placed.tolist()]),

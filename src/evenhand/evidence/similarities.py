@@ -74,7 +74,7 @@ class Similarities:
         Raises:
             InputError: Vectors that do not all have the same number of dimensions.
         """
-        return cls._of_sides(_given(targets), _given(attributes), form)
+        return cls._of_sides(_sets_of_arrays(targets), _sets_of_arrays(attributes), form)
 
     @classmethod
     def from_embeddings(
@@ -98,7 +98,9 @@ class Similarities:
         Raises:
             InputError: Targets and attributes of different dimensions, or a vector of another length.
         """
-        return cls._of_sides(_found(targets, target_sets), _found(attributes, attribute_sets), form)
+        return cls._of_sides(
+            _sets_of_embeddings(targets, target_sets), _sets_of_embeddings(attributes, attribute_sets), form
+        )
 
     @classmethod
     def from_scores(
@@ -146,7 +148,7 @@ class Similarities:
         columns.state[~there.any(axis=0)] = _STATES.index(MISSING)
         rows.state[~there[:, columns.usable].all(axis=1)] = _STATES.index(MISSING)
         usable_values = values[np.ix_(rows.usable, columns.usable)]
-        return cls._made(usable_values, rows, columns, kind, form)
+        return cls._from_item_sets(usable_values, rows, columns, kind, form)
 
     @classmethod
     def _of_sides(cls, left: _ItemSets, right: _ItemSets, form: str) -> Similarities:
@@ -161,18 +163,20 @@ class Similarities:
         values = np.concatenate([empty, *products])
         if not len(columns):
             values = np.zeros((int(left.usable.sum()), 0))
-        return cls._made(values, left, right, "cosine", form)
+        return cls._from_item_sets(values, left, right, "cosine", form)
 
     @classmethod
-    def _made(cls, values: Floats, rows: _ItemSets, columns: _ItemSets, kind: str, form: str) -> Similarities:
+    def _from_item_sets(
+        cls, values: Floats, rows: _ItemSets, columns: _ItemSets, kind: str, form: str
+    ) -> Similarities:
         dropped: dict[str, int] = {}
         for side in (rows, columns):
             for code, count in zip(*np.unique(side.state[~side.usable], return_counts=True), strict=True):
                 dropped[_STATES[code]] = dropped.get(_STATES[code], 0) + int(count)
         return cls(
             values,
-            rows.kept(),
-            columns.kept(),
+            rows.usable_ids(),
+            columns.usable_ids(),
             rows.places(),
             columns.places(),
             kind,
@@ -285,7 +289,7 @@ class _ItemSets:
             self.state[self.there[start : start + rows]] = state
             yield normalised(block[state == 0])
 
-    def kept(self) -> tuple[str, ...]:
+    def usable_ids(self) -> tuple[str, ...]:
         """Ids of the usable items."""
         return tuple(self.names.filter(pl.Series(self.usable)).to_list())
 
@@ -304,7 +308,7 @@ class _ItemSets:
         return losses
 
 
-def _given(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
+def _sets_of_arrays(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
     """A side from vectors that lie in memory."""
     arrays: dict[str, Floats] = {}
     for name, vectors in sets.items():
@@ -334,7 +338,7 @@ def _given(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
     return side
 
 
-def _found(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
+def _sets_of_embeddings(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
     """A side from embeddings; the order of the table does not matter."""
     side = _ItemSets.of(sets)
     rows = (

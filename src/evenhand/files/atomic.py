@@ -77,7 +77,7 @@ def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection
     target = Path(os.path.realpath(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     building = target.parent / f".{target.name}.building"
-    with _alone(target):
+    with _write_lock(target):
         _mend(target)
         check_replaceable(target, entries=entries, markers=markers)
         shutil.rmtree(building, ignore_errors=True)  # what a killed process left
@@ -91,7 +91,7 @@ def atomic_folder(target: Path, *, entries: Collection[str], markers: Collection
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def _write_lock(target: Path) -> Iterator[None]:
     """Hold a lock that goes with the process, however it ends.
 
     It lies beside the target, where every process that could write there meets it, whatever its home.

@@ -21,7 +21,7 @@ def largest_size(content: bytes) -> int:
     size = position = 0
     while position < len(content):
         start, has_checksum = _blocks_of(content, position)
-        frame_size, end = _walked(content, start)
+        frame_size, end = _frame_size_and_end(content, start)
         size, position = size + frame_size, end + 4 * has_checksum
     if position != len(content):
         raise InputError("its Zstandard frames are cut off")
@@ -63,7 +63,7 @@ def _blocks_of(content: bytes, position: int) -> tuple[int, bool]:
     return position + 5 + (not is_single_segment) + dictionary + size, bool(descriptor & 0x4)
 
 
-def _walked(content: bytes, position: int) -> tuple[int, int]:
+def _frame_size_and_end(content: bytes, position: int) -> tuple[int, int]:
     """At most how many bytes the blocks of a frame become, and where they end."""
     size, last = 0, False
     while not last:

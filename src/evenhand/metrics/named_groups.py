@@ -76,7 +76,7 @@ def corrected(parts: list[Part]) -> list[Part]:
     ]
 
 
-def kept(memo: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
+def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
     """What evidence remembers under a key; it is made once."""
     if key not in memo:
         memo[key] = make()

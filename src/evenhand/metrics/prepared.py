@@ -14,7 +14,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.stats.arrays import Floats
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch, sum_by
@@ -70,7 +70,7 @@ class BoundCounts:
             return evidence
         check_seed(seed)
         counts = _counted(evidence, names)
-        return kept(counts.memo, (names, seed), lambda: cls(Grouped.bind(counts, names), seed))
+        return get_or_make(counts.memo, (names, seed), lambda: cls(Grouped.bind(counts, names), seed))
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """The random stream for one purpose under this grouping."""

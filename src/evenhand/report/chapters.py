@@ -93,7 +93,9 @@ def in_chapters(findings: Iterable[Finding], words: BenchmarkWords = _PLAIN) -> 
         before = [name for name in (benchmark if several else "", model) if name]
         title = ": ".join([*map(shorten, before), _title(by, facet_title(facets))])
         anchor = _anchor([*before, *by, *(value for _, value in facets)], anchors)
-        result.append(Chapter(anchor, title, by, tuple(sorted(members, key=_place)), bool(facets), words))
+        result.append(
+            Chapter(anchor, title, by, tuple(sorted(members, key=_finding_order)), bool(facets), words)
+        )
     return result
 
 
@@ -213,7 +215,7 @@ def _ranked(parts: Iterable[Part]) -> list[Part]:
     return [part for _, part in sorted(usable, key=lambda pair: -pair[0])]
 
 
-def _place(finding: Finding) -> tuple[int, str]:
+def _finding_order(finding: Finding) -> tuple[int, str]:
     return finding.card.order, "" if finding.is_declared else finding.name
 
 

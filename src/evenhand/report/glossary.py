@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.core.cards import MetricCard, Sentences
 from evenhand.core.findings import Findings
 from evenhand.core.text.formatting import visible
-from evenhand.core.text.language import ENGLISH, _, filled, spoken
+from evenhand.core.text.language import ENGLISH, _, current_catalogue, filled
 
 BANDS: dict[str, str] = {
     "negligible": "0 to below 0.1",
@@ -49,7 +49,7 @@ _REASONS: dict[str, str] = {
 
 def in_language(findings: Findings) -> Findings:
     """Findings whose cards are written in the page's language, where its catalogue has their texts."""
-    if spoken().code == ENGLISH:
+    if current_catalogue().code == ENGLISH:
         return findings
     cards = {name: _card(card) for name, card in findings.cards.items()}
     lines = [line.with_card(_card(line.card)) if line.is_declared else line for line in findings.findings]

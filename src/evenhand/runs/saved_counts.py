@@ -36,7 +36,7 @@ class CountsShard:
     file: Path
     sha256: str
 
-    def told(self, name: str) -> str:
+    def manifest_text(self, name: str) -> str:
         """What the run says of itself, such as its ``model``; nothing where it says nothing."""
         return str(self.manifest.get(name) or "")
 
@@ -76,7 +76,7 @@ class SavedCounts:
             InputError: A folder without counts, a run that asked a model, parts over different columns, rows
                 that are in two parts, or labels of different kinds.
         """
-        parts = [_part(part_path) for part_path in _found(path)]
+        parts = [_part(part_path) for part_path in _part_paths(path)]
         same = {name: _shared(parts, name) for name in _ALIKE}
         rows: dict[str, CountsShard] = {}
         for part in parts:
@@ -113,7 +113,7 @@ class SavedCounts:
 
 def is_saved(path: str) -> bool:
     """Whether a path or glob names run folders or saved Counts rather than a table of rows."""
-    return "://" not in path and bool(_found(path))
+    return "://" not in path and bool(_part_paths(path))
 
 
 def sum_of(parts: Sequence[Counts]) -> Counts:
@@ -129,7 +129,7 @@ def sum_of(parts: Sequence[Counts]) -> Counts:
     return total
 
 
-def _found(path: str) -> list[Path]:
+def _part_paths(path: str) -> list[Path]:
     """The run folders or files of Counts that a path stands for; none if it is a table."""
     pattern = Path(path).expanduser()
     some = [pattern] if pattern.exists() else [Path(name) for name in sorted(glob.glob(str(pattern)))]
@@ -175,7 +175,7 @@ def _shared(parts: Sequence[CountsShard], name: str) -> str:
     Raises:
         InputError: They differ.
     """
-    parts_by_value = {part.told(name): part for part in parts}
+    parts_by_value = {part.manifest_text(name): part for part in parts}
     if len(parts_by_value) > 1:
         text = " and ".join(
             f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(parts_by_value.items())[:3]

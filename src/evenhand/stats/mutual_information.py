@@ -22,7 +22,7 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
         Nats, shape (D,); at most ln of the number of labels or bins, about 0 for a dimension that tells
         nothing, where the correction leaves some a little below 0. NaN without rows.
     """
-    values, codes, kinds = _given(vectors, labels)
+    values, codes, kinds = _as_arrays(vectors, labels)
     n, dimensions = values.shape
     if n == 0:
         return np.full(dimensions, np.nan)
@@ -50,7 +50,7 @@ def smoothed_information(
     """
     from scipy.ndimage import gaussian_filter
 
-    values, codes, kinds = _given(vectors, labels)
+    values, codes, kinds = _as_arrays(vectors, labels)
     n, dimensions = values.shape
     if n == 0:
         return np.full(dimensions, np.nan)
@@ -70,7 +70,7 @@ def smoothed_information(
     return result
 
 
-def _given(vectors: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Integers, int]:
+def _as_arrays(vectors: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Integers, int]:
     kinds, codes = np.unique(np.asarray(labels), return_inverse=True)
     return np.asarray(vectors, dtype=np.float64), codes.astype(np.int64), len(kinds)
 

@@ -92,12 +92,12 @@ def load(server, clock):
     """Models at the server, closed afterwards: ``load(retries=1)``."""
     loaded = []
 
-    def made(name="tiny", url=server.url, **options):
+    def load_model(name="tiny", url=server.url, **options):
         query = "&".join(f"{key}={value}" for key, value in ({"max_tokens": 8} | options).items())
         loaded.append(resolve(f"api:{name}@{url}?{query}").load())
         return loaded[-1]
 
-    yield made
+    yield load_model
     for model in loaded:
         model.close()
 

@@ -43,12 +43,12 @@ def served(painter, clock):
     painter.post("/admin/clear", {})
     loaded = []
 
-    def made(query="retries=2", **options):
+    def load_model(query="retries=2", **options):
         uri = f"api:tiny@{painter.url}?{query}"
         loaded.append(resolve(uri, LoadOptions(images=ImageOptions(**options))).load())
         return loaded[-1]
 
-    yield made
+    yield load_model
     for model in loaded:
         model.close()
 

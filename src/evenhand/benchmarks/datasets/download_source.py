@@ -64,7 +64,7 @@ class SourcePart:
 
     Attributes:
         name: What it is.
-        found: How many are there.
+        present: How many are there.
         expected: How many the release has; None if there is no such number.
         note: What is wrong with it, or what was looked for; empty if it is as released.
         judged: Whether a difference means that something is missing; else the numbers are only shown beside
@@ -72,7 +72,7 @@ class SourcePart:
     """
 
     name: str
-    found: int
+    present: int
     expected: int | None
     note: str = ""
     judged: bool = True
@@ -80,7 +80,7 @@ class SourcePart:
     @property
     def whole(self) -> bool:
         """Whether it is as released, if that is judged at all."""
-        return not self.judged or (self.found == self.expected and not self.note)
+        return not self.judged or (self.present == self.expected and not self.note)
 
     @property
     def beside(self) -> str:

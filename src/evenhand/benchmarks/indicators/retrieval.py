@@ -73,7 +73,7 @@ class Retrieval(Benchmark[QueryDatabaseSplit]):
             answered.evidence[QUERIES],
             answered.evidence[DATABASE],
             rows[0].select(list(dict.fromkeys((*columns, "subject", *split.queries.attributes)))),
-            _held(rows[1], columns, split),
+            _database_columns(rows[1], columns, split),
             k=max(ks),
             cluster=split.queries.clusters,
         )
@@ -92,7 +92,7 @@ class Retrieval(Benchmark[QueryDatabaseSplit]):
         return Measured(findings, {}, tables)
 
 
-def _held(rows: pl.DataFrame, columns: list[str], split: QueryDatabaseSplit) -> pl.DataFrame:
+def _database_columns(rows: pl.DataFrame, columns: list[str], split: QueryDatabaseSplit) -> pl.DataFrame:
     """The database with what has to match and whom it shows; equal names in another source are others."""
     name = split.queries.clusters
     has_clusters = name == split.database.clusters and name in rows.columns

@@ -177,7 +177,7 @@ class Taxonomy:
         return labels_by_type
 
 
-def _made(name: str, types: Mapping[str, Mapping[str, str]]) -> Taxonomy:
+def _taxonomy_of_types(name: str, types: Mapping[str, Mapping[str, str]]) -> Taxonomy:
     return Taxonomy(
         name,
         {kind: tuple(ids_by_name.values()) for kind, ids_by_name in types.items()},
@@ -187,13 +187,13 @@ def _made(name: str, types: Mapping[str, Mapping[str, str]]) -> Taxonomy:
     )
 
 
-CASUAL_CONVERSATIONS = _made(
+CASUAL_CONVERSATIONS = _taxonomy_of_types(
     "casual-conversations",
     {HUMAN: _HUMAN, POSSIBLY_HUMAN: _POSSIBLY_HUMAN, NON_HUMAN: {**_NON_HUMAN, **_DOG}, CRIME: _CRIME},
 )
 """Types for Casual Conversations: a dog is non-human."""
 
-OPENIMAGES_MIAP = _made(
+OPENIMAGES_MIAP = _taxonomy_of_types(
     "openimages-miap",
     {
         HUMAN: _HUMAN,

@@ -74,7 +74,7 @@ class MMBiasAssociation(Benchmark[AssociationSets]):
         """Effect sizes and differences of all forms and pairs, single sets, attribution, and tables."""
         sets = answered.plan.state
         scale = check_scale(str(answered.setting.parameters["scale"])) or answered.facts.get("logit_scale")
-        measures = AssociationMeasures(sets, answered.setting, scale, told=True)
+        measures = AssociationMeasures(sets, answered.setting, scale, missing_counted=True)
         return measures.measured(answered.evidence)
 
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
@@ -83,7 +83,7 @@ class MMBiasAssociation(Benchmark[AssociationSets]):
         have = {IMAGES: "embeds_images", TEXTS: "embeds_texts"}
         sets, data = self._sets(setting, [name for table, name in have.items() if table in evidence])
         scale = check_scale(str(setting.parameters["scale"]))
-        measured = AssociationMeasures(sets, setting, scale, told=False).measured(evidence)
+        measured = AssociationMeasures(sets, setting, scale, missing_counted=False).measured(evidence)
         annotations = annotations_of(sets.members())
         return Scored(annotations, measured, setting.model, dropped=data.dropped)
 

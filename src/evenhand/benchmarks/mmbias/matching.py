@@ -18,7 +18,7 @@ from evenhand.benchmarks.mmbias.questions import (
     annotations_of,
     chosen_images,
     lost_table,
-    told_of,
+    with_test_name,
 )
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
@@ -87,7 +87,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
         similarities = sets.matches(answered.evidence[MATCHES])
         findings = list(self._findings(sets, similarities, setting))
         if not any(similarities.lost_attributes.values()):
-            findings = [_without_told(finding) for finding in findings]
+            findings = [_without_missing(finding) for finding in findings]
         tables = {
             "members": sets.members(),
             "tests": sets.test_table().with_columns(form=pl.lit(similarities.form)),
@@ -137,7 +137,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
                         mode=params["mode"],
                         seed=setting.seed,
                     )
-                    yield told_of(finding, test)
+                    yield with_test_name(finding, test)
 
 
 def parse_readings(text: str) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ def _words_of_groups(sets: AssociationSets, similarities: Similarities) -> pl.Da
     return pl.concat(parts).with_columns(reading=pl.lit("probability"))
 
 
-def _without_told(finding: Finding) -> Finding:
+def _without_missing(finding: Finding) -> Finding:
     """An image without an answer is counted by the run already."""
     return finding.model_copy(
         update={"dropped": [dropped for dropped in finding.dropped if dropped.reason != MISSING]}

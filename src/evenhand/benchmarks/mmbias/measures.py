@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Measured, Setting
 from evenhand.benchmarks.mmbias.data.sets import Test
 from evenhand.benchmarks.mmbias.modalities import ModalityPair
-from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, told_of
+from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, with_test_name
 from evenhand.core.findings import Finding
 from evenhand.evidence.similarities import MISSING, Similarities
 from evenhand.metrics.association import nearest_words as attribution
@@ -38,13 +38,13 @@ class AssociationMeasures:
         sets: What is compared.
         setting: Parameters and seed.
         scale: Of logits for attribution; None: not known, then no softmax is read.
-        told: Whether samples without an answer are counted elsewhere.
+        missing_counted: Whether samples without an answer are counted elsewhere.
     """
 
     sets: AssociationSets
     setting: Setting
     scale: float | None
-    told: bool
+    missing_counted: bool
 
     def measured(self, evidence: Evidence) -> Measured:
         """Findings and tables of every form."""
@@ -74,7 +74,7 @@ class AssociationMeasures:
             "traps": self.sets.data.traps,
             **{name: pl.concat(parts) for name, parts in tables.items()},
         }
-        return Measured([self._without_told(finding) for finding in findings], tables=all_tables)
+        return Measured([self._without_missing(finding) for finding in findings], tables=all_tables)
 
     def _tests(self, form: ModalityPair, similarities: Similarities) -> Tests:
         """Each test with what it compares."""
@@ -109,16 +109,16 @@ class AssociationMeasures:
                 seed=seed,
             )
             effect = self._with_prompts(effect, test)
-            yield told_of(_with_range(effect, templates, test), test)
+            yield with_test_name(_with_range(effect, templates, test), test)
             difference = association.association_difference(
                 test_similarities, **sets, alternative=alternative, mode=mode, seed=seed
             )
-            yield told_of(difference, test)
+            yield with_test_name(difference, test)
 
     def _with_prompts(self, finding: Finding, test: Test) -> Finding:
         """The finding; where made elsewhere no text of a set is there, with the text looked for."""
         if (
-            self.told
+            self.missing_counted
             or finding.reason != "empty_set"
             or MISSING not in {dropped.reason for dropped in finding.dropped}
         ):
@@ -194,9 +194,9 @@ class AssociationMeasures:
                 rows.append((form.name, *_names(test), *texts, finding.value))
         return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 
-    def _without_told(self, finding: Finding) -> Finding:
+    def _without_missing(self, finding: Finding) -> Finding:
         """A sample without an answer is counted by the run already."""
-        if not self.told:
+        if not self.missing_counted:
             return finding
         remaining = [dropped for dropped in finding.dropped if dropped.reason != MISSING]
         return finding.model_copy(update={"dropped": remaining})

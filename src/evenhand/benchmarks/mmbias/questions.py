@@ -263,7 +263,7 @@ def lost_table(similarities: Sequence[Similarities]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=LOST, orient="row")
 
 
-def told_of(finding: Finding, test: Test) -> Finding:
+def with_test_name(finding: Finding, test: Test) -> Finding:
     """The finding with what the user's file calls the test.
 
     Args:

@@ -116,13 +116,13 @@ class TwoWay:
             if self._polar and clause in _WORDS:
                 words.add(self._known[clause])
             else:
-                votes |= self._said(clause, bare)
+                votes |= self._classes_of_clause(clause, bare)
         if len(words) == 2 or (words and votes - words):
             return plain_form(text)
         labels = words | votes
         return labels.pop() if len(labels) == 1 else None
 
-    def _said(self, clause: str, bare: str) -> set[str]:
+    def _classes_of_clause(self, clause: str, bare: str) -> set[str]:
         """The classes that a clause says."""
         clause_label = self._known.get(clause) or self._known.get(bare)
         if clause_label is not None:

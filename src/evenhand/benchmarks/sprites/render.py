@@ -35,11 +35,11 @@ def render(factors: Factors) -> npt.NDArray[np.uint8]:
     """
     images = np.zeros((len(factors), SIZE, SIZE, 3), dtype=np.uint8)
     for start in range(0, len(factors), _CHUNK):
-        _place(images[start : start + _CHUNK], factors.take(slice(start, start + _CHUNK)))
+        _copy_stamps(images[start : start + _CHUNK], factors.take(slice(start, start + _CHUNK)))
     return images
 
 
-def _place(images: npt.NDArray[np.uint8], factors: Factors) -> None:
+def _copy_stamps(images: npt.NDArray[np.uint8], factors: Factors) -> None:
     """Copy each sprite's stamp into its image."""
     span = np.arange(2 * _REACH + 1)
     stamps = _stamps()[factors.shape, factors.scale, factors.orientation]

@@ -82,7 +82,7 @@ class Sprites(Benchmark[None]):
         """Unmanipulated test sprites; those that a set biased like the training set would keep are marked."""
         size = preset(str(setting.parameters["preset"])).n_test
         _, test = train_test_split(setting.seed, 0, size)
-        is_like_training = _kept(
+        is_like_training = _mark_like_training(
             test, str(setting.parameters["removed"]), str(setting.parameters["strength"])
         )
         annotations = pl.DataFrame(
@@ -121,7 +121,7 @@ class Sprites(Benchmark[None]):
         )
 
 
-def _kept(test: Factors, removed: str, strength: str) -> list[bool]:
+def _mark_like_training(test: Factors, removed: str, strength: str) -> list[bool]:
     if removed == "none":
         return [True] * len(test)
     remaining = plant(test, removed=removed, left=left_fraction(strength))

@@ -92,7 +92,9 @@ class VisoGenderResolution(Benchmark[None]):
         asking = self._asking(setting, samples.to_dicts(), None)
         scored = asking.scores(answered.evidence)
         scores = scored.scores
-        measured = self._found(scores, samples, setting, asking.way, answered.unanswered["sample"])
+        measured = self._findings_and_tables(
+            scores, samples, setting, asking.way, answered.unanswered["sample"]
+        )
         tables = {**measured.tables, **scored.tables}
         if "wording" in scores.columns:
             candidates = parse_candidates(str(setting.parameters["candidates"]))
@@ -117,7 +119,9 @@ class VisoGenderResolution(Benchmark[None]):
             setting.seed,
             model=outputs.model,
         )
-        measured = self._found(outputs.scores, outputs.samples, setting, "", pl.Series([], dtype=pl.String))
+        measured = self._findings_and_tables(
+            outputs.scores, outputs.samples, setting, "", pl.Series([], dtype=pl.String)
+        )
         beside = [
             ranking.table
             for ranking in outputs.retrieval
@@ -153,7 +157,7 @@ class VisoGenderResolution(Benchmark[None]):
             parse_wordings(str(params["wordings"])),
         )
 
-    def _found(
+    def _findings_and_tables(
         self, scores: pl.DataFrame, samples: pl.DataFrame, setting: Setting, way: str, unanswered: pl.Series
     ) -> Measured:
         """Findings and tables; samples without any answer were counted as such before."""

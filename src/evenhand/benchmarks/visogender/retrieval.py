@@ -69,7 +69,7 @@ class VisoGenderRetrieval(Benchmark[None]):
         """Every retrieval metric for each context, template and subject of the pronoun."""
         setting, samples = answered.setting, answered.plan.annotations.drop("truth")
         images = answered.evidence["images"].select("sample").collect()["sample"].to_list()
-        measured = self._found(self._rankings(answered), setting, missing_counted=True)
+        measured = self._findings_and_tables(self._rankings(answered), setting, missing_counted=True)
         tables = {**measured.tables, "coverage": coverage(samples, images)}
         return Measured(measured.findings, tables=tables, exports=measured.exports)
 
@@ -91,11 +91,11 @@ class VisoGenderRetrieval(Benchmark[None]):
             (context, template, Rankings.from_frame(t, kind="occupation"))
             for context, template, t in selected_tables
         )
-        measured = self._found(ranked, setting, missing_counted=False)
+        measured = self._findings_and_tables(ranked, setting, missing_counted=False)
         samples = pl.concat([table for _, _, table in outputs.tables], how="diagonal").unique("sample")
         return Scored(samples, measured, outputs.model, [(SUBJECTS["occupation"],)], outputs.dropped)
 
-    def _found(
+    def _findings_and_tables(
         self, ranked: Iterable[tuple[str, Template, Rankings]], setting: Setting, *, missing_counted: bool
     ) -> Measured:
         """Findings of every context, template and subject; ``missing_counted``: those without scores were."""

@@ -126,7 +126,7 @@ def faces(
         _print_without(result)
         crops = len(result.rows) - len(result.without)
         typer.echo(
-            f"{crops} of {len(result.rows)} videos have a crop, {result.kept} of them were done before"
+            f"{crops} of {len(result.rows)} videos have a crop, {result.done_before} of them were done before"
         )
     if result.unreadable:
         raise Incomplete(
@@ -162,7 +162,7 @@ def _print_parts(result: FetchResult) -> None:
     """A line for each part; exit 3 where some are not whole."""
     width = max(len(part.name) for part in result.parts)
     for part in result.parts:
-        typer.echo(f"{part.name:{width}}  {part.found:5}{part.beside}  {part.note}".rstrip())
+        typer.echo(f"{part.name:{width}}  {part.present:5}{part.beside}  {part.note}".rstrip())
     if result.lacking:
         first = ", ".join(part.name for part in result.lacking[:4])
         more = f" and {len(result.lacking) - 4} more" if len(result.lacking) > 4 else ""

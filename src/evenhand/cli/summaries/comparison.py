@@ -132,7 +132,7 @@ def _print_answers(console: Console, run: Run) -> None:
     tested = [finding for finding in differences if finding.p_adjusted is not None]
     beyond = _beyond(tested, float(run.manifest["alpha"]))
     varied = _varied(differences)
-    console.print(_said(beyond, tested, float(run.manifest["alpha"]), varied))
+    console.print(_differing_measures(beyond, tested, float(run.manifest["alpha"]), varied))
     _print_pairs(console, beyond, numbers, varied)
     _print_dropped(console, differences)
 
@@ -151,7 +151,7 @@ def _beyond(tested: Sequence[Finding], alpha: float) -> list[Finding]:
     return [finding for finding in tested if is_beyond(finding, alpha)]
 
 
-def _said(
+def _differing_measures(
     beyond: Sequence[Finding], tested: Sequence[Finding], alpha: float, varied: Sequence[str] = ()
 ) -> str:
     """Which measures differ; no count, since measures of one table overlap."""
@@ -175,7 +175,7 @@ def _print_differences(console: Console, run: Run, grouping: str, numbers: Mappi
     tested = [finding for finding in differences if finding.p_adjusted is not None]
     beyond = _beyond(tested, alpha)
     if differences:
-        console.print(_said(beyond, tested, alpha))
+        console.print(_differing_measures(beyond, tested, alpha))
     _print_pairs(console, beyond if len(run.tables["pairing"]) > 1 else differences, numbers)
 
 

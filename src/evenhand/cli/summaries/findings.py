@@ -160,7 +160,7 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
         console.print(f"  {line}")
     for finding in filter(_shown, findings):
         if (standing := significance_of(finding, alpha)).note:
-            console.print(f"  {finding.name} is {standing.told()}")
+            console.print(f"  {finding.name} is {standing.in_words()}")
     large = [
         f"{finding.name} {finding.value:z.3f} (p {p_value(p_shown(finding))})"
         for finding in findings

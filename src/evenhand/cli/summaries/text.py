@@ -85,7 +85,7 @@ def verdict(finding: Finding, alpha: float) -> str:
     """The verdict; of a p that was not corrected, that it is exploratory."""
     if finding.role == "exploratory":
         return "exploratory" if finding.p_value is not None else ""
-    return replace(significance_of(finding, alpha), note="").told()
+    return replace(significance_of(finding, alpha), note="").in_words()
 
 
 def corrected(finding: Finding) -> str:

@@ -49,7 +49,9 @@ def finding_chart(finding: Any) -> altair.VConcatChart:
         An Altair chart that needs no network to be made; what has no value is counted in a subtitle.
     """
     about = "Cramér’s V" if finding.name.startswith(_EFFECTS) else finding.name
-    panels = [_panel([_line(_said(finding), finding)], finding.metric, finding.name, finding.fair_at)]
+    panels = [
+        _panel([_line(_finding_label(finding), finding)], finding.metric, finding.name, finding.fair_at)
+    ]
     for kind in dict.fromkeys(part.kind for part in finding.parts):
         parts = [part for part in finding.parts if part.kind == kind]
         lines = sorted((_line(_key(part), part) for part in parts), key=_highest)
@@ -71,14 +73,19 @@ def findings_chart(findings: Sequence[Any]) -> altair.VConcatChart:
     for finding in findings:
         by_name.setdefault(finding.name, []).append(finding)
     panels = [
-        _panel([_line(_said(finding, several), finding) for finding in alike], name, name, alike[0].fair_at)
+        _panel(
+            [_line(_finding_label(finding, several), finding) for finding in alike],
+            name,
+            name,
+            alike[0].fair_at,
+        )
         for name, alike in list(by_name.items())[:MOST_PANELS]
     ]
     left = [f"{len(by_name) - MOST_PANELS:,} more metrics"] if len(by_name) > MOST_PANELS else []
     return _below(panels, left)
 
 
-def _said(finding: Any, with_model: bool = False) -> str:
+def _finding_label(finding: Any, with_model: bool = False) -> str:
     """The printed parameters of a finding, with its model where several stand together."""
     inside = finding.metric.removeprefix(finding.name).strip("()") or "all rows"
     return f"{finding.model}: {inside}" if with_model and finding.model else inside

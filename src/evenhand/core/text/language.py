@@ -90,7 +90,7 @@ def digits(text: str) -> str:
     return text if catalogue.code == ENGLISH else text.translate(catalogue.number_signs)
 
 
-def spoken() -> Catalogue:
+def current_catalogue() -> Catalogue:
     """The catalogue of the language that is written at the moment."""
     return _spoken.get()
 

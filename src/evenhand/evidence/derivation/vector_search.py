@@ -140,7 +140,7 @@ class NearestSearch:
         self._cosines = np.take_along_axis(merged, order, axis=1)
         self._ids = np.take_along_axis(np.concatenate([self._ids, ids], axis=1), order, axis=1)
 
-    def found(self) -> tuple[Integers, Floats]:
+    def nearest(self) -> tuple[Integers, Floats]:
         """Numbers of the nearest vectors in the order they were added, and cosines in [-1, 1].
 
         Returns:

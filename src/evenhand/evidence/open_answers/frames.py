@@ -226,7 +226,7 @@ def _labelled(text: str, label_of: Known, frame: PromptFrame) -> str | None:
             return candidate
     led = _LEADING.match(text)
     if led and label_of(led[1]):
-        return _led(led[1], text[led.end() :], label_of, frame)
+        return _leading_answer(led[1], text[led.end() :], label_of, frame)
     if takes_back(text):
         return None
     parts = [part for sentence in sentences(text) for part in asserted(sentence)]
@@ -240,7 +240,7 @@ def _labelled(text: str, label_of: Known, frame: PromptFrame) -> str | None:
     return None
 
 
-def _led(word: str, rest: str, label_of: Known, frame: PromptFrame) -> str | None:
+def _leading_answer(word: str, rest: str, label_of: Known, frame: PromptFrame) -> str | None:
     """A yes or no that an answer begins with, unless what follows says otherwise or declines."""
     if word.startswith("n") and refuses(rest):
         return None

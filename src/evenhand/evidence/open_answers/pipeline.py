@@ -128,7 +128,7 @@ class PipelineRun:
 
     def walk(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
         """One answer through all steps."""
-        answer = self._walked(raw, refused=refused)
+        answer = self._run_steps(raw, refused=refused)
         if self.decisions is None:
             return answer
         at = self.columns.index("decision")
@@ -144,9 +144,9 @@ class PipelineRun:
 
     def _decided(self, label: str) -> str:
         """A person's label as predictions spell it."""
-        return label if label in SPECIAL else self._walked(label).prediction
+        return label if label in SPECIAL else self._run_steps(label).prediction
 
-    def _walked(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
+    def _run_steps(self, raw: str, *, refused: bool = False) -> NormalisedAnswer:
         raw = without_thought(raw) or ""  # a thought that did not end says nothing
         text, columns, steps = raw, [], self.pipeline.steps
         for index, step in enumerate(step for step in steps if step in STEPS):
@@ -260,10 +260,10 @@ class PipelineRun:
 
     @cached_property
     def _known(self) -> Callable[[str], str | None]:
-        """``_wanted``, that remembers: answers share their parts."""
-        return lru_cache(maxsize=50_000)(self._wanted)
+        """``_vocabulary_label``, that remembers: answers share their parts."""
+        return lru_cache(maxsize=50_000)(self._vocabulary_label)
 
-    def _wanted(self, text: str) -> str | None:
+    def _vocabulary_label(self, text: str) -> str | None:
         """The label of a part of an answer, if it is one of those that can be right."""
         label = self._label(text)
         return label if label in self.vocabulary.names else None

@@ -221,7 +221,7 @@ class _DownloadJob:
         self.decoding, n_done = asyncio.Semaphore(_DECODERS), 0
         hashes = self._hashes([link.id for link in links])
 
-        async def one(web: Web, link: Link) -> DownloadStep:
+        async def handle_link(web: Web, link: Link) -> DownloadStep:
             nonlocal n_done
             step = self._settled(link, hashes.get(link.id, "")) or await self._ask(web, link)
             n_done += 1
@@ -229,7 +229,7 @@ class _DownloadJob:
             return step
 
         async with Web(self.limits) as web:
-            return await asyncio.gather(*(one(web, link) for link in links))
+            return await asyncio.gather(*(handle_link(web, link) for link in links))
 
     def _hashes(self, ids: Sequence[str]) -> dict[str, str]:
         """The sha256 of the files that are there; empty where one cannot be read."""

@@ -27,7 +27,7 @@ class ChainedImages:
 
     def digest(self, index: int) -> str:
         """As of the source that has the image."""
-        source, position = self._place(index)
+        source, position = self._locate(index)
         return str(source.digest(position))
 
     def digests(self, start: int, stop: int) -> Digests:
@@ -42,11 +42,11 @@ class ChainedImages:
 
     def load(self, index: int) -> Pixels:
         """As of the source that has the image."""
-        source, position = self._place(index)
+        source, position = self._locate(index)
         pixels: Pixels = source.load(position)
         return pixels
 
-    def _place(self, index: int) -> tuple[Any, int]:
+    def _locate(self, index: int) -> tuple[Any, int]:
         number = bisect_right(self.ends, index)
         source = self.sources[number]
         return source, index - (self.ends[number] - len(source))

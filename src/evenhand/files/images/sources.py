@@ -63,7 +63,7 @@ class ImageFiles:
         Raises:
             UnreadableImage: There is no such file, or it cannot be read.
         """
-        return _one(self.digests(index, index + 1))
+        return _single_digest(self.digests(index, index + 1))
 
     def digests(self, start: int, stop: int) -> Digests:
         """Digests of images start to stop; in place of one, what is wrong with its file."""
@@ -381,7 +381,7 @@ def _unreadable(problem: OSError) -> UnreadableImage:
     return UnreadableImage(_REASONS.get(type(problem), "cannot be read"), one_line(problem))
 
 
-def _one(digests: Digests) -> str:
+def _single_digest(digests: Digests) -> str:
     digest = digests[0]
     if isinstance(digest, UnreadableImage):
         raise digest

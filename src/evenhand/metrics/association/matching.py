@@ -90,7 +90,7 @@ def match_association(
 
     Source: Janghorbani and de Melo 2023, section 5.2.
     """
-    comparison = _asked(
+    comparison = _set_comparison(
         evidence, targets, attributes, k, reading, alternative=alternative, mode=mode, inference=inference,
         seed=seed,
     )  # fmt: skip
@@ -105,7 +105,7 @@ def match_items(
     Returns:
         Ids of the images of X, then of Y; phi of each, in [-1, 1]; and how many are of X.
     """
-    comparison = _asked(evidence, targets, attributes, k, reading)
+    comparison = _set_comparison(evidence, targets, attributes, k, reading)
     return comparison.items, comparison.phi, comparison.sizes[0]
 
 
@@ -124,7 +124,7 @@ def top_weights(values: Floats, k: int) -> Floats:
     return np.asarray(above + level * (left / level.sum(axis=1, keepdims=True)))
 
 
-def _asked(
+def _set_comparison(
     evidence: Similarities,
     targets: Sequence[str],
     attributes: Sequence[str],

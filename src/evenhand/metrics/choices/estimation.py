@@ -14,7 +14,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
@@ -139,7 +139,7 @@ class Piece:
             exchange = self.exchanged(_GENDERS[which])
             return None if exchange is None else self.null(exchange)
 
-        null = kept(self.bound.memo, (self.outcome, which, self.seed), make)
+        null = get_or_make(self.bound.memo, (self.outcome, which, self.seed), make)
         if null is None:
             return {}
         return {"null": null.model_copy(update={"method": self._exchange()}), "chance_at": null.mean}

@@ -187,7 +187,7 @@ class BoundChoices(named.NamedGroups):
         # of its own, since the caller may change theirs
         where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}
         key = ("bound", names, tuple(sorted(where.items())), mode)
-        return named.kept(evidence.memo, key, lambda: cls._bind(evidence, names, where, mode))
+        return named.get_or_make(evidence.memo, key, lambda: cls._bind(evidence, names, where, mode))
 
     @classmethod
     def _bind(cls, evidence: Choices, names: tuple[str, ...], where: Where, mode: Mode) -> BoundChoices:
@@ -227,7 +227,7 @@ class BoundChoices(named.NamedGroups):
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
             return OutcomeRates(outcome_values, other, unit, second, stratum, cluster)
 
-        return named.kept(self.memo, outcome, make)
+        return named.get_or_make(self.memo, outcome, make)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -261,4 +261,6 @@ class BoundChoices(named.NamedGroups):
 
 def _codes(choices: Choices, names: Sequence[str]) -> Integers:
     """One code per usable row for the crossed attributes; a missing value is a value of its own."""
-    return named.kept(choices.memo, ("codes", tuple(names)), lambda: named.crossed(choices.table, names))
+    return named.get_or_make(
+        choices.memo, ("codes", tuple(names)), lambda: named.crossed(choices.table, names)
+    )

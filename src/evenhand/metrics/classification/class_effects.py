@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Codes, Floats
 from evenhand.stats.contingency import resampling
@@ -51,10 +51,10 @@ class ClassTables:
     def of(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         """Made once for equal form and filter."""
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
-        return kept(prepared.memo, key, lambda: cls._made(prepared, options))
+        return get_or_make(prepared.memo, key, lambda: cls._build(prepared, options))
 
     @classmethod
-    def _made(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
+    def _build(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         grouped = prepared.grouped
         unfiltered: TableBatch = getattr(prepared, options.form)
         labels = np.zeros(1, dtype=np.int64)
@@ -172,7 +172,7 @@ def class_effects(prepared: BoundCounts, options: EffectOptions) -> ClassEffects
         plain = plain_effects(prepared, options, shared.labels, shared.association, shared.whole)
         return plain if options.inference == "none" else _with_inference(plain)
 
-    return kept(prepared.memo, ("effects", options), make)
+    return get_or_make(prepared.memo, ("effects", options), make)
 
 
 def plain_effects(
@@ -275,7 +275,7 @@ def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
     """
     options = effects.options
     key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
-    return kept(effects.prepared.memo, key, lambda: effects.shared.resampled(options.kind))
+    return get_or_make(effects.prepared.memo, key, lambda: effects.shared.resampled(options.kind))
 
 
 def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryEnds]:
@@ -304,7 +304,7 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
     def make() -> Inverted:
         return summary_family(squared, summary, _scores(effects, squared, used), classes_p)
 
-    family = kept(effects.prepared.memo, key, make)
+    family = get_or_make(effects.prepared.memo, key, make)
     corrected = family.corrected
 
     def ends(level: float, p: float) -> tuple[float, float, str]:

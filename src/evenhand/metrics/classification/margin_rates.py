@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import InputError
 from evenhand.metrics.classification.random_tables import draw_tables
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.contingency import resampling
@@ -54,7 +54,7 @@ class Margins:
     @classmethod
     def of(cls, prepared: BoundCounts) -> Margins:
         """The margins of bound evidence, made once."""
-        return kept(prepared.memo, "margin rates", lambda: cls(prepared))
+        return get_or_make(prepared.memo, "margin rates", lambda: cls(prepared))
 
     @property
     def confusion(self) -> Confusion:
@@ -100,7 +100,7 @@ class Margins:
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
-        return kept(self.prepared.memo, ("rates", kind), lambda: self._rates(kind))
+        return get_or_make(self.prepared.memo, ("rates", kind), lambda: self._rates(kind))
 
     def _rates(self, kind: str) -> Rates:
         if self.tables is not None:

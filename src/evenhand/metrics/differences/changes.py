@@ -54,7 +54,7 @@ class Changes:
     _flips: list[pl.DataFrame] = field(default_factory=list)
     _answers: list[pl.DataFrame] = field(default_factory=list)
 
-    def kept(
+    def add_pair(
         self, findings: Sequence[Finding], evidence: Both, grouping: Sequence[str], names: tuple[str, str]
     ) -> list[Finding]:
         """The findings of a pair with the parts that findings.json has room for; all go into the tables.

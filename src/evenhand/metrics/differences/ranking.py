@@ -68,7 +68,7 @@ def measured(compared: ComparedCounts, metric: str) -> list[RankingNotes]:
     findings = [
         MEASURES[metric](single, by=compared.aligned.by, seed=compared.seed) for single in compared.singles
     ]
-    return [_told(compared, metric, model, finding) for model, finding in enumerate(findings)]
+    return [_ranking_notes(compared, metric, model, finding) for model, finding in enumerate(findings)]
 
 
 def ranking(
@@ -108,7 +108,7 @@ def _of_group(
     return RankingNotes(estimate.value, low, high, None, run_notes[0].n)
 
 
-def _told(compared: ComparedCounts, metric: str, model: int, finding: Finding) -> RankingNotes:
+def _ranking_notes(compared: ComparedCounts, metric: str, model: int, finding: Finding) -> RankingNotes:
     """Value and ends of a model's interval, in the common mix where mixes differ."""
     low, high = (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
     if not compared.standardised or finding.value is None:

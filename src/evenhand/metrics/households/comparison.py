@@ -14,7 +14,7 @@ from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.estimates import agreeing, number
 from evenhand.metrics.households.estimation import HitQuestion
 from evenhand.metrics.households.tables import check_hits, country_points
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired.differences import Paired, paired_difference
@@ -40,7 +40,7 @@ def matched(first: HouseholdHits, second: HouseholdHits) -> tuple[HouseholdHits,
             raise InputError("the two models have no image in common; give answers to the same images")
         return *common, second  # the other one lives as long as its id is a key
 
-    return kept(first.memo, ("matched", id(second)), make)[:2]
+    return get_or_make(first.memo, ("matched", id(second)), make)[:2]
 
 
 def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:

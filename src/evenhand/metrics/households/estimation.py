@@ -17,7 +17,7 @@ from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.estimates import agreeing, few_decide, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GroupQuestion
 from evenhand.metrics.households.tables import BoundHits, HouseholdUnits
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, Weighting, check_common
 from evenhand.stats.arrays import Floats, Limits
 from evenhand.stats.rates.clustered import difference_error
@@ -87,7 +87,9 @@ class HitQuestion(GroupQuestion):
         """All groups, whose households change places; the same for every metric of this grouping."""
         bound = self.bound
         key, every = ("exchanged", bound.by, bound.weighting, self.mode, self.seed), len(bound.groups)
-        return kept(bound.hits.memo, key, lambda: bound.units(np.arange(every), self.stream("exchange")))
+        return get_or_make(
+            bound.hits.memo, key, lambda: bound.units(np.arange(every), self.stream("exchange"))
+        )
 
     @cached_property
     def grouped(self) -> Rates:

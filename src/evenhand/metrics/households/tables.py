@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
-from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, kept
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, get_or_make
 from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, names_of
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
@@ -174,7 +174,7 @@ class BoundHits(NamedGroups):
         names = names_of(by)
         evidence.check_attribute(*names)
         key = ("groups", names, weighting, mode)
-        return kept(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
+        return get_or_make(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
 
     @classmethod
     def _bound(

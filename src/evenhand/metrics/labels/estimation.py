@@ -14,7 +14,7 @@ from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import null_band, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, Z_POWER, By, Inference, Mode, Unknown, check_common
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
@@ -106,7 +106,7 @@ class BoundAssociation(GroupQuestion):
         def draw() -> ExchangedRates:
             return exchange(self.compared, stream(self.seed, "label_association", *purpose))
 
-        return kept(self.bound.memo, (self.association, self.threshold, self.seed), draw)
+        return get_or_make(self.bound.memo, (self.association, self.threshold, self.seed), draw)
 
     @property
     def exchanged_how(self) -> str:

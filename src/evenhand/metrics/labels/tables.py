@@ -255,7 +255,7 @@ class BoundMatches(NamedGroups):
         names = names_of(by)
         evidence.check_attribute(*names)
         key = ("groups", names, unknown)
-        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
+        return named.get_or_make(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 
     @classmethod
     def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: Unknown) -> BoundMatches:

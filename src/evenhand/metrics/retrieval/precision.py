@@ -17,7 +17,7 @@ from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.catalogue import INDICATORS
 from evenhand.metrics.estimates import agreeing, null_band
 from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common, check_k
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
@@ -219,7 +219,7 @@ class BoundNeighbours(GroupQuestion):
         def draw() -> RelabelledPrecision:
             return relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
 
-        return kept(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
+        return get_or_make(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
 
     @property
     def grouped(self) -> Rates:

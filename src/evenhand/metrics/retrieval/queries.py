@@ -60,7 +60,9 @@ class BoundQueries(NamedGroups):
         evidence.check_attribute(*alike, both=True)
         evidence.check_attribute(*names)
         key = ("groups", alike, names, unknown, paper)
-        return named.kept(evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper))
+        return named.get_or_make(
+            evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper)
+        )
 
     @classmethod
     def _bound(

@@ -70,7 +70,7 @@ class ObjectSource:
         self._name = name if colon else ""
         self._sources = _sources(model, where)  # now: a file of the same name would take the module's place
         self._module = _module(where) if colon else None
-        self._place = where if where and not where.endswith(".py") else _place(self._sources, model)
+        self._place = where if where and not where.endswith(".py") else _module_or_file(self._sources, model)
         self._attributes = {} if from_class or isinstance(model, HasIdentity) else self._compared(model)
         self._read = list(read)
         self._held = ""  # the arrays when it was last asked
@@ -290,7 +290,7 @@ def _sources(model: Any, where: str) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
-def _place(sources: Sequence[Path], model: Any) -> str:
+def _module_or_file(sources: Sequence[Path], model: Any) -> str:
     return str(sources[0]) if sources else str(type(model).__module__)
 
 
@@ -332,7 +332,7 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
         model = load_object(uri.removeprefix("py:"))
         is_class = isinstance(model, type)
         if is_class:
-            model = _made(model, uri)
+            model = _instantiate(model, uri)
     read = _READ.setdefault(uri, set())
     read.update(opened.data())
     source = ObjectSource(model, uri, from_class=is_class, read=sorted(read))
@@ -348,7 +348,7 @@ def open_own_code(uri: str, options: LoadOptions) -> ModelSource:
     return source
 
 
-def _made(kind: type, uri: str) -> Any:
+def _instantiate(kind: type, uri: str) -> Any:
     """An instance of the user's class."""
     try:
         return kind()

@@ -137,7 +137,7 @@ def _of_chapter(
         chapter=chapter.id,
         title=chapter.title,
         name=name,
-        sentences=[_told(every, what, alpha, len(pairs)) for what in whats],
+        sentences=[_changes_sentence(every, what, alpha, len(pairs)) for what in whats],
         whats=[("/".join(what), _WHATS[what][0]) for what in whats],
         pairs=_called_apart([f"{shorten(a, _NAME)} – {shorten(b, _NAME)}" for a, b in pairs]),
         alt=_alternative(every, whats[0], alpha) if whats else "",
@@ -337,7 +337,9 @@ def _models_of(finding: Finding) -> dict[str, list[str]]:
     return {"model": [visible(finding.model)], "reference": [visible(finding.reference)]}
 
 
-def _told(rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float, pairs: int) -> str:
+def _changes_sentence(
+    rows: Sequence[Mapping[str, Any]], what: tuple[str, str], alpha: float, pairs: int
+) -> str:
     """How many changed more than noise, and the surest of them in words."""
     mine = sorted((row for row in rows if _is(row, what) and row["p_adjusted"] is not None), key=_sureness)
     title, noun, many = _WHATS[what]

@@ -82,7 +82,7 @@ def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
         "seeds",
         "Seeds",
         _lead(models, spreads),
-        [_told(spread) for spread in spreads if spread.value is not None][:_MOST_SENTENCES],
+        [_spread_sentence(spread) for spread in spreads if spread.value is not None][:_MOST_SENTENCES],
         _parts("seeds", figure, points, lines, columns, ends, data),
         max(len(lines) - _MOST_LINES, 0),
     )
@@ -144,7 +144,7 @@ def _line(finding: Finding) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _told(finding: Finding) -> str:
+def _spread_sentence(finding: Finding) -> str:
     """How far seeds spread, beside what samples do."""
     sampling = finding.details.get("sampling_error")
     beside = ""

@@ -97,7 +97,7 @@ def comparison_of(
     )
 
 
-def asked(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> str:
+def question_text(manifest: Mapping[str, Any], tables: Mapping[str, polars.DataFrame]) -> str:
     """What was compared, on how many samples; empty for other runs."""
     if manifest.get("kind") != "compare":
         return ""
@@ -143,7 +143,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return f"{len(beyond)} of {plural(len(tested), 'difference')} between models {verb} more than noise."
 
 
-def found(chapter: Chapter, alpha: float) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """The measures in which models differ; empty for chapters without differences of models."""
     tested = _tested(chapter)
     if not tested:
@@ -202,10 +202,13 @@ def _places(rows: Sequence[Mapping[str, Any]], shares: Mapping[tuple[str, str], 
     low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
     pad = _PAD * (high - low) or 0.5
     ordered = sorted(rows, key=lambda row: row["rank"] if row["rank"] is not None else len(rows) + 1)
-    return [_place(row, shares.get((row["metric"], row["model"])), low - pad, high + pad) for row in ordered]
+    return [
+        _ranking_entry(row, shares.get((row["metric"], row["model"])), low - pad, high + pad)
+        for row in ordered
+    ]
 
 
-def _place(row: Mapping[str, Any], share: float | None, start: float, end: float) -> RankingEntry:
+def _ranking_entry(row: Mapping[str, Any], share: float | None, start: float, end: float) -> RankingEntry:
     def at(mark: float) -> float:
         return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
 

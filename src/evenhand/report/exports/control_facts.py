@@ -34,7 +34,7 @@ def _gates(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Conditions that the manifest keeps, and how they turned out: one typed at the export alone is none."""
     if run.created is None:
         return
-    for text in dict.fromkeys(gate.text for gate in run.gates if gate.kept):
+    for text in dict.fromkeys(gate.text for gate in run.gates if gate.in_manifest):
         same_gates = [gate for gate in run.gates if gate.text == text]
         broken = [gate.broken for gate in same_gates if gate.broken is not None]
         turned = (
@@ -142,7 +142,7 @@ def _comparison(run: RunView, runs: Sequence[RunView]) -> Iterator[str]:
 def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
     """Counts of predictions by an attribute whose name holds one of these words."""
 
-    def found(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
+    def counts_lines(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
         if run.counts is None or (scores and not _scores(run.counts.axis("prediction").levels)):
             return
         for name in run.counts.attributes:
@@ -150,7 +150,7 @@ def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
                 what = "predictions that are numbers" if scores else "prediction"
                 yield f"counts/predictions.parquet: rows by {text_of(name)} and {what}"
 
-    return found
+    return counts_lines
 
 
 def _sex_and_race(run: RunView, _: Sequence[RunView]) -> Iterator[str]:

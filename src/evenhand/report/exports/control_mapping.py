@@ -11,7 +11,15 @@ from typing import Any
 from evenhand.core.errors import UnknownName
 from evenhand.core.findings import Finding
 from evenhand.report.exports.control_facts import FACTS, compares_people, serves_people
-from evenhand.report.exports.exported import CAUTION, RunView, chosen, json_bytes, markdown, title, told
+from evenhand.report.exports.exported import (
+    CAUTION,
+    RunView,
+    chosen,
+    finding_sentence,
+    json_bytes,
+    markdown,
+    title,
+)
 
 FOLDER = Path(__file__).resolve().parent / "controls"
 NOTE = "Evidence, not a conformity decision."
@@ -157,7 +165,7 @@ def _undefined(need: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str
     for run in runs:
         for finding in run.not_estimable:
             if _is_about(finding, need):
-                yield f"{run.name}: {told(finding, run.alpha)}"
+                yield f"{run.name}: {finding_sentence(finding, run.alpha)}"
 
 
 def _hidden(need: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]:

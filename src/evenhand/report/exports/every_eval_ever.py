@@ -67,7 +67,7 @@ def every_eval_ever(runs: Sequence[RunView], params: Mapping[str, str] | None = 
             "source_type": "evaluation_run",
             "source_organization_name": settings["organization"],
             "evaluator_relationship": settings["relationship"],
-            "additional_details": _told_of(run),
+            "additional_details": _additional_details(run),
         },
         "eval_library": {"name": "evenhand", "version": run.version},
         "model_info": _model(run, settings),
@@ -93,7 +93,7 @@ def record_path(run: RunView, params: Mapping[str, str]) -> str:
     return "/".join(["data", *safe, f"{key}.json"])
 
 
-def _told_of(run: RunView) -> dict[str, str]:
+def _additional_details(run: RunView) -> dict[str, str]:
     missing = {finding.metric: why(finding.reason) for finding in run.not_estimable}
     hidden = [finding.metric for finding in run.hidden]
     return {

@@ -45,13 +45,13 @@ class Gate:
         text: The condition as it was given.
         finding: The finding.
         broken: What broke it; None where it held.
-        kept: Whether the run's manifest holds it.
+        in_manifest: Whether the run's manifest holds it.
     """
 
     text: str
     finding: Finding
     broken: str | None = None
-    kept: bool = False
+    in_manifest: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +226,7 @@ def only_run(runs: Sequence[RunView], format_: str, instead: str) -> RunView:
     return runs[0]
 
 
-def interval_told(finding: Finding) -> str:
+def interval_text(finding: Finding) -> str:
     """The interval with its level, and the corrected value that it is of; a dash without one."""
     interval = finding.interval
     if interval is None:
@@ -236,7 +236,7 @@ def interval_told(finding: Finding) -> str:
     return f"{span(interval.low, interval.high)} ({spread}{percent(interval.level)}){of}"
 
 
-def told(finding: Finding, alpha: float) -> str:
+def finding_sentence(finding: Finding, alpha: float) -> str:
     """A finding in one sentence: value, interval, what chance gives and p, or why none is shown."""
     if finding.reason == HIDDEN:
         return f"{title(finding)}: {why(finding.reason)}. It is not the same as fair."
@@ -245,7 +245,7 @@ def told(finding: Finding, alpha: float) -> str:
     text = count(finding.value) if finding.card.unit == "count" else number(finding.value)
     facts = [f"{title(finding)} = {text}"]
     if finding.interval is not None:
-        facts.append(f"interval {interval_told(finding)}")
+        facts.append(f"interval {interval_text(finding)}")
     if finding.null is not None:
         facts.append(f"chance alone gives {span(finding.null.low, finding.null.high)}")
     facts += filter(None, [reading(finding, alpha, "what chance alone gives")])

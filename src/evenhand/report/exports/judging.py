@@ -65,7 +65,7 @@ def reading(finding: Finding, alpha: float, chance: str = "chance") -> str:
     says = _SAYS[verdict]
     if compared(finding) is not None and verdict in ("worse", "better"):
         says = f"the first model is {verdict} than the second"
-    return ": ".join(filter(None, (words.place(finding, alpha, chance), says)))
+    return ": ".join(filter(None, (words.short_verdict(finding, alpha, chance), says)))
 
 
 def compared(finding: Finding) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from evenhand.core.findings import Finding
-from evenhand.report.exports.exported import CAUTION, Gate, RunView, json_text, told, xml
+from evenhand.report.exports.exported import CAUTION, Gate, RunView, finding_sentence, json_text, xml
 
 NO_TIME = "1970-01-01T00:00:00"
 
@@ -79,12 +79,12 @@ def _gate(run: RunView, gate: Gate) -> ElementTree.Element:
     case = _case(run, f"{gate.text} [{gate.finding.metric}]")
     if gate.broken is not None:
         failure = ElementTree.SubElement(case, "failure", {"message": xml(gate.broken), "type": "gate"})
-        failure.text = xml(told(gate.finding, run.alpha))
+        failure.text = xml(finding_sentence(gate.finding, run.alpha))
     return case
 
 
 def _informational(run: RunView, finding: Finding) -> ElementTree.Element:
     case = _case(run, finding.metric)
     skipped = ElementTree.SubElement(case, "skipped", {"message": "no gate: for information", "type": "info"})
-    skipped.text = xml(told(finding, run.alpha))
+    skipped.text = xml(finding_sentence(finding, run.alpha))
     return case

@@ -10,11 +10,11 @@ from evenhand.core.findings import Finding
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
+    finding_sentence,
     json_bytes,
     json_text,
     named,
     parts_judged,
-    told,
 )
 from evenhand.report.exports.judging import judged
 
@@ -98,7 +98,7 @@ def _result(run: RunView, finding: Finding, rule: int) -> dict[str, Any] | None:
         "ruleIndex": rule,
         "kind": kind,
         "level": level,
-        "message": {"text": _plain(" ".join([*sentences, told(finding, run.alpha)]))},
+        "message": {"text": _plain(" ".join([*sentences, finding_sentence(finding, run.alpha)]))},
         "locations": [
             {
                 "physicalLocation": {

@@ -9,7 +9,7 @@ from evenhand.core.text.formatting import DASH, count, number, p_value, plural, 
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
-    interval_told,
+    interval_text,
     markdown,
     named,
     p_of,
@@ -97,7 +97,7 @@ def _line(finding: Finding, alpha: float) -> str:
     cells = [
         _name(finding),
         number(finding.value),
-        interval_told(finding),
+        interval_text(finding),
         span(null.low, null.high) if null else DASH,
         markdown(reading(finding, alpha)) or DASH,
         p_value(p_of(finding)),

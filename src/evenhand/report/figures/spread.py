@@ -55,7 +55,7 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
             area = chart.mark("area", opacity=0.25 if several else 0.45, line={"strokeWidth": 1.6}, clip=True)
             layers.append(area.encode(x=x, y=y, color=colour_channel))
             hints = [vega.options(field="told", type="nominal", title=f"{prepared.title('x')} ")]
-            places = vega.Layer(style.inline(_told(prepared, rows))).mark(
+            places = vega.Layer(style.inline(_hover_points(prepared, rows))).mark(
                 "point", opacity=0, size=160, clip=True
             )
             layers.append(places.encode(x=x, y=y, tooltip=hints))
@@ -104,13 +104,13 @@ def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], c
     ends = [style.written(float(edge), how) for edge in edges]
     name = f"{colour}: " if colour else ""
 
-    def spoken(first: str, last: str, n: int) -> str:
+    def bin_text(first: str, last: str, n: int) -> str:
         return f"{name}{_('{low} to {high}', low=first, high=last)}: {style.written(n, 'count')}"
 
     return [
         {
             "x": float(low), "x2": float(high), "y": int(n), "zero": 0, "colour": colour,
-            "told": spoken(first, last, int(n)),
+            "told": bin_text(first, last, int(n)),
         }
         for low, high, n, first, last in zip(
             edges[:-1], edges[1:], counts, ends[:-1], ends[1:], strict=True
@@ -119,7 +119,7 @@ def _bins(prepared: FigureData, values: np.ndarray[Any, np.dtype[np.float64]], c
     ]  # fmt: skip
 
 
-def _told(prepared: FigureData, rows: list[Row]) -> list[Row]:
+def _hover_points(prepared: FigureData, rows: list[Row]) -> list[Row]:
     """Places along a curve that say what it says there."""
     how = prepared.figure.formats.get(prepared.figure.x, "number")
     return [

@@ -116,7 +116,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
             fewest=content.fewest,
         )
     elif not title and verdicts:
-        title, lead, others, most = verdicts[0].text, question, _said(verdicts), _MOST_SENTENCES
+        title, lead, others, most = verdicts[0].text, question, _further_sentences(verdicts), _MOST_SENTENCES
     return Opening(
         kicker=_kicker(overview, verdicts, is_hidden=is_hidden),
         title=_title(title or _("The run holds no findings."), first),
@@ -138,7 +138,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
     )
 
 
-def _said(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+def _further_sentences(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
     """The sentences under the first one, and what the other groupings say."""
     others = [f"{verdict.name}: {verdict.text}" for verdict in verdicts[1:]]
     return [(text, "") for text in (*verdicts[0].sentences[: _MOST_SENTENCES // 2], *others)]

@@ -98,7 +98,7 @@ def _view(drawn_table: DrawnTable, content: ReportInput, data: PageData) -> Arti
         del data.figures[before:]
         parts = figure_parts([Figure("table")], table, data.figures, _MOST_ROWS)
     left = max(table.height - _MOST_ROWS, 0)
-    sheet = _kept(anchor, table, data)
+    sheet = _add_rows(anchor, table, data)
     return ArtifactView(
         anchor, visible(drawn_table.name), title, parts, notes, table_figure, left, sheet, paper
     )
@@ -112,7 +112,7 @@ def _parted(table: polars.DataFrame) -> tuple[polars.DataFrame, polars.DataFrame
     return table.filter(of_paper), table.filter(~of_paper)
 
 
-def _kept(anchor: str, table: polars.DataFrame, data: PageData) -> str:
+def _add_rows(anchor: str, table: polars.DataFrame, data: PageData) -> str:
     """Keep all rows for a file, where they are not too many; the name that the page gives them."""
     if table.height > _MOST_KEPT:
         return ""

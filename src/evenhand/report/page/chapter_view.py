@@ -60,7 +60,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
     return ChapterView(
         chapter=chapter,
         verdict=chapter_words.verdict(chapter, alpha),
-        sentences=chapter_words.found(chapter, alpha),
+        sentences=chapter_words.finding_sentences(chapter, alpha),
         interval_title=title,
         shared=_shared(chapter) if chapter.faceted else "",
         lines=[

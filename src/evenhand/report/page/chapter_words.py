@@ -21,17 +21,17 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return words or declared.without_tests(chapter)
 
 
-def found(chapter: Chapter, alpha: float) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, in sentences."""
     texts = (
-        comparison.found(chapter, alpha)
-        or pronouns.found(chapter, alpha)
-        or rankings.found(chapter)
-        or associations.found(chapter, alpha)
+        comparison.finding_sentences(chapter, alpha)
+        or pronouns.finding_sentences(chapter, alpha)
+        or rankings.finding_sentences(chapter)
+        or associations.finding_sentences(chapter, alpha)
     )
     if not texts and not declared.speaks_of_all(chapter):
-        texts = sentences.found(chapter, alpha)
-    return [*texts, *declared.found(chapter)]
+        texts = sentences.finding_sentences(chapter, alpha)
+    return [*texts, *declared.finding_sentences(chapter)]
 
 
 def null_in_words(chapter: Chapter) -> str:

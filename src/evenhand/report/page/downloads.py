@@ -37,7 +37,7 @@ def add_findings(data: PageData, name: str, findings: Sequence[Finding]) -> None
             "role": [finding.role for finding in findings],
             "band": [finding.band for finding in findings],
             "n": [finding.n for finding in findings],
-            "against chance": [words.place(finding, data.alpha) or None for finding in findings],
+            "against chance": [words.short_verdict(finding, data.alpha) or None for finding in findings],
             "direction": [finding.direction for finding in findings],
             "why not": [
                 glossary.reason(finding.reason) if finding.value is None else None for finding in findings

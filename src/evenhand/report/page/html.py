@@ -12,7 +12,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
-from evenhand.core.text.language import _, spoken, written_in
+from evenhand.core.text.language import _, current_catalogue, written_in
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
@@ -74,7 +74,7 @@ def _rendered(content: ReportInput, suppress: int) -> str:
         _environment()
         .get_template("report.html.j2")
         .render(
-            language=spoken().code,
+            language=current_catalogue().code,
             subject=words.subject(manifest),
             comparison=comparison.comparison_of(manifest, content.tables, content.findings),
             **_first(content, all_views, data),
@@ -113,7 +113,7 @@ def _first(
     """What stands open: the headline, its classes, groups and rows; its grouping comes first."""
     tables = cases(content, data)
     verdicts = [opening_words.Verdict(view.chapter.title, view.verdict, view.sentences) for view in all_views]
-    question = _asked(content, [view.chapter for view in all_views])
+    question = _question_text(content, [view.chapter for view in all_views])
     has_cases = any(table.name == "1" for table in tables)
     opening = opening_words.opening(content, verdicts, question=question, has_cases=has_cases)
     noun = Subject.of(content.manifest).noun
@@ -140,7 +140,7 @@ def _sentences(
     """What is said of the run in words."""
     manifest = content.manifest
     return {
-        "asked": _asked(content, parts),
+        "asked": _question_text(content, parts),
         "caution": _(limits.CAUTION),
         "effect_size": _(limits.EFFECT_SIZE),
         "perceived": words_of(manifest).limits
@@ -152,9 +152,11 @@ def _sentences(
     }
 
 
-def _asked(content: ReportInput, parts: Sequence[chapters.Chapter]) -> str:
+def _question_text(content: ReportInput, parts: Sequence[chapters.Chapter]) -> str:
     """What was asked of which model or table."""
-    return comparison.asked(content.manifest, content.tables) or words.asked(content.manifest, parts)
+    return comparison.question_text(content.manifest, content.tables) or words.question_text(
+        content.manifest, parts
+    )
 
 
 def _closing(

@@ -54,14 +54,14 @@ def add_evidence(data: PageData, chapter: Chapter, content: ReportInput, budget:
     views = []
     for table, about in _chosen(cells, chapter.by, kinds)[:1]:
         views.append(
-            _kept(data, chapter, _cells(table, chapter.by, content.fewest), budget, ("cells", about))
+            _add_view(data, chapter, _cells(table, chapter.by, content.fewest), budget, ("cells", about))
         )
     shown_kinds = {kind for view in views if view for kind in view["kinds"]}
     for table, about in _chosen(samples, chapter.by, kinds if content.pictures else kinds - shown_kinds):
         rows = _samples(table, chapter, min(budget, _A_CHAPTER))
         if content.pictures is not None and "sample" in rows.columns:
             rows = _with_pictures(rows, data, content.pictures)
-        views.append(_kept(data, chapter, rows, budget, ("samples", about)))
+        views.append(_add_view(data, chapter, rows, budget, ("samples", about)))
     return [view for view in views if view]
 
 
@@ -233,7 +233,7 @@ def _in_order(rows: polars.DataFrame, chapter: Chapter) -> polars.DataFrame:
     return order.sort(*ahead, maintain_order=True).drop("__place")
 
 
-def _kept(
+def _add_view(
     data: PageData, chapter: Chapter, rows: polars.DataFrame, budget: int, what: tuple[str, list[str]]
 ) -> dict[str, Any]:
     of, kinds = what

@@ -47,7 +47,7 @@ class PageData:
     alpha: float = ALPHA
     _places: dict[str, int] = field(default_factory=dict, repr=False)
 
-    def place(self, text: str | None) -> int | None:
+    def label_index(self, text: str | None) -> int | None:
         """The place of a text among the labels; None stays None."""
         if text is None:
             return None
@@ -67,7 +67,7 @@ class PageData:
     ) -> None:
         """Keep a frame: numbers in full, texts as places among the labels."""
         columns: dict[str, Any] = {
-            key: [self.place(text) for text in column] for key, column in texts.items()
+            key: [self.label_index(text) for text in column] for key, column in texts.items()
         }
         columns |= {key: [_finite(value) for value in column] for key, column in numbers.items()}
         self.frames[name] = {"columns": columns, "text": list(texts)}

@@ -111,7 +111,7 @@ def row(
         value=number(finding.value),
         interval=_interval(finding, with_level),
         null=span(finding.null.low, finding.null.high) if finding.null else DASH,
-        reading=words.place(finding, alpha),
+        reading=words.short_verdict(finding, alpha),
         p=p_value(finding.p_value),
         p_adjusted=p_value(finding.p_adjusted),
         direction=words.direction(finding),

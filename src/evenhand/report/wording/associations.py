@@ -37,7 +37,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return f"Tied more to {_attribute(hits[0])} than chance explains{many}: {whom}."
 
 
-def found(chapter: Chapter, alpha: float) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters."""
     if _of(chapter, _REDUCTIONS):
         return _reductions(chapter)
@@ -46,7 +46,7 @@ def found(chapter: Chapter, alpha: float) -> list[str]:
     if _other_half(chapter):
         return ["They are listed below, to be compared with those of the held-out items."]
     pairs = [pair for pair in _pairs(chapter) if pair.value is not None]
-    sentences = [_strongest_told(pairs)] if pairs else []
+    sentences = [_strongest_sentence(pairs)] if pairs else []
     tested = [pair for pair in pairs if p_shown(pair) is not None and pair.role != "exploratory"]
     if tested:
         hits = [_pair(pair) for pair in _strongest(tested) if is_beyond(pair, alpha)]
@@ -177,7 +177,7 @@ def _reductions(chapter: Chapter) -> list[str]:
     return [*sentences, *_not_estimable(chapter)]
 
 
-def _strongest_told(pairs: Sequence[Finding]) -> str:
+def _strongest_sentence(pairs: Sequence[Finding]) -> str:
     top = _strongest(pairs)[0]
     chance = f"; chance alone gives {span(top.null.low, top.null.high)}" if top.null else ""
     value = f"{number(top.value)} for {_pair(top)}{interval_in_words(top)}{chance}"

@@ -37,7 +37,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return " ".join(_beyond(finding, chapter.words.nouns, alpha) for finding in hits)
 
 
-def found(chapter: Chapter) -> list[str]:
+def finding_sentences(chapter: Chapter) -> list[str]:
     """Each of these findings beside what chance alone gives, with its lowest and highest part."""
     return [_in_words(finding, chapter.words.nouns) for finding in _of(chapter)]
 

@@ -81,7 +81,7 @@ def largest(chapter: Chapter, alpha: float) -> list[str]:
     top = usable[0]
     chance = ""
     if top.null is not None:
-        standing = filled(significance_of(top, alpha).told(CHANCE)) or _("chance alone gives")
+        standing = filled(significance_of(top, alpha).in_words(CHANCE)) or _("chance alone gives")
         chance = f"; {standing} {span(top.null.low, top.null.high)}"
     return [
         _(

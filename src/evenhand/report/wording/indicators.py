@@ -29,13 +29,13 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     beside = [finding for finding in gaps if "association" in finding.params]
     if not main and not beside:
         return ""
-    sentence = _told(main, alpha) if _known(main) or not _known(beside) else ""
+    sentence = _gap_sentence(main, alpha) if _known(main) or not _known(beside) else ""
     if sentence and not any(is_beyond(gap, alpha) for gap in _known(beside)):
         return sentence
-    return f"{sentence} {_told(beside or main, alpha)}".strip()
+    return f"{sentence} {_gap_sentence(beside or main, alpha)}".strip()
 
 
-def _told(findings: Sequence[Finding], alpha: float) -> str:
+def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     """What is to be said of some gaps of one kind."""
     estimable = _known(findings)
     if not estimable:

@@ -41,7 +41,7 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
         manifest: Of the run; its ``about`` may say who gave each attribute.
     """
     names = list(dict.fromkeys(columns))
-    sources = _given(manifest or {})
+    sources = _annotation_sources(manifest or {})
     self_described = [name for name in names if sources.get(name) == "the person"]
     annotated = [name for name in names if "perceived" in name.lower() or sources.get(name) == "annotators"]
     prompted = [name for name in names if sources.get(name) == "the prompt"]
@@ -95,7 +95,7 @@ def perceived(columns: Iterable[str], manifest: Mapping[str, Any] | None = None)
     return sentences
 
 
-def _given(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+def _annotation_sources(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """Who gave each attribute, as far as the run says it."""
     about = manifest.get("about")
     sources = about.get("annotated_by") if isinstance(about, Mapping) else None

@@ -32,7 +32,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return _choice_verdict(chapter, alpha) if _names(chapter) else ""
 
 
-def found(chapter: Chapter, alpha: float = ALPHA) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float = ALPHA) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters.
 
     Settings apart from the widest one are named where the verdict speaks of them.

@@ -57,7 +57,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
     return " ".join(sentences)
 
 
-def found(chapter: Chapter) -> list[str]:
+def finding_sentences(chapter: Chapter) -> list[str]:
     """What was found, each figure beside what chance alone gives; nothing for other chapters."""
     nouns = chapter.words.nouns
     return [_in_words(finding, nouns) for finding in _rankings(chapter) if finding.card.sentences.value]

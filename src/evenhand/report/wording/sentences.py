@@ -59,7 +59,7 @@ def _models(models: Sequence[object]) -> str:
     return listing([*names[:_MODELS], *more])
 
 
-def asked(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
+def question_text(manifest: Mapping[str, Any], chapters: Sequence[Chapter]) -> str:
     """The question of the run, and which model or table it is about."""
     words = words_of(manifest)
     what = _("a table of predictions")
@@ -188,7 +188,7 @@ def _more(left: int) -> list[str]:
     return [_("{n} more", n=count(left))] if left > 0 else []
 
 
-def found(chapter: Chapter, alpha: float) -> list[str]:
+def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """What was found for a grouping, how sure it is, and what could not be estimated."""
     sentences = [
         *_accuracy(chapter, alpha),
@@ -212,20 +212,20 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return filled(significance_of(holder, alpha).told(effects.CHANCE))
+    return filled(significance_of(holder, alpha).in_words(effects.CHANCE))
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
     """The same in few words for tables, or why there is no value."""
     why = glossary.reason(holder.reason) if holder.value is None or holder.reason else ""
-    return " · ".join(part for part in (place(holder, alpha), why) if part)
+    return " · ".join(part for part in (short_verdict(holder, alpha), why) if part)
 
 
-def place(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
+def short_verdict(holder: Finding | Part, alpha: float, chance: str = "chance") -> str:
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
         return _("exploratory") if holder.value is not None and holder.p_value is not None else ""
-    return filled(significance_of(holder, alpha).told(chance))
+    return filled(significance_of(holder, alpha).in_words(chance))
 
 
 def direction(finding: Finding) -> str:

@@ -42,10 +42,10 @@ def not_redundant(cells: Cells, subgroups: Subgroups, regions: Regions, score: F
     inner_goes = ~outer_goes & (inner < _LIMIT)
     dropped = np.concatenate([outer_of[outer_goes], inner_of[inner_goes]])
     by = np.concatenate([inner_of[outer_goes], outer_of[inner_goes]])
-    return _kept(dropped, by, score)
+    return _retained_mask(dropped, by, score)
 
 
-def _kept(dropped: Integers, by: Integers, score: Floats) -> Mask:
+def _retained_mask(dropped: Integers, by: Integers, score: Floats) -> Mask:
     """Those that nothing drops; of those that drop each other in a circle, the one with the largest score."""
     stays = np.ones(score.size, dtype=bool)
     stays[dropped] = False

@@ -125,15 +125,17 @@ class ClassSelection:
         for synsets in self._nearest([key for key in present if split_truth(key)[0]]).values():
             present |= set(synsets)
         unlike = (
-            self._said_by_ids()
+            self._words_with_ids()
             if keys_by_truth and all(split_truth(truth)[0] for truth in keys_by_truth)
             else set()
         )
         return tuple(
-            called(name, key) for key, name in self.names.items() if key not in present and key not in unlike
+            class_text(name, key)
+            for key, name in self.names.items()
+            if key not in present and key not in unlike
         )
 
-    def _said_by_ids(self) -> set[str]:
+    def _words_with_ids(self) -> set[str]:
         """Words of types that also have ids."""
         if self.taxonomy is None:
             return set()
@@ -178,7 +180,7 @@ def prompts(classes: Sequence[HeadClass]) -> list[str]:
     return [head_class.text for head_class in classes]
 
 
-def called(name: str, key: str) -> str:
+def class_text(name: str, key: str) -> str:
     """A class as a user reads it, with the id behind it."""
     return name if name == key or not key else f"{name} ({key})"
 

@@ -193,7 +193,7 @@ class _PenaltySearch:
         start = np.zeros((self.vectors.classes, self.vectors.values.shape[1] + 1))
         least, worse = np.inf, 0
         for penalty in penalties:
-            step = self._one(penalty, start)
+            step = self._best_step(penalty, start)
             start = step.weights
             if step.loss < least:
                 least, worse = step.loss, 0
@@ -204,7 +204,7 @@ class _PenaltySearch:
             if worse >= _WORSE:
                 return
 
-    def _one(self, penalty: float, start: Doubles) -> _Step:
+    def _best_step(self, penalty: float, start: Doubles) -> _Step:
         """The best step of one penalty: of the smallest validation loss, or the last without validation."""
         from scipy import optimize
 

@@ -25,7 +25,13 @@ from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles, TarImages
 from evenhand.files.images.tar import members
 from evenhand.stats.arrays import Integers
-from evenhand.workflows.adapt.head_classes import ClassSelection, HeadClass, called, classes_of, split_truth
+from evenhand.workflows.adapt.head_classes import (
+    ClassSelection,
+    HeadClass,
+    class_text,
+    classes_of,
+    split_truth,
+)
 
 NO_LABEL = "no label"
 OUTSIDE = "label outside of the classes"
@@ -92,7 +98,7 @@ class TrainingImages:
             codes=np.searchsorted(present, self.codes[rows]).astype(np.int64),
             digests=[self.digests[row] for row in rows.tolist()],
             classes=[self.classes[code] for code in present.tolist()],
-            not_found=(*self.not_found, *(_said(head_class) for head_class in lost)),
+            not_found=(*self.not_found, *(_text_of_class(head_class) for head_class in lost)),
         )
 
     def halves(self, validation: float, seed: int) -> tuple[Integers, Integers]:
@@ -161,7 +167,7 @@ def read_training(
     missing = (
         selection.not_found([head_class.truth for head_class in classes]) if selection is not None else ()
     )
-    unread = [_said(head_class) for head_class in lost]
+    unread = [_text_of_class(head_class) for head_class in lost]
     return TrainingImages(
         [samples[row] for row in selected.tolist()],
         ChosenImages(images, selected),
@@ -300,8 +306,8 @@ def _each_content_once(
     )
 
 
-def _said(head_class: HeadClass) -> str:
-    return called(head_class.label, head_class.wordnet_id)
+def _text_of_class(head_class: HeadClass) -> str:
+    return class_text(head_class.label, head_class.wordnet_id)
 
 
 def _too_few(

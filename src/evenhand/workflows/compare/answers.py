@@ -93,7 +93,7 @@ def compared_answers(
     samples = [finding.n for finding in findings if (finding.card.of or finding.card).family != _OF_QUERIES]
     if samples:
         settings["rows"] = int(max(samples))
-    return AnswersCompared(findings, tables, settings, _told(work))
+    return AnswersCompared(findings, tables, settings, _untested_notes(work))
 
 
 @dataclass(eq=False)
@@ -319,7 +319,7 @@ def _identity(run: ComparedRun) -> str:
     return str(sorted(identity.items()) if isinstance(identity, Mapping) else identity)
 
 
-def _told(work: _PairedAnswers) -> list[str]:
+def _untested_notes(work: _PairedAnswers) -> list[str]:
     """How many findings stand without a test, and why."""
     if not work.untested:
         return []

@@ -22,7 +22,7 @@ from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
 from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.estimation import HARMFUL
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.runs.run_folder import PER_SAMPLE
 from evenhand.workflows.compare.runs import ComparedRun
 
@@ -136,7 +136,7 @@ def _choices(compared_run: ComparedRun, finding: Finding) -> Contributions | str
     candidates = {name: all_candidates[name] for name in names if name in all_candidates}
     samples = samples.drop("truth", strict=False)
     template = TEMPLATES[str(params["template"])]
-    choices = kept(
+    choices = get_or_make(
         compared_run.memo, ("choices", template.name, *candidates.items()),
         lambda: choices_of(scores, samples, template=template, candidates=candidates),
     )  # fmt: skip

@@ -103,7 +103,7 @@ def compare(
     settings = {"alpha": alpha, "seed": seed, "adjustment": "holm"}
     measured_alike = all(run.counts is not None for run in plan.runs)
     make = _by_predictions if measured_alike else _by_findings
-    comparison = plan.told_of(make(plan, tuple(by), tuple(metrics), settings, say))
+    comparison = plan.with_groups_and_dates(make(plan, tuple(by), tuple(metrics), settings, say))
     if out is not None:
         comparison.save(out)
     return comparison
@@ -233,7 +233,7 @@ class _GroupedRuns:
                     counts, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
                     family=len(self.pairs) * len(groupings),
                 )  # fmt: skip
-                differences = changes.kept(differences, counts, grouping, names)
+                differences = changes.add_pair(differences, counts, grouping, names)
                 findings += [_noted(difference, lost, self.runs, first, second) for difference in differences]
         return findings
 

@@ -75,7 +75,7 @@ class Times:
             )
         return self.dates[first] if first == last else f"{self.dates[first]} to {self.dates[last]}"
 
-    def told(self) -> dict[str, Any]:
+    def manifest_facts(self) -> dict[str, Any]:
         """For the manifest of the comparison."""
         dates = [{"model": run.name, "date": date} for run, date in zip(self.runs, self.dates, strict=True)]
         models = {lineage_of(run.manifest) for run in self.runs}
@@ -119,7 +119,7 @@ def in_time(
     Raises:
         UserError: A run without a date, two of one time, or a date of a run that is not compared.
     """
-    given_dates = _given(dates or {}, folders)
+    given_dates = _dates_by_index(dates or {}, folders)
     run_dates = [given_dates.get(index) or _date(run) for index, run in enumerate(read)]
     if requested is False or (requested is None and not given_dates and not _one_model(read, run_dates)):
         return None
@@ -141,7 +141,7 @@ def in_time(
     return Times(runs, [folders[index] for index in order], date_texts, bool(requested or given_dates))
 
 
-def _given(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> dict[int, str]:
+def _dates_by_index(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> dict[int, str]:
     there = {Path(folder).resolve(): index for index, folder in enumerate(folders)}
     given_dates = {}
     for run, date in dates.items():

@@ -47,7 +47,7 @@ class ComparisonPlan:
         sentences = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
         return sentences + (self.times.notes() if self.times else [])
 
-    def told_of(self, comparison: Run) -> Run:
+    def with_groups_and_dates(self, comparison: Run) -> Run:
         """A comparison that says which runs were taken as one, and when each was made."""
         for group in self.groups:
             for index, seed in zip(group.places, group.seeds, strict=True):
@@ -56,7 +56,7 @@ class ComparisonPlan:
         comparison.manifest.update({"reference": self.reference} if self.reference else {})
         if self.times is None:
             return comparison
-        comparison.manifest.update(self.times.told())
+        comparison.manifest.update(self.times.manifest_facts())
         dates = {group.name: self.times.of_group(group.name, sorted(group.places)) for group in self.groups}
         table = drift(comparison.tables, comparison.findings.findings, dates)
         return replace(comparison, tables={**comparison.tables, DRIFT: table})

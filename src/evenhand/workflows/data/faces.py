@@ -40,12 +40,12 @@ class CutFaces:
     Attributes:
         folder: Where the crops and their table are.
         rows: Of the table.
-        kept: How many videos were done before.
+        done_before: How many videos were done before.
     """
 
     folder: Path
     rows: list[Row]
-    kept: int
+    done_before: int
 
     @property
     def without(self) -> list[Row]:

@@ -46,8 +46,12 @@ class LabelTexts:
         if not vectors or not templates:
             return cls(reason=NO_PROMPTS)
         spelling = _renamed(str(params.get("rename", "")))
-        texts_by_label = _kept(source) or _said(templates, vectors, truth.cast(pl.String), spelling)
-        if texts_by_label is None or not _asked(texts_by_label.values(), templates) <= set(vectors):
+        texts_by_label = _saved_texts(source) or _inferred_texts(
+            templates, vectors, truth.cast(pl.String), spelling
+        )
+        if texts_by_label is None or not _filled_templates(texts_by_label.values(), templates) <= set(
+            vectors
+        ):
             return cls(reason=OTHER_PROMPTS)
         prompts = [
             template.replace("{label}", text) for text in texts_by_label.values() for template in templates
@@ -66,7 +70,7 @@ def _texts(source: SourceRun) -> Vectors:
     return vectors
 
 
-def _kept(source: SourceRun) -> dict[str, str] | None:
+def _saved_texts(source: SourceRun) -> dict[str, str] | None:
     """Each label and its text, as the run keeps them."""
     table = source.tables.get("labels")
     if table is None or not {"label", "text"} <= set(table.columns):
@@ -74,7 +78,7 @@ def _kept(source: SourceRun) -> dict[str, str] | None:
     return dict(table.select("label", "text").iter_rows())
 
 
-def _said(
+def _inferred_texts(
     templates: Sequence[str], vectors: Vectors, truth: pl.Series, spelling: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Each label and its text by the texts alone, where these name every true label; else None."""
@@ -84,12 +88,12 @@ def _said(
         for text in plain
         if all(template.replace("{label}", text) in vectors for template in templates)
     }
-    if _asked(there.values(), templates) != set(vectors):
+    if _filled_templates(there.values(), templates) != set(vectors):
         return None
     return there if set(truth.drop_nulls()) <= {spelling.get(name, name) for name in there} else None
 
 
-def _asked(texts: Iterable[str], templates: Sequence[str]) -> set[str]:
+def _filled_templates(texts: Iterable[str], templates: Sequence[str]) -> set[str]:
     return {template.replace("{label}", text) for text in texts for template in templates}
 
 

@@ -21,7 +21,7 @@ from evenhand.workflows.generate.review import (
     PromptReview,
     Review,
     check_dual_encoder,
-    looked_at,
+    review_images,
     rivals_of,
 )
 from evenhand.workflows.generate.table import annotation_table, flag_counts, not_made
@@ -122,7 +122,7 @@ def generate(
     failed, model_facts = _make(generated_folder, source, mine, shard, batch_size, say)
     for look in looks:
         _look(generated_folder, look, mine, shard, say)
-    facts = _told(generated_folder, looks, model_facts)
+    facts = _manifest_facts(generated_folder, looks, model_facts)
     table, known_records = _table(generated_folder, rows, facts, load_options.images)
     samples = rows.head(limit or len(rows))["sample"]
     n_made = sum("sha256" in known_records.get(sample, {}) for sample in samples)
@@ -132,7 +132,7 @@ def generate(
         missing == 0 or shard == (1, 1), not_made(rows, known_records), flag_counts(table, requested), failed,
     )  # fmt: skip
     if result.written:
-        _write(generated_folder, result, len(rows), _told(generated_folder, looks, model_facts))
+        _write(generated_folder, result, len(rows), _manifest_facts(generated_folder, looks, model_facts))
     return result
 
 
@@ -168,7 +168,7 @@ def _looks(gate: ReviewRule, definition: GenerationDefinition, options: LoadOpti
         looks.append(PromptReview(source, rivals_of(definition), gate.below))
     if gate.faces:
         looks.append(FaceReview())
-        looks[-1].told()  # the detector is missing before, not after, hours of work
+        looks[-1].manifest_facts()  # the detector is missing before, not after, hours of work
     return looks
 
 
@@ -195,9 +195,9 @@ def _make(
                 if record is not None:
                     writer.add(record)
                 say("images", count, len(mine))
-        return asking.failed, asking.told()
+        return asking.failed, asking.manifest_facts()
     finally:
-        used = asking.told().get(USAGE)
+        used = asking.manifest_facts().get(USAGE)
         if used:
             with journal(folder.path, USAGE, shard) as writer:
                 writer.add({"sample": "", "key": folder.key, USAGE: used})
@@ -222,17 +222,19 @@ def _look(
         return
     with journal(folder.path, look.kind, shard) as writer:
         for count, record in enumerate(
-            looked_at(folder, look, new, records_by_sample), len(here) - len(new) + 1
+            review_images(folder, look, new, records_by_sample), len(here) - len(new) + 1
         ):
             writer.add(record)
             say(what, count, len(here))
 
 
-def _told(folder: GeneratedFolder, looks: Sequence[Review], model_facts: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest_facts(
+    folder: GeneratedFolder, looks: Sequence[Review], model_facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """For the manifest; what an earlier call looked with holds on, and what it spent adds."""
     used = spent(folder.path, folder.key)
     gate = dict(folder.manifest().get("gate", {}))
-    gate |= {look.kind.partition("-")[0]: look.told() for look in looks}
+    gate |= {look.kind.partition("-")[0]: look.manifest_facts() for look in looks}
     return {**model_facts, **({USAGE: used} if used else {}), **({"gate": gate} if gate else {})}
 
 

@@ -72,12 +72,12 @@ class GeneratedFolder:
             )
         with telling_where(self.path):
             (self.path / IMAGES).mkdir(parents=True, exist_ok=True)
-            if not (self.path / DEFINITION).is_file() or self._kept() != self.definition:
+            if not (self.path / DEFINITION).is_file() or self._read_definition() != self.definition:
                 write_bytes(self.path / DEFINITION, self.definition.dump())
         if MANIFEST not in here:
             self.write_manifest({})
 
-    def _kept(self) -> GenerationDefinition:
+    def _read_definition(self) -> GenerationDefinition:
         return GenerationDefinition.parse((self.path / DEFINITION).read_bytes(), str(self.path / DEFINITION))
 
     def _compare(self) -> None:
@@ -85,7 +85,7 @@ class GeneratedFolder:
         manifest = self.manifest()
         if manifest.get("kind") != "generated" or not (self.path / DEFINITION).is_file():
             raise InputError(f"{str(self.path)!r} is another kind of folder; give a new folder with -o")
-        stored, before = self._kept(), manifest.get("model_identity", {})
+        stored, before = self._read_definition(), manifest.get("model_identity", {})
         differing = []
         for name in _DECISIVE:
             old, new = getattr(stored, name), getattr(self.definition, name)

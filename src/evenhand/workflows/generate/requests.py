@@ -60,7 +60,7 @@ class Generating:
             yield from self._written(some, images)
             start += len(some)
 
-    def told(self) -> dict[str, Any]:
+    def manifest_facts(self) -> dict[str, Any]:
         """What the loaded model says of its safety settings and of what asking cost."""
         facts = {}
         for name in ("safety", "usage"):

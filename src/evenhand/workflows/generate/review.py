@@ -60,7 +60,7 @@ class Review(Protocol):
         """What is seen in each image, to be kept."""
         ...
 
-    def told(self) -> dict[str, Any]:
+    def manifest_facts(self) -> dict[str, Any]:
         """How it looks, for the manifest."""
         ...
 
@@ -112,7 +112,7 @@ class PromptReview:
             some = new[start : start + 64]
             self._texts.update(zip(some, _unit(self._model.embed_texts(some)), strict=True))
 
-    def told(self) -> dict[str, Any]:
+    def manifest_facts(self) -> dict[str, Any]:
         """Model, formula and threshold."""
         return {
             "model": self.source.uri,
@@ -142,7 +142,7 @@ class FaceReview:
         """How many faces each image has."""
         return [{"faces": len(_detector()(np.ascontiguousarray(image), 1))} for image in images]
 
-    def told(self) -> dict[str, Any]:
+    def manifest_facts(self) -> dict[str, Any]:
         """Which detector."""
         return {"detector": self._detector(), "kind": self.kind}
 
@@ -150,7 +150,7 @@ class FaceReview:
         return f"dlib {_dlib().__version__}, frontal, at twice the size"
 
 
-def looked_at(
+def review_images(
     folder: GeneratedFolder, look: Review, rows: Sequence[Row], records_by_sample: Mapping[str, Record]
 ) -> Iterator[Record]:
     """Review images that were not reviewed so, or have changed.

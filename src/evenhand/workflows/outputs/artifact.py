@@ -127,7 +127,7 @@ def artifact(
     for run, source in zip(read, runs, strict=True):
         _check_run(declared, run, "" if isinstance(source, RunFolder) else str(source))
     setting = Setting(parameters=parsed, data=folder, capabilities=(), seed=seed)
-    artifact_table = declared.made(read, setting)
+    artifact_table = declared.build(read, setting)
     figures = artifact_table.figures or declared.figures or (Figure("table"),)
     unlike = adaptation_warnings([run.manifest for run in read]) if len(read) > 1 else []
     return MadeArtifact(

@@ -95,13 +95,13 @@ class Export:
         format: The format.
         content: The file; None for a tracker, and for several files.
         files: Files of a folder, where a format has one for each run.
-        told: Sentences for the person who asked.
+        messages: Sentences for the person who asked.
         broken: What broke the gates that were given.
     """
 
     format: str
     content: bytes | None
-    told: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -146,7 +146,7 @@ def export(
     if suppress and format_name == "ll144":
         raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
     exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]
-    result = _made(format_name, read, exported, out, parameters or {})
+    result = _export_as(format_name, read, exported, out, parameters or {})
     if result.content is not None and out is not None:
         path = Path(out).expanduser()
         with telling_where(path.parent):
@@ -174,7 +174,7 @@ def format_of(format: str | None, out: str | None) -> str:
     return inferred_format
 
 
-def _made(
+def _export_as(
     format: str,
     read: Sequence[RunFolder],
     runs: Sequence[RunView],
@@ -272,7 +272,7 @@ def _exported(run: RunFolder, name: str, gates: Sequence[str], suppress: int) ->
     )
 
 
-def _kept(manifest: Mapping[str, Any]) -> list[str]:
+def _gates_of_manifest(manifest: Mapping[str, Any]) -> list[str]:
     """Conditions that the manifest keeps; a manifest that was changed by hand may hold anything."""
     gates = manifest.get("gates")
     return [gate for gate in gates if isinstance(gate, str)] if isinstance(gates, list) else []
@@ -285,7 +285,7 @@ def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
         UserError: A gate that was typed, and is about none of the findings.
     """
     checked: list[Gate] = []
-    manifest_gates = _kept(content.manifest)
+    manifest_gates = _gates_of_manifest(content.manifest)
     if not gates and not manifest_gates:
         return checked
     subject = Subject.of(content.manifest)
@@ -296,7 +296,9 @@ def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
             if gate in gates:
                 raise
             continue
-        checked += [Gate(gate, finding, broken, kept=gate in manifest_gates) for finding, broken in results]
+        checked += [
+            Gate(gate, finding, broken, in_manifest=gate in manifest_gates) for finding, broken in results
+        ]
     return checked
 
 

@@ -245,7 +245,7 @@ def _rows(
                 "few_rows": category.n < FEW,
             }
         )
-    sentences = list(_said(" x ".join(kind), rows, unknown, unpredicted, shares))
+    sentences = list(_basis_sentences(" x ".join(kind), rows, unknown, unpredicted, shares))
     nothing = dict.fromkeys(("reference", "below_two_percent", "left_out", "few_rows"), False)
     for reason, n in ((UNKNOWN, unknown), (UNPREDICTED, unpredicted)):
         rows.append({"by": " x ".join(kind), "n": n, "reason": f"{reason}: in no rate", **nothing})
@@ -261,7 +261,7 @@ def _missing(highest: float | None, selected: int, shares: _Shares) -> str | Non
     return None if highest else "no one selected in a category that may be the reference"
 
 
-def _said(
+def _basis_sentences(
     kind: str, rows: Sequence[Mapping[str, Any]], unknown: int, unpredicted: int, shares: _Shares
 ) -> Iterator[str]:
     """What the ratios rest on and what was left out, counted also where it is nothing."""

@@ -97,11 +97,11 @@ def _names(run: RunFolder, declared: Sequence[str]) -> list[str]:
         return []
     family = _family(run)
     names = [name for name in ARTIFACTS.names() if name.partition("/")[0] == family]
-    names.sort(key=_place)
+    names.sort(key=_artifact_order)
     return list(dict.fromkeys([*names, *declared]))
 
 
-def _place(name: str) -> tuple[int, int]:
+def _artifact_order(name: str) -> tuple[int, int]:
     """Tables before figures before others, by number."""
     short_name = name.partition("/")[2]
     kind = short_name.rstrip("0123456789")

@@ -39,7 +39,12 @@ def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_m
     held_out, reasons = _cells(ours, keys, compared.held_out), _reasons(ours, keys)
     rows: list[Row] = []
     for (of, measure), paper_values in printed.items():
-        beside = {"artifact": artifact, "of": of, "measure": measure, **_theirs(paper_values, paper_model)}
+        beside = {
+            "artifact": artifact,
+            "of": of,
+            "measure": measure,
+            **_paper_columns(paper_values, paper_model),
+        }
         for model, value in (measured.get((of, measure)) or {"": None}).items():
             reason = None if value is not None else reasons.get((of, model), "not measured")
             apart = held_out.get((of, measure), {}).get(model)
@@ -47,7 +52,7 @@ def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_m
     return rows
 
 
-def _theirs(printed: Mapping[str, float | None], paper_model: str) -> Row:
+def _paper_columns(printed: Mapping[str, float | None], paper_model: str) -> Row:
     values = {model: value for model, value in printed.items() if value is not None}
     selected = {model: value for model, value in values.items() if model == paper_model} or values
     names = {"paper_model": next(iter(selected)) if len(selected) == 1 else f"{len(selected)} models"}

@@ -123,7 +123,7 @@ def carried_out(
     for ready in plan.steps:
         try:
             if not ready.lacks:
-                folders.setdefault(ready.step.name, []).append(work.done(ready))
+                folders.setdefault(ready.step.name, []).append(work.run_step(ready))
             steps.append(ready)
         except UserError as problem:
             steps.append(replace(ready, lacks=str(problem)))
@@ -145,7 +145,7 @@ class _Work:
         """Folders of data by name."""
         return {state.name: state.folder for state in self.plan.data if state.folder is not None}
 
-    def done(self, ready: Ready) -> Path:
+    def run_step(self, ready: Ready) -> Path:
         """Carry out one step; its run folder."""
         step, out = ready.step, self._folder(ready)
         who = f"a model that is trained here, {step.name}" if step.trains else _name(ready)

@@ -135,11 +135,11 @@ def ready_steps(recipe: Recipe, models: Sequence[ModelSource], folders: Mapping[
         elif step.trains:
             steps.append(Ready(step, None))
         else:
-            steps += _asked(step, models)
+            steps += _steps_with_models(step, models)
     return steps
 
 
-def _asked(step: Step, models: Sequence[ModelSource]) -> list[Ready]:
+def _steps_with_models(step: Step, models: Sequence[ModelSource]) -> list[Ready]:
     able = [
         model for model in models if any(set(way) <= set(model.capabilities()) for way in step.ways)
     ]  # fmt: skip

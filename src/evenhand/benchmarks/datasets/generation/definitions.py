@@ -188,8 +188,8 @@ class GenerationDefinition:
             "name": self.name,
             "class_axis": self.class_axis,
             "attribute": self.attribute,
-            "classes": [_told(entry) for entry in self.classes],
-            "groups": [_told(entry) for entry in self.groups],
+            "classes": [_dump_entry(entry) for entry in self.classes],
+            "groups": [_dump_entry(entry) for entry in self.groups],
             "templates": list(self.templates),
             "images_per_cell": self.images_per_cell,
             "seed": self.seed,
@@ -326,7 +326,7 @@ def _entries(fields: dict[str, Any], key: str, possible: Sequence[str], where: s
     return tuple(entries)
 
 
-def _told(entry: Entry) -> Any:
+def _dump_entry(entry: Entry) -> Any:
     """A class or group as short as the grammar allows."""
     fields: dict[str, Any] = {"name": entry.name}
     fields |= {"text": entry.text} if entry.text != entry.name else {}

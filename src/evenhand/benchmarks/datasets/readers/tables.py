@@ -41,7 +41,7 @@ def read_table(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows
                 "images are paths, or bytes in Parquet"
             )
         sources.check_one_kind(files, [name for name in (spec.truth, *spec.by) if name is not None])
-        path_column = _place(image, schema[image])
+        path_column = _path_expression(image, schema[image])
         table = lazy.select(*spec.columns(), path_column.alias("\0place")).collect(engine="streaming")
     places = table["\0place"]
     table = _with_names(table.drop("\0place"), _class_names(files))
@@ -135,7 +135,7 @@ def _holds_bytes(dtype: pl.DataType) -> bool:
     return dtype == pl.Binary
 
 
-def _place(image: str, dtype: pl.DataType) -> pl.Expr:
+def _path_expression(image: str, dtype: pl.DataType) -> pl.Expr:
     if not isinstance(dtype, pl.Struct):
         return pl.lit(None) if dtype == pl.Binary else pl.col(image)
     named_too = any(field.name == "path" and field.dtype == pl.String for field in dtype.fields)

@@ -168,7 +168,7 @@ def _labels(name: str, synonyms: bool) -> Iterator[Row]:
                "what": "an image with any counts once"}  # fmt: skip
 
 
-def _given(setting: Setting) -> Path:
+def _data_path(setting: Setting) -> Path:
     if not isinstance(setting.data, Path):
         raise InputError("this describes data; add --data DIR")
     return setting.data
@@ -181,7 +181,7 @@ def _left(dropped: Mapping[str, int]) -> tuple[str, ...]:
 
 def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     params = setting.parameters
-    people = read_people(_given(setting), str(params["kind"]), unknown=str(params["unknown"]))
+    people = read_people(_data_path(setting), str(params["kind"]), unknown=str(params["unknown"]))
     rows: list[Row] = []
     for what, count in people.paper_counts.get("", {}).items():
         rows.append({"source": PAPER, "attribute": _ALL, "group": what, "value": float(count)})
@@ -232,7 +232,7 @@ def _sample_figures(attributes: tuple[str, ...]) -> tuple[Figure, ...]:
 
 def _table5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     params = setting.parameters
-    households = read_households(_given(setting), str(params["kind"]), split=str(params["split"]))
+    households = read_households(_data_path(setting), str(params["kind"]), split=str(params["split"]))
     columns = ["household", "income_bucket", "region"]
     homes = households.annotations.select(columns).unique("household", keep="first", maintain_order=True)
     home_groups = [(bucket or _NONE, region or _NONE) for _, bucket, region in homes.iter_rows()]

@@ -105,7 +105,7 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
             raise InputError("indicators/figure5 has one run, so nothing to refer to; give two runs or more")
         rows, reference_name = _measured(*pairs[0])
     else:
-        index = _place(pairs, reference)
+        index = _reference_index(pairs, reference)
         rows, reference_name = _against(pairs, index, setting.seed), pairs[index][0]
     figures = tuple(
         Figure(
@@ -122,7 +122,7 @@ def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
     return Made(frame(rows), notes, figures)
 
 
-def _place(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:
+def _reference_index(pairs: Sequence[tuple[str, RunFolder]], reference: str) -> int:
     """Which run is the reference: the first, or by number, name or folder."""
     if not reference:
         return 0

@@ -163,7 +163,7 @@ def _printed(
     return printed
 
 
-def _made(
+def _rates_artifact(
     runs: Sequence[RunFolder],
     setting: Setting,
     usual: Sequence[frozenset[str]],
@@ -275,7 +275,7 @@ def _figure(
     number: int, title: str, usual: Sequence[frozenset[str]], *, apart: bool, curves: bool = True
 ) -> Artifact:
     name = f"indicators/figure{number}"
-    make = partial(_made, usual=usual, artifact=name, apart=apart, curves=curves)
+    make = partial(_rates_artifact, usual=usual, artifact=name, apart=apart, curves=curves)
     return Artifact(name, title, make, benchmarks=(LABELS,), parameters=_AT)
 
 

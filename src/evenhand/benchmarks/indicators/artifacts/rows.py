@@ -168,12 +168,12 @@ def ordered_groups(rows: Iterable[Row]) -> tuple[str, ...]:
     """Groups in the order of figures: incomes from low to high, unknown ones last, others by name."""
     groups = dict.fromkeys(str(row["group"]) for row in rows)
 
-    def place(group: str) -> tuple[bool, list[tuple[int, str]]]:
+    def sort_key(group: str) -> tuple[bool, list[tuple[int, str]]]:
         parts = group.split(", ")
         ranked_parts = [(BUCKETS.index(part) if part in BUCKETS else 0, part) for part in parts]
         return any(part in UNKNOWN for part in parts), ranked_parts
 
-    return tuple(sorted(groups, key=place))
+    return tuple(sorted(groups, key=sort_key))
 
 
 def tagged(rows: Sequence[Row], tag: str) -> bool:

@@ -65,7 +65,7 @@ def household_kind_of(listing: Listing, data: Path) -> str:
         InputError: Of none.
     """
     name = next((name for name, kind in HOUSEHOLD_KINDS.items() if kind.fits(listing)), None)
-    table = _given(listing, data) or (listing.own_tables[0] if name == households_table.NAME else "")
+    table = _user_table(listing, data) or (listing.own_tables[0] if name == households_table.NAME else "")
     if table:
         return dollar_street.form_of(listing.folder / table) or households_table.NAME
     if name is None:
@@ -95,7 +95,7 @@ def list_households(
         raise UnknownName("kind of households", kind, ("auto", *HOUSEHOLD_KINDS))
     if split and kind != dollar_street.MLCOMMONS:
         raise InputError(f"{kind} has no splits; leave -p split= out")
-    data_table = _given(listing, data)
+    data_table = _user_table(listing, data)
     if not data_table and kind != households_table.NAME and not HOUSEHOLD_KINDS[kind].fits(listing):
         data_table = next(iter(listing.own_tables), "")  # a table with its columns and another name
     if kind == dollar_street.NAME:
@@ -120,6 +120,6 @@ def _check_split(table: str, split: str) -> None:
         )
 
 
-def _given(listing: Listing, data: Path) -> str:
+def _user_table(listing: Listing, data: Path) -> str:
     """The table, if the user gave one rather than a folder."""
     return listing.tables[0] if listing.tables and not Path(data).expanduser().is_dir() else ""

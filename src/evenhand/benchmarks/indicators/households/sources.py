@@ -28,12 +28,12 @@ def household_parts(kind: str, folder: Path) -> list[SourcePart]:
     """
     households = list_households(list_files(folder), kind, folder)
     source_parts = [
-        SourcePart(coverage.name, coverage.found, coverage.expected) for coverage in households.coverage
+        SourcePart(coverage.name, coverage.present, coverage.expected) for coverage in households.coverage
     ]
     source_parts += [readable(households.images), *remarks(households.dropped, households.notes)]
     table, paper = households.annotations, households.paper_counts.get("", {})
     sizes = {
-        "rows with an image": households.coverage[0].found,
+        "rows with an image": households.coverage[0].present,
         "images": table.height,
         "households": table["household"].n_unique(),
         "countries": table["country"].drop_nulls().n_unique(),

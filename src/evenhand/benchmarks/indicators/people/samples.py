@@ -23,12 +23,12 @@ class Coverage:
 
     Attributes:
         name: Of what.
-        found: How many are there.
+        present: How many are there.
         expected: How many are spoken of.
     """
 
     name: str
-    found: int
+    present: int
     expected: int
 
 

@@ -102,7 +102,7 @@ def _people(rows: ImageRows, attributes: Sequence[str], of: str, sample: str, li
             notes[_VARIED] += 1
             continue
         axis = plain_axis(name)
-        values = _told(as_text(rows.table[name], name, labels=False, is_text=rows.is_text))
+        values = _normalise(as_text(rows.table[name], name, labels=False, is_text=rows.is_text))
         columns[_free(name)] = values.str.to_lowercase() if axis == "gender" else values
         definitions[_free(name)] = AnnotatedAttribute(_free(name), axis, USER)
         years = _years(columns[name]) if axis == "age" else None
@@ -148,7 +148,7 @@ def _there(paths: Sequence[str], listing: Listing, dropped: Counter[str], notes:
     return places
 
 
-def _told(values: pl.Series) -> pl.Series:
+def _normalise(values: pl.Series) -> pl.Series:
     """Values without spaces around them, null for empty ones; what means unknown is in lower case."""
     bare = values.str.strip_chars()
     unknown = bare.str.to_lowercase().is_in(sorted(UNKNOWN)).fill_null(False)

@@ -53,14 +53,14 @@ class FolderLayout:
     """What lies in a folder.
 
     Attributes:
-        place: The folder, or a single zip file.
+        path: The folder, or a single zip file.
         phrases: Phrase files, the outermost first.
         urls: URL lists, the outermost first.
         images: Folder (also within a zip file) -> its images, in the order of their numbers.
         notes: What was passed over, by reason.
     """
 
-    place: Path
+    path: Path
     phrases: Sequence[Path]
     urls: Sequence[Path]
     images: Mapping[str, Sequence[ImageFile]]

@@ -53,7 +53,7 @@ class AssociationData:
         dropped: What became no item, by reason.
         notes: What else was met on the way, with how many.
         photos: Where photos come from: ``sample``, ``set``, ``url``, ``owner``.
-        place: Where it was read from.
+        path: Where it was read from.
         layout: Where images of MMBias were looked for.
     """
 
@@ -69,7 +69,7 @@ class AssociationData:
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
     photos: pl.DataFrame = field(default_factory=lambda: NO_PHOTOS.frame)
-    place: Path = Path()
+    path: Path = Path()
     layout: FolderLayout | None = None
 
     def require_images(self, names: Sequence[str]) -> None:
@@ -83,10 +83,10 @@ class AssociationData:
         """
         missing = [name for name in names if name not in {**self.target_images, **self.attribute_images}]
         if missing and self.layout is not None:
-            raise no_images(self.place, missing, self.layout)
+            raise no_images(self.path, missing, self.layout)
         if missing:
             raise InputError(
-                f"the sets {', '.join(missing)} in {str(self.place)!r} have no images; give them "
+                f"the sets {', '.join(missing)} in {str(self.path)!r} have no images; give them "
                 '{"images": FOLDER}'
             )
 
@@ -170,7 +170,7 @@ def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bo
         dropped=+dropped,
         notes=collected.notes,
         photos=collected.photos.frame,
-        place=path,
+        path=path,
         layout=collected.layout,
     )
 

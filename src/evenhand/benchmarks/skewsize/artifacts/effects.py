@@ -57,7 +57,7 @@ _DOMAINNET = "domainnet"
 
 
 def _shown(view: RunSlice, options: Mapping[str, Any]) -> str:
-    return f"Effect sizes over {view.told(options)}."
+    return f"Effect sizes over {view.options_in_words(options)}."
 
 
 def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:

@@ -54,7 +54,9 @@ def _figure1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows = [row for key in keys for row in _bars(slices, short, key, top)]
     rows += _metric_rows(slices, options, short, keys)
     rows += _printed(keys) if len(slices) == len(published.FIGURE1_MODELS) else []
-    settings = [view.told(view_options) for view, view_options in zip(slices, options, strict=True)]
+    settings = [
+        view.options_in_words(view_options) for view, view_options in zip(slices, options, strict=True)
+    ]
     names = "; ".join(f"{name}: {view.model}" for name, view in zip(short, slices, strict=True))
     notes = (
         f"{names}. Effect sizes over {', '.join(dict.fromkeys(settings))}.",

@@ -93,7 +93,7 @@ def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
     settings = []
     for view in views(runs, setting, "skewsize/table3"):
         options = chosen_options(view, setting)
-        settings.append(view.told(options))
+        settings.append(view.options_in_words(options))
         rows += sorted(_classes(view, view.effect("skewsize", **options)), key=_by_effect)
     rows = _only(rows, str(setting.parameters["classes"]))
     present = {str(row["class"]).casefold() for row in rows}

@@ -122,7 +122,7 @@ class RunSlice:
         EffectOptions.make("separation", values)
         return values
 
-    def told(self, options: Mapping[str, Any]) -> str:
+    def options_in_words(self, options: Mapping[str, Any]) -> str:
         """How effect sizes were measured, and whether of raw answers."""
         return in_words(options, "raw answers" if self.answers == RAW else "")
 
@@ -211,12 +211,12 @@ def _ordered(pairs: list[tuple[str, RunFolder]], tag: str) -> list[tuple[str, Ru
     if not any(tag in run_tags for run_tags in tags):
         raise UnknownName("tag of these runs", tag, {name for run_tags in tags for name in run_tags})
 
-    def place(pair: tuple[str, RunFolder]) -> tuple[bool, float, str]:
+    def sort_key(pair: tuple[str, RunFolder]) -> tuple[bool, float, str]:
         text = tags_of(pair[1]).get(tag)
         value = number_of(text)
         return text is None, float("inf") if value is None else value, text or ""
 
-    return sorted(pairs, key=place)
+    return sorted(pairs, key=sort_key)
 
 
 def _counts(run: RunFolder, answers: str, artifact: str) -> Counts:

@@ -68,7 +68,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     flags = _flagged(table)
     table = table.with_columns(*texts, flags.alias(FLAGGED))
     dropped = _lost(folder, definition, table)
-    table = _kept(table, dropped, attribute)
+    table = _usable_rows(table, dropped, attribute)
     notes = {BY_GATE: int((table[FLAGGED] == "yes").sum())}
     if flagged == "exclude":
         dropped[BY_GATE] += notes.pop(BY_GATE)
@@ -118,7 +118,7 @@ def _flagged(table: pl.DataFrame) -> pl.Series:
     return is_flagged.replace_strict({True: "yes", False: "no"}, return_dtype=pl.String)
 
 
-def _kept(table: pl.DataFrame, dropped: Counter[str], attribute: str) -> pl.DataFrame:
+def _usable_rows(table: pl.DataFrame, dropped: Counter[str], attribute: str) -> pl.DataFrame:
     """Rows that are whole, stay in the folder and come once."""
     is_complete = pl.all_horizontal(
         pl.col("sample", "image", "truth", attribute).str.len_bytes().fill_null(0) > 0

@@ -57,7 +57,7 @@ def export(
         stdout.write(exported.content)
         stdout.flush()
     elif not quiet:
-        for sentence in (*exported.told, *([f"wrote {out}"] if exported.content is not None else [])):
+        for sentence in (*exported.messages, *([f"wrote {out}"] if exported.content is not None else [])):
             typer.echo(sentence, err=True)
     if exported.broken:
         raise GateBroken("gate broken: " + "; ".join(exported.broken))

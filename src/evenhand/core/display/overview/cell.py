@@ -94,14 +94,14 @@ def _row(mark: Mark, scale: Scale) -> str:
     colour, middle = ("var(--hot)" if mark.named else "var(--ink)"), _HEIGHT / 2
     at = [f'<line x1="0" x2="100%" y1="{middle}" y2="{middle}" stroke="var(--rule)"/>']
     if mark.null is not None:
-        low, high = (100 * scale.place(end) for end in mark.null)
+        low, high = (100 * scale.position(end) for end in mark.null)
         at_band = f'x="{low:.2f}%" width="{high - low:.2f}%" y="{middle - 8}" height="16"'
         at.append(f'<rect {at_band} fill="var(--band)"/>')
     if mark.interval is not None:
-        low, high = (100 * scale.place(end) for end in mark.interval)
+        low, high = (100 * scale.position(end) for end in mark.interval)
         ends = f'x1="{low:.2f}%" x2="{high:.2f}%" y1="{middle}" y2="{middle}"'
         at.append(f'<line {ends} stroke="{colour}" stroke-width="2"/>')
-    fill, centre = ("var(--paper)" if mark.within else colour), f"{100 * scale.place(mark.value):.2f}%"
+    fill, centre = ("var(--paper)" if mark.within else colour), f"{100 * scale.position(mark.value):.2f}%"
     at.append(f'<circle cx="{centre}" cy="{middle}" r="6" fill="{fill}" stroke="{colour}" stroke-width="2"/>')
     value = "" if few_rows(mark) else scale.text(mark.value)
     spoken = escape(f"{mark.label[:80]}: {value} {mark.text}", quote=True)
@@ -115,7 +115,7 @@ def _row(mark: Mark, scale: Scale) -> str:
 def _axis(ticks: Sequence[float], scale: Scale) -> str:
     texts = []
     for tick in ticks:
-        at = f'x="{100 * scale.place(tick):.2f}%" y="12" text-anchor="middle"'
+        at = f'x="{100 * scale.position(tick):.2f}%" y="12" text-anchor="middle"'
         texts.append(f"<text {at}>{escape(scale.text(tick, tick=True))}</text>")
     svg = f'<svg width="100%" height="18" aria-hidden="true">{"".join(texts)}</svg>'
     return f'<div class="row"><span></span><span>{svg}</span><span></span></div>'

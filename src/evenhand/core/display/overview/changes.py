@@ -173,7 +173,7 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         if not more:
             return _("{title}: equal with {newer} and {older} in these {noun}", noun=subject.noun, **names)
         side = significance_of(finding, subject.alpha)
-        standing = filled(side.told("what chance alone gives")) or _("not tested")
+        standing = filled(side.in_words("what chance alone gives")) or _("not tested")
         text = _BETTER_THAN if more > 0 else _WORSE_THAN
         text = _(text, amount=amount(abs(more), change.card), **names)
         return text if side.beyond else f"{text}, {standing}"

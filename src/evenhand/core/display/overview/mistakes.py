@@ -131,7 +131,7 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         weight=(float(line["direction"] == "more"), line["certain"], line["excess"]),
         chart=None if band is None else Chart(
             title, marks, _null(subject) if band.null else "",
-            note=_pulled(band, marks),
+            note=_outside_bands_note(band, marks),
         ),
         steps=_steps(line, subject),
         rows=(rows := _rows(finding, line, subject)),
@@ -151,7 +151,7 @@ def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
     return tuple(marks)
 
 
-def _pulled(lead: Mark, marks: Sequence[Mark]) -> str:
+def _outside_bands_note(lead: Mark, marks: Sequence[Mark]) -> str:
     """Why other groups lie outside of their bands, where they do on the side away from the headline's."""
 
     def away(mark: Mark) -> bool:

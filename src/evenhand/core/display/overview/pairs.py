@@ -71,7 +71,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             card=card,
             text=f"{sets.near}: nearer to {sets.to} than {sets.far} in {of(near, pairs)} {items}.",
             sentence=scoped(
-                f"In {of(near, pairs)} pairs of one {sets.near} and one {sets.far} {_one(subject)} "
+                f"In {of(near, pairs)} pairs of one {sets.near} and one {sets.far} {_sample_noun(subject)} "
                 f"({share(near / pairs)}), the {sets.near} one lies nearer to {sets.to}, against "
                 f"{sets.than}.",
                 scope,
@@ -117,7 +117,7 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     return f"In none of {many} of two groups does one lie nearer{to} beyond chance."
 
 
-def _one(subject: Subject) -> str:
+def _sample_noun(subject: Subject) -> str:
     return subject.nouns.sample[0]
 
 
@@ -131,7 +131,7 @@ def _chart(finding: Finding, sets: Sets, subject: Subject) -> Chart:
         marks,
         unit="number",
         fair=0.0,
-        note=f"Each dot is {_article(_one(subject))}." if any(dots.values()) else "",
+        note=f"Each dot is {_article(_sample_noun(subject))}." if any(dots.values()) else "",
         dots={label: items for label, items in dots.items() if items},
     )
 

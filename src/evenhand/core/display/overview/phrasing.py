@@ -166,18 +166,18 @@ def capital(text: str) -> str:
 def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
     """Sentences on findings of a metric without a headline; of many, one on the largest."""
     if len(findings) <= _FEW:
-        return [_quiet(finding, subject) for finding in findings]
+        return [_within_chance_sentence(finding, subject) for finding in findings]
     largest = max(findings, key=lambda finding: weight(finding, 0.0))
     return [
         _(
             "Of {n} questions that are within chance the largest: {largest}",
             n=len(findings),
-            largest=_quiet(largest, subject),
+            largest=_within_chance_sentence(largest, subject),
         )
     ]
 
 
-def _quiet(finding: Finding, subject: Subject) -> str:
+def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
     """Its value within chance, and what would have been noticed."""
     by = subject.about(finding)
     title, comma, definition = defined(finding).partition(", ")
@@ -194,7 +194,7 @@ def _quiet(finding: Finding, subject: Subject) -> str:
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
-    text += f", {filled(verdict.told('what chance alone gives'))}"
+    text += f", {filled(verdict.in_words('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     noticed = finding.mde or 0.0
     if noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach

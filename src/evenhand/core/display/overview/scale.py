@@ -38,7 +38,7 @@ class Scale:
         first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
         return cls(tuple(index * step for index in range(first, max(last, first + 1) + 1)), chart.unit)
 
-    def place(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Where a value stands, 0 at the beginning and 1 at the end, where none does."""
         low, high = self.ticks[0], self.ticks[-1]
         return padded(min(max((value - low) / (high - low), 0.0), 1.0))

@@ -75,7 +75,7 @@ def _texts(marks: tuple[Mark, ...], scale: Scale) -> list[str]:
 
 
 def _column(value: float, scale: Scale, columns: int) -> int:
-    return round(scale.place(value) * (columns - 1))
+    return round(scale.position(value) * (columns - 1))
 
 
 def _axis(scale: Scale, columns: int) -> str:

@@ -90,7 +90,7 @@ def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     what = card.sentences.value
     start = title if not what or "{" in what else what
     start = start if start.endswith(" of") else _("{what} is", what=start)
-    verdict = f", {filled(side.told('what chance alone gives'))}" if side.side else _(", without a test")
+    verdict = f", {filled(side.in_words('what chance alone gives'))}" if side.side else _(", without a test")
     return capital(f"{start} {_value(finding, card)}{verdict}.")
 
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.metrics.named_groups import kept
+from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
@@ -71,14 +71,14 @@ class GroupMistakes:
     @classmethod
     def of(cls, bound: BoundCounts, options: Options) -> GroupMistakes:
         """The comparison, made once for each grouping and choice of options."""
-        return kept(bound.memo, ("disparities", options), lambda: cls(bound, options))
+        return get_or_make(bound.memo, ("disparities", options), lambda: cls(bound, options))
 
     @cached_property
     def mistakes(self) -> Mistakes:
         """By class, group and label."""
         g = self.bound.grouped
         columns = g.truth, g.group, g.prediction, g.n, g.rows
-        return kept(self.bound.memo, "mistakes", lambda: Mistakes.of_cells(*columns, len(g.groups)))
+        return get_or_make(self.bound.memo, "mistakes", lambda: Mistakes.of_cells(*columns, len(g.groups)))
 
     @cached_property
     def _tested(self) -> tuple[Lines, int]:

@@ -100,7 +100,7 @@ class ApiClient:
             body["chat_template_kwargs"] = {"enable_thinking": False}
         length_field = self._length_field
         try:
-            raw = await self._patient().chat.completions.with_raw_response.create(
+            raw = await self._sending_client().chat.completions.with_raw_response.create(
                 model=self._asked.model, messages=messages, extra_body=body | {length_field: max_tokens}
             )
         except openai.APIError as error:
@@ -123,7 +123,7 @@ class ApiClient:
         import openai
 
         try:
-            raw = await self._patient().images.with_raw_response.generate(
+            raw = await self._sending_client().images.with_raw_response.generate(
                 model=self._asked.model, prompt=prompt, n=1, extra_body=fields
             )
         except openai.APIError as error:
@@ -151,7 +151,7 @@ class ApiClient:
             for future in running:
                 future.cancel()
 
-    def _patient(self) -> Any:
+    def _sending_client(self) -> Any:
         """What sends: with the server down, hours of back-off would be spent on what cannot be answered."""
         return self._hasty if self._failures >= 2 * self._options.concurrency else self._openai
 

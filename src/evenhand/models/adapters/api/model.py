@@ -141,7 +141,7 @@ class ApiModel:
             (model and fingerprint as the server reported them), with prices ``cost``, and of a model that was
             loaded for images ``seeds``.
         """
-        return self._client.usage() | (self._pictures.told() if self._draws else {})
+        return self._client.usage() | (self._pictures.seed_facts() if self._draws else {})
 
     def close(self) -> None:
         """Close the connections."""
@@ -157,7 +157,7 @@ class ApiModel:
         if ended == "content_filter" or message.get("refusal"):
             return NotAnswered(REFUSED, str(message.get("refusal") or "content filter"))
         text, where = message.get("content"), f"it ended with {ended}; max_tokens={options.max_tokens}"
-        if not text and ended == "length" and _thought(completion, message):
+        if not text and ended == "length" and _spent_thought_tokens(completion, message):
             return NotAnswered(UNFINISHED, f"{where}; give it room with --max-tokens")
         return text if isinstance(text, str) else NotAnswered("no text in the server's answer", where)
 
@@ -232,7 +232,7 @@ class ApiModel:
         return scores
 
 
-def _thought(completion: Body, message: Body) -> bool:
+def _spent_thought_tokens(completion: Body, message: Body) -> bool:
     """Whether a model spent tokens on a thought that its server keeps apart from the answer."""
     used = (completion.get("usage") or {}).get("completion_tokens_details") or {}
     return bool(message.get("reasoning_content") or message.get("reasoning") or used.get("reasoning_tokens"))

@@ -24,7 +24,7 @@ class ImageRequests:
     """Asks for images through ``/images/generations``.
 
     ``response_format=b64_json`` and the seed are sent until the server says that it does not take them: then
-    equal prompts give other images each time, and ``told`` says so.
+    equal prompts give other images each time, and ``seed_facts`` says so.
 
     Args:
         address: Model, server and options; with ``seed=none`` no seed is sent.
@@ -64,7 +64,7 @@ class ImageRequests:
             return await self._without(reply["refuses"], reply["said"], prompt, seed)
         return self._decoded(reply["data"][0])
 
-    def told(self) -> dict[str, str]:
+    def seed_facts(self) -> dict[str, str]:
         """Whether the server took seeds, as far as it says so."""
         return {"seeds": "not taken" if "seed" in self._left_out else "sent"}
 

@@ -99,9 +99,9 @@ class DiffusersSource:
             "scheduler": str(scheduler[1]),
             "safety checker": checker,
             "requires safety checker": str(index.get("requires_safety_checker", "not said")).lower(),
-            "steps": _said(image_options.steps),
-            "guidance": _said(image_options.guidance),
-            "size": _said(image_options.size),
+            "steps": _setting_text(image_options.steps),
+            "guidance": _setting_text(image_options.guidance),
+            "size": _setting_text(image_options.size),
             "dtype": self._dtype,
             "library": f"diffusers {library_version('diffusers', 'diffusers', 'generate')}",
             "adapter": f"diffusers {ADAPTER}",
@@ -174,7 +174,7 @@ def _checker(index: Mapping[str, Any]) -> str:
     return str(entry[1]) if isinstance(entry, list) and len(entry) == 2 and entry[1] else "none"
 
 
-def _said(value: float | None) -> str:
+def _setting_text(value: float | None) -> str:
     return "the pipeline's own" if value is None else str(value)
 
 

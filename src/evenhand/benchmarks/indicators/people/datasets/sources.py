@@ -36,7 +36,7 @@ def parts(kind: str, folder: Path) -> list[SourcePart]:
     """
     people = list_people(list_files(folder), kind, folder)
     source_parts = [
-        SourcePart(coverage.name, coverage.found, coverage.expected) for coverage in people.coverage
+        SourcePart(coverage.name, coverage.present, coverage.expected) for coverage in people.coverage
     ]
     if not people.coverage:
         usable = len(people.images)
