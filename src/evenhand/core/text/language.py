@@ -49,12 +49,12 @@ class Catalogue(NullTranslations):
         return self.texts.get(message) or super().gettext(message)
 
 
-_spoken: ContextVar[Catalogue] = ContextVar("spoken", default=Catalogue())  # noqa: B039 - never changed
+_current: ContextVar[Catalogue] = ContextVar("catalogue", default=Catalogue())  # noqa: B039 - never changed
 
 
 def _(text: str, /, **values: Any) -> str:
     """A text in the language that is written at the moment, with values in the places of their names."""
-    translated = _spoken.get().gettext(text)
+    translated = _current.get().gettext(text)
     return translated.format(**values) if values else translated
 
 
@@ -68,7 +68,7 @@ def filled(text: str) -> str:
 
     Of one that is not there, what stands before a colon or a full stop, and what stands after it.
     """
-    catalogue = _spoken.get()
+    catalogue = _current.get()
     if catalogue.code == ENGLISH or text in catalogue.texts:
         return catalogue.gettext(text)
     key = _PARTS.sub("{}", text)
@@ -86,13 +86,13 @@ def _part(text: str) -> str:
 
 def digits(text: str) -> str:
     """A number, written with the signs of the language."""
-    catalogue = _spoken.get()
+    catalogue = _current.get()
     return text if catalogue.code == ENGLISH else text.translate(catalogue.number_signs)
 
 
 def current_catalogue() -> Catalogue:
     """The catalogue of the language that is written at the moment."""
-    return _spoken.get()
+    return _current.get()
 
 
 @contextmanager
@@ -105,11 +105,11 @@ def written_in(language: str | None) -> Iterator[None]:
     Raises:
         InputError: There is no such language.
     """
-    token = _spoken.set(_catalogue(language or os.environ.get(VARIABLE) or ENGLISH))
+    token = _current.set(_catalogue(language or os.environ.get(VARIABLE) or ENGLISH))
     try:
         yield
     finally:
-        _spoken.reset(token)
+        _current.reset(token)
 
 
 @contextmanager

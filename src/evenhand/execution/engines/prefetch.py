@@ -45,18 +45,18 @@ class _Once:
 
     def __init__(self, prepare: Callable[[Any], Any]) -> None:
         self._prepare, self._lock = prepare, threading.Lock()
-        self._made: OrderedDict[int, tuple[Any, Any]] = OrderedDict()  # pixels are held, so ids stay theirs
+        self._cache: OrderedDict[int, tuple[Any, Any]] = OrderedDict()  # pixels are held, so ids stay theirs
 
     def __call__(self, pixels: Any) -> Any:
         with self._lock:
-            cached = self._made.get(id(pixels))
+            cached = self._cache.get(id(pixels))
         if cached is not None:
             return cached[1]
         prepared = self._prepare(pixels)
         with self._lock:
-            self._made[id(pixels)] = (pixels, prepared)
-            while len(self._made) > _PREPARED:
-                self._made.popitem(last=False)
+            self._cache[id(pixels)] = (pixels, prepared)
+            while len(self._cache) > _PREPARED:
+                self._cache.popitem(last=False)
         return prepared
 
 

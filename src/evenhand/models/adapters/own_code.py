@@ -70,7 +70,7 @@ class ObjectSource:
         self._name = name if colon else ""
         self._sources = _sources(model, where)  # now: a file of the same name would take the module's place
         self._module = _module(where) if colon else None
-        self._place = where if where and not where.endswith(".py") else _module_or_file(self._sources, model)
+        self._source = where if where and not where.endswith(".py") else _module_or_file(self._sources, model)
         self._attributes = {} if from_class or isinstance(model, HasIdentity) else self._compared(model)
         self._read = list(read)
         self._held = ""  # the arrays when it was last asked
@@ -88,7 +88,7 @@ class ObjectSource:
     def _code(self) -> dict[str, str]:
         """Its version, or else its source and what it was trained to, as they were before it was asked."""
         if hasattr(self._model, "version"):
-            return {f"version in {self._place}": str(self._model.version)}
+            return {f"version in {self._source}": str(self._model.version)}
         declared = [*self._sources, *_files(self._model)]
         if isinstance(self._model, HasIdentity):
             return _hashes(declared, self.uri)

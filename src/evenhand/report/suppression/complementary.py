@@ -43,7 +43,7 @@ class MarginSums:
         self._with: dict[int, set[int]] = {}
         self._goes_with: dict[int, set[int]] = {}
         self._due: list[tuple[int, tuple[int, ...]]] = []
-        self._kept: set[int] = set()
+        self._public: set[int] = set()
 
     def add(self, count: float, *, is_shown: bool = True, public: bool = False) -> int:
         """A new entry; its place.
@@ -57,7 +57,7 @@ class MarginSums:
         self.counts.append(float(count))
         self._shown_at.append(0)
         if public:
-            self._kept.add(entry)
+            self._public.add(entry)
         if not is_shown or self.secret(entry):
             self.hidden.add(entry)
         return entry
@@ -76,11 +76,11 @@ class MarginSums:
 
     def keep(self) -> None:
         """Keep everything that is shown by now: only what is added later may be hidden beside secrets."""
-        self._kept |= set(range(len(self.counts))) - self.hidden
+        self._public |= set(range(len(self.counts))) - self.hidden
 
     def secret(self, entry: int) -> bool:
         """Whether it is too small to be shown, and not 0."""
-        return entry not in self._kept and _NOTHING < self.counts[entry] < self._fewest - _NOTHING
+        return entry not in self._public and _NOTHING < self.counts[entry] < self._fewest - _NOTHING
 
     def relate(self, total: int, parts: Iterable[int]) -> None:
         """Say that ``parts`` add up to ``total``."""
@@ -132,7 +132,7 @@ class MarginSums:
         costs = [
             (self._shown_at[entry] * (_TOTALS if entry == total else 1), self.counts[entry], entry)
             for entry in (*parts, *([] if total is None else [total]))
-            if entry not in self.hidden and entry not in self._kept and self.counts[entry] > _NOTHING
+            if entry not in self.hidden and entry not in self._public and self.counts[entry] > _NOTHING
         ]
         if not costs:
             return None

@@ -35,7 +35,7 @@ class UnitRates:
     weight: Floats  # of each row
     groups: int  # how many groups there are
     labels: int  # how many labels there are
-    _kept: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
+    _column_cache: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
     _alike: dict[str, Ends] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -50,7 +50,7 @@ class UnitRates:
 
     def ungrouped(self) -> UnitRates:
         """The same rows as one group."""
-        return replace(self, group=np.zeros_like(self.group), groups=1, _kept={}, _alike={})
+        return replace(self, group=np.zeros_like(self.group), groups=1, _column_cache={}, _alike={})
 
     @cached_property
     def sizes(self) -> Integers:
@@ -149,9 +149,9 @@ class UnitRates:
         return sparse.csr_matrix((share, places), shape=(self.labels, self.labels))
 
     def _columns(self, kind: str) -> tuple[_Column, ...]:
-        if kind not in self._kept:
-            self._kept[kind] = self._summed(kind, self._atoms)
-        return self._kept[kind]
+        if kind not in self._column_cache:
+            self._column_cache[kind] = self._summed(kind, self._atoms)
+        return self._column_cache[kind]
 
     def _summed(self, kind: str, key: Integers) -> tuple[_Column, ...]:
         """Hits s, trials w, s^2, s w, w^2 and whether there are trials, of each atom or other key."""

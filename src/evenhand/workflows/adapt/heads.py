@@ -270,7 +270,7 @@ class _Measure:
     mean: Floats
     deviation: Floats
     device: str = "cpu"
-    _kept: dict[int, list[tuple[Floats, Ints, Floats]]] = field(default_factory=dict)
+    _block_cache: dict[int, list[tuple[Floats, Ints, Floats]]] = field(default_factory=dict)
 
     def loss(self, parameters: Doubles, rows: Ints) -> float:
         """The weighted mean of the cross-entropy."""
@@ -297,9 +297,9 @@ class _Measure:
         """Standardised vectors, classes and weights; remembered where they take little memory."""
         if self.vectors.values.size * 4 > _REMEMBERED:
             return map(self._block, blocks(rows))
-        if id(rows) not in self._kept:  # the rows of the two halves, which live as long as this does
-            self._kept[id(rows)] = [self._block(some) for some in blocks(rows)]
-        return self._kept[id(rows)]
+        if id(rows) not in self._block_cache:  # the rows of the two halves, which live as long as this does
+            self._block_cache[id(rows)] = [self._block(some) for some in blocks(rows)]
+        return self._block_cache[id(rows)]
 
     def _block(self, rows: Ints) -> tuple[Floats, Ints, Floats]:
         codes = self.vectors.codes[rows]

@@ -42,7 +42,7 @@ class ApiClient:
         from evenhand.models.adapters.api.bounded import BoundedClient
 
         self._options, key = address.options, api_key(address.base_url)
-        self._asked = SentRequest(address.model, address.base_url, key)
+        self._sent = SentRequest(address.model, address.base_url, key)
         self._openai = openai.AsyncOpenAI(
             api_key=key or "none",  # the library insists on one; local servers do not look at it
             base_url=address.base_url,
@@ -101,7 +101,7 @@ class ApiClient:
         length_field = self._length_field
         try:
             raw = await self._sending_client().chat.completions.with_raw_response.create(
-                model=self._asked.model, messages=messages, extra_body=body | {length_field: max_tokens}
+                model=self._sent.model, messages=messages, extra_body=body | {length_field: max_tokens}
             )
         except openai.APIError as error:
             if self._takes_other_length_field(error, length_field):
@@ -124,12 +124,12 @@ class ApiClient:
 
         try:
             raw = await self._sending_client().images.with_raw_response.generate(
-                model=self._asked.model, prompt=prompt, n=1, extra_body=fields
+                model=self._sent.model, prompt=prompt, n=1, extra_body=fields
             )
         except openai.APIError as error:
             refused = getattr(error, "param", None)
             if getattr(error, "status_code", None) in (400, 422) and refused in fields:
-                return {"refuses": refused, "said": explain(error, self._asked)}
+                return {"refuses": refused, "said": explain(error, self._sent)}
             missing = await self._give_up(error)
             code = getattr(error, "code", None)
             return replace(missing, detail=f"{missing.detail} ({code})") if code else missing
@@ -178,12 +178,12 @@ class ApiClient:
         return False
 
     async def _give_up(self, error: Any) -> NotAnswered:
-        stop = stop_reason(error, self._asked, answered=self._answered)
+        stop = stop_reason(error, self._sent, answered=self._answered)
         if stop is None and getattr(error, "status_code", None) == 404 and not self._answered:
             stop = await self._unknown_model(error)
         if stop is not None:
             raise stop from None  # the cause holds the request, and with it the key
-        missing = not_answered(error, self._asked)
+        missing = not_answered(error, self._sent)
         self._failures += missing.temporary and missing.reason != LIMITED
         return missing
 
@@ -191,7 +191,7 @@ class ApiClient:
         """The server knows no such model, or nothing under this address."""
         import openai
 
-        request = self._asked
+        request = self._sent
         try:
             names = [model.id for model in (await self._hasty.models.list()).data]
         except (openai.OpenAIError, AttributeError, TypeError):

@@ -42,7 +42,7 @@ class ImageRequests:
             )
         self._address, self._client, self._size = address, client, options.size
         self._left_out = {"seed"} if address.options.seed is None else set()
-        self._made = False
+        self._has_drawn = False
 
     async def picture(self, prompt: str, seed: int) -> Pixels | NotAnswered:
         """One image, uint8 RGB, shape (H, W, 3).
@@ -80,13 +80,13 @@ class ImageRequests:
     def _decoded(self, image: dict[str, Any]) -> Pixels | NotAnswered:
         text = image.get("b64_json")
         if not isinstance(text, str):
-            if self._made:
+            if self._has_drawn:
                 return NotAnswered("no image in the server's answer", temporary=True)
             raise UserError(
                 f"{self._address.base_url} gives addresses of images and no images; set it to b64_json, or "
                 "fetch them yourself and give their folder as --data"
             )
-        self._made = True
+        self._has_drawn = True
         try:
             return decode(base64.b64decode(text))
         except UnreadableImage as problem:
