@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
@@ -496,3 +497,33 @@ def test_the_report_speaks_of_two_models(comparison):
     assert "Bias audit" not in html
     assert "where a fair model would lie" not in html
     assert "without any" not in html
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_audits_of_clusters_are_compared_without_interval_and_test(tmp_path, there):
+    """As independent rows, 60 persons who are right or wrong as a whole would differ beyond chance."""
+    rng = np.random.default_rng(1)
+    wrong = rng.random((60, 2)) < (0.2, 0.35)
+    people = pl.DataFrame({"person": np.repeat(np.arange(60), 20), "label": ["c0", "c1"] * 600})
+    flipped = pl.col("label").replace({"c0": "c1", "c1": "c0"})
+    rows = people.with_row_index("id").with_columns(group=pl.col("person") % 3)
+    for name, flips in (("first", wrong[:, 0]), ("second", wrong[:, 1])):
+        of_row = pl.Series(np.repeat(flips, 20))
+        rows = rows.with_columns(pl.when(of_row).then(flipped).otherwise("label").alias(name))
+    rows.write_csv(tmp_path / "t.csv")
+    for name in ("first", "second"):
+        columns = {"truth": "label", "prediction": name, "id": "id", "cluster": "person"}
+        audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / name)
+    if not there:
+        (tmp_path / "t.csv").unlink()
+    compared = compare([tmp_path / "first", tmp_path / "second"])
+    assert compared.finding("accuracy_difference", "group").value > 0.1
+    for finding in compared.findings:
+        for holder in (finding, *finding.parts):
+            assert (holder.interval, holder.null, holder.p_value) == (None, None, None)
+    assert ("flips" in compared.tables) == there
+    if there:
+        assert compared.tables["flips"]["p"].null_count() == compared.tables["flips"].height > 0
+    assert "clusters (person): differences of two models have no interval" in str(compared.manifest)
+    overview = overview_of(compared.findings, compared.manifest)
+    assert (overview.title, overview.kicker.count("not tested")) == ("Nothing was tested.", 1)

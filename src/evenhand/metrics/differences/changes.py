@@ -55,7 +55,13 @@ class Changes:
     _answers: list[pl.DataFrame] = field(default_factory=list)
 
     def add_pair(
-        self, findings: Sequence[Finding], evidence: Both, grouping: Sequence[str], names: tuple[str, str]
+        self,
+        findings: Sequence[Finding],
+        evidence: Both,
+        grouping: Sequence[str],
+        names: tuple[str, str],
+        *,
+        tested: bool = True,
     ) -> list[Finding]:
         """The findings of a pair with the parts that findings.json has room for; all go into the tables.
 
@@ -64,6 +70,7 @@ class Changes:
             evidence: The evidence that it was given.
             grouping: The attributes.
             names: The two models.
+            tested: Whether samples that flip have a p: it takes them as independent.
         """
         pair = ("+".join(grouping), *names)
         for finding in findings:
@@ -71,10 +78,11 @@ class Changes:
                 self._changes.append(_change_rows(finding, pair))
         if isinstance(evidence, Counts):
             aligned = ComparedCounts.of(evidence, list(grouping), names).aligned
-            self._flips.append(_flip_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST)))
-            self._answers.append(
-                _answer_rows(aligned, pair, max(MOST_CELLS // max(self.comparisons, 1), _LEAST))
-            )
+            most = max(MOST_CELLS // max(self.comparisons, 1), _LEAST)
+            flips = _flip_rows(aligned, pair, most)
+            untested = [pl.lit(None, FLIPS[name]).alias(name) for name in ("p", "p_adjusted")]
+            self._flips.append(flips if tested else flips.with_columns(untested))
+            self._answers.append(_answer_rows(aligned, pair, most))
         return [_bounded(finding, max(MOST_PARTS // (2 * self.comparisons), _LEAST)) for finding in findings]
 
     def tables(self) -> dict[str, pl.DataFrame]:

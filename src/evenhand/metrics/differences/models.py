@@ -50,6 +50,7 @@ def model_differences(
     family: int = 1,
     alpha: float = 0.05,
     seed: int = 0,
+    clusters: Sequence[str] = (),
 ) -> list[Finding]:
     r"""Every summary of one model minus that of another, ``metric_difference``; fair at 0.
 
@@ -80,6 +81,7 @@ def model_differences(
         family: How many tests of one metric are corrected together.
         alpha: Level of the tests.
         seed: Of every random stream.
+        clusters: Columns that rows were sampled by as wholes, where the counts hold them no more.
 
     Returns:
         One Finding for each metric: first minus second, in the metric's units. None where the metric has no
@@ -96,8 +98,8 @@ def model_differences(
     """
     check_known("metric to compare", metrics, SUMMARIES)
     all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
-    clusters = ", ".join(dict.fromkeys(counts.cluster for counts in all_counts if counts.cluster is not None))
-    work = _Differences(ComparedCounts.of(evidence, by, names, seed), clusters)
+    columns = [*clusters, *(counts.cluster for counts in all_counts if counts.cluster is not None)]
+    work = _Differences(ComparedCounts.of(evidence, by, names, seed), ", ".join(dict.fromkeys(columns)))
     return [work.finding(metric, alpha / family) for metric in metrics]
 
 

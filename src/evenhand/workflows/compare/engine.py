@@ -228,12 +228,13 @@ class _GroupedRuns:
             names = (self.runs[first].name, self.runs[second].name)
             self.say(f"comparing {names[0]} with {names[1]}")
             counts, lost = self._evidence(first, second, rows, attributes)
+            clusters = [run.cluster for run in (self.runs[first], self.runs[second]) if run.cluster]
             for grouping in groupings:
                 differences = model_differences(
                     counts, by=grouping, names=names, metrics=metrics, alpha=self.alpha, seed=self.seed,
-                    family=len(self.pairs) * len(groupings),
+                    family=len(self.pairs) * len(groupings), clusters=clusters,
                 )  # fmt: skip
-                differences = changes.add_pair(differences, counts, grouping, names)
+                differences = changes.add_pair(differences, counts, grouping, names, tested=not clusters)
                 findings += [_noted(difference, lost, self.runs, first, second) for difference in differences]
         return findings
 

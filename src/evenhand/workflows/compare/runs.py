@@ -70,6 +70,12 @@ class ComparedRun:
             )
         return None if counts is None else as_text(counts)
 
+    @property
+    def cluster(self) -> str | None:
+        """The column that its rows were sampled by as wholes; ``counts`` are of rows alone."""
+        counts = self.run.counts.get(COUNTS)
+        return None if counts is None else counts.cluster
+
     def rows(self, attributes: Sequence[str]) -> pl.DataFrame | str:
         """Sample, truth, attributes and prediction of every row, or why they cannot be had.
 

@@ -65,11 +65,23 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
         sentences.append(
             f"runs were made in different modes ({', '.join(sorted(modes))}); their values may differ by it"
         )
+    sentences += _clusters(runs)
     digests = {run.manifest.get("samples") for run in runs if run.manifest.get("samples")}
     if len(digests) > 1 and not any(group.own_samples for group in groups):
         sentences.append("the runs hold different samples or annotations; what they share is compared")
     sentences += _parameters(runs)
     return sentences
+
+
+def _clusters(runs: Sequence[ComparedRun]) -> list[str]:
+    """What a comparison of rows that came in clusters does without."""
+    columns = dict.fromkeys(run.cluster for run in runs if run.cluster)
+    if not columns:
+        return []
+    return [
+        f"rows were sampled in clusters ({', '.join(columns)}): differences of two models have no interval "
+        "and no test; ranks, their shares and seeds take rows as independent and look surer than they are"
+    ]
 
 
 def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) -> list[str]:

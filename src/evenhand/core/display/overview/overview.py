@@ -212,7 +212,8 @@ def _title(
     if largest:
         return largest[0].text, largest[0].sentence
     reasons = dict.fromkeys(finding.reason for finding in leading if finding.reason)
-    return _("No value can be given: {reason}.", reason=explain(next(iter(reasons), "undefined"))), lead
+    reason = explain(next(iter(reasons), "undefined"))
+    return _("Nothing was tested." if estimable else "No value can be given: {reason}.", reason=reason), lead
 
 
 def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Subject) -> str:
