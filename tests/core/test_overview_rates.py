@@ -73,6 +73,19 @@ def test_a_gap_that_small_groups_reach_by_chance_is_told_by_the_chance_of_its_ow
     assert line.chance == "Chance alone would give 0 to 2 points."
 
 
+def test_a_gap_names_the_group_that_its_p_is_about():
+    """A dozen rows have the lowest accuracy by chance; a thousand others are what lies beyond it."""
+    sizes = {"large": (940, 1000), "worse": (800, 1000), "tiny": (8, 12)}
+    rows = [("a", "a" if i < right else "b", group) for group, (right, n) in sizes.items() for i in range(n)]
+    frame = pl.DataFrame([*rows, ("b", "b", "large")], schema=["t", "p", "g"], orient="row")
+    (line,) = eh.audit(
+        frame, truth="t", prediction="p", by="g", metrics=["accuracy", "accuracy_gap"]
+    ).overview.beyond
+    assert line.text == "worse: 800 of 1,000 rows are right; elsewhere 949 of 1,013."
+    assert "% in a group of 1,000." in line.chance
+    assert line.remark == "tiny: 8 of 12, which chance alone can give in a group of 12."
+
+
 def test_two_groups_are_both_named():
     assert overview(gap_of({"a": (50, 100), "b": (90, 100)})).title == (
         "a: 50 of 100 rows are right; b 90 of 100."
@@ -291,3 +304,9 @@ def test_groups_that_one_group_pushes_out_of_their_bands_are_explained():
     assert of_two.chart.note == "Oslo lies left of its band because Lagos raises the average."
     (quiet,) = audited(3).headlines
     assert quiet.chart.note == ""
+
+
+def test_a_mix_that_is_printed_as_nothing_is_not_easier():
+    assert mix_sentence(0.1368, -0.00001, 0.1368) == (
+        "Of 13.7 points below the rest, 0.0 come from its mix of classes."
+    )

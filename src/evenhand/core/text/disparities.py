@@ -129,7 +129,7 @@ def gap_sentence(
 
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """How much of a lower accuracy comes from a group's mix of classes."""
-    if mix < 0:
+    if round(mix, 3) < 0:  # as it is printed
         return _(
             "Its classes are easier: within classes it is {errors} points below the rest.",
             errors=_points(errors),
@@ -235,4 +235,4 @@ def _repeats(line: Line) -> str:
 
 def _points(value: float) -> str:
     """A difference of shares in points, with one decimal."""
-    return digits(f"{value * 100 + 0.0:.1f}".replace("-", MINUS))
+    return digits(f"{round(value * 100, 1) + 0.0:.1f}".replace("-", MINUS))

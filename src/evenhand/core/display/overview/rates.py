@@ -145,7 +145,24 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
     apart = {abs(worse.value - other.value)} if ends else set()
     if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*apart, abs(total / rows - worse.value))):
         return None
+    if not ends and is_beyond(finding, subject.alpha):
+        worse = _surest(rates, source, higher=higher)
+        other = _rest(worse, rates)
     return worse, other
+
+
+def _surest(rates: Sequence[GroupRate], source: Finding, *, higher: bool) -> GroupRate:
+    """The worst group; where chance gives as much in one of its size, the worst of those it does not.
+
+    The p of a gap is that of any group: a few rows with the lowest rate need not be what it is about.
+    """
+    bands = {label_of(part): ends_of(part.null) for part in group_parts(source)}
+    outside = [
+        rate
+        for rate in rates
+        if (band := bands.get(rate.label)) and (rate.value < band[0] if higher else rate.value > band[1])
+    ]
+    return (min if higher else max)(outside or rates, key=lambda rate: rate.value)
 
 
 def _named(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
@@ -188,6 +205,22 @@ def _within(value: float | None, band: tuple[float, float]) -> bool:
 
 
 def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
+    """How much of a lower accuracy comes from the mix of classes; which group has a worse rate by chance."""
+    return " ".join(filter(None, (_mix(finding, worse, subject), _worse_by_chance(finding, worse, subject))))
+
+
+def _worse_by_chance(finding: Finding, named: GroupRate, subject: Subject) -> str:
+    """That the worst group is not the one that is named; empty where it is."""
+    source = subject.source(finding)
+    higher = (source.card.parts_direction or source.card.direction) == "higher is better"
+    worst = (min if higher else max)(rates_of(source, subject), key=lambda rate: rate.value)
+    if worst.value == named.value or _named(finding, rates_of(source, subject)):
+        return ""
+    text = "{who}: {rate}, which chance alone can give in a group of {rows}."
+    return _(text, who=_who(worst), rate=worst.text, rows=count(worst.rows))
+
+
+def _mix(finding: Finding, worse: GroupRate, subject: Subject) -> str:
     """How much of a lower accuracy comes from the mix of classes; empty where nothing says."""
     for other in subject.findings:
         values = {
