@@ -96,6 +96,7 @@ def test_bad_input_is_one_line_exit_2_and_nothing_written(case, tmp_path, monkey
         (["--fail-if", "skewsize<<1"], "name[@by] OP number"),
         (["--fail-if", "accuracy_gap@group beyond chnce"], "'accuracy_gap@gender beyond chance'"),
         (["--fail-if", "accuracy_gp beyond chance"], "did you mean 'accuracy_gap'"),
+        (["--fail-if", "accuracy_gap@group>5"], "accuracy_gap lies in 0 to 1; for 5 points write 0.05"),
         (["--fail-if", "skewsiz<1"], "did you mean 'skewsize'"),
         (["--nope"], "evenhand audit --help"),
         (["--by", "grup"], "did you mean 'group'"),
@@ -169,7 +170,7 @@ def test_gates_give_exit_4_after_everything_is_written(tmp_path, monkeypatch, ca
     assert type_in(monkeypatch, *words, "accuracy@group>0.1") == 4
     assert "accuracy(by=group)" in capsys.readouterr().err
     assert (out / "report.html").is_file()
-    assert type_in(monkeypatch, *words, "accuracy>1.1") == 0
+    assert type_in(monkeypatch, *words, "accuracy>0.99") == 0
 
 
 def test_gates_on_chance_and_on_disparities_say_the_sentence(tmp_path, monkeypatch, capsys) -> None:
@@ -272,7 +273,7 @@ def test_whoever_reads_the_output_may_stop_early_and_gates_are_checked(tmp_path)
     given = table(tmp_path, truth=["a", "b"] * 300)
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "evenhand", "audit", str(given), *OPTIONS, "--fail-if", "accuracy<2"]
+    command = [sys.executable, "-m", "evenhand", "audit", str(given), *OPTIONS, "--fail-if", "accuracy<1"]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert done.returncode == 4

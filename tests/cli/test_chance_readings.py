@@ -49,7 +49,8 @@ def test_a_planted_difference_is_not_called_chance(tmp_path):
     text, page = audited(table, tmp_path)
     assert "no more than chance" not in text
     assert "above chance" in text
-    assert "2 of 2 classes with a difference beyond chance (holm-adjusted p <= 0.05)" in text
+    by_class = "2 of 2 classes with a difference beyond chance (holm-adjusted p <= 0.05)"
+    assert f"Tested class by class with Cramér's V: {by_class}" in text
     assert "Mistakes differ between groups beyond chance in 2 of 2 classes." in page
     assert "no more than chance" not in page
     assert "No prediction is a true label" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -119,6 +120,25 @@ def test_the_command_prints_them_without_a_plot_into_pipes(tmp_path, monkeypatch
     assert "cramers_v_mean" in printed
     assert type_in(monkeypatch, *words) == 0
     assert "● outside chance" in capsys.readouterr().out
+
+
+def test_verbose_prints_every_number_and_no_longer_offers_them(tmp_path, monkeypatch, capsys):
+    tickets(hurt=3).write_csv(tmp_path / "t.csv")
+    words = ["audit", tmp_path / "t.csv", *WORDS, "--by", "channel", "--verbose"]
+    assert type_in(monkeypatch, *words, "-o", tmp_path / "out") == 0
+    printed = capsys.readouterr().out
+    findings = eh.Run.read(tmp_path / "out").findings
+    values = {one.metric: "–" if one.value is None else f"{one.value:z.4f}" for one in findings}
+    lost = [
+        one.metric
+        for one in findings
+        if not re.search(rf"^{one.name}(\(.*\))? +{values[one.metric]} ", printed, re.MULTILINE)
+    ]
+    assert (len(findings), lost) == (46, [])
+    assert "equalized_odds(aggregate=mean, eo=avg) " in printed
+    assert type_in(monkeypatch, *words) == 0
+    assert "With -o DIR a report and the rows behind the findings" in capsys.readouterr().out
+    assert "--verbose" not in printed
 
 
 def test_more_rows_than_a_file_holds_are_counted(tmp_path, monkeypatch):

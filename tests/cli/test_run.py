@@ -78,7 +78,7 @@ def test_a_model_that_exits_is_an_error_and_no_gate_is_skipped(
     folder, monkeypatch, capsys, when, code
 ) -> None:
     (folder / "own.py").write_text(EXITS[when].format(code=code))
-    words = [*words_of(folder), "--fail-if", "accuracy<2", "-o", folder / "run"]
+    words = [*words_of(folder), "--fail-if", "accuracy<1", "-o", folder / "run"]
     assert type_in(monkeypatch, *words) == 2
     told = capsys.readouterr().err
     assert f"own.py:ByBrightness' called sys.exit({code})" in told

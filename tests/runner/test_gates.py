@@ -212,3 +212,31 @@ def test_a_gate_on_getting_worse_needs_two_models(run) -> None:
     assert parse_gate("accuracy_difference@g got worse").sign == "worse"
     with pytest.raises(ParameterError, match="it compares no models; write accuracy_gap beyond chance"):
         check_gates(run.findings.findings, [f"accuracy_gap@{BY} got worse"], run.manifest)
+
+
+@pytest.mark.parametrize(
+    ("gate", "says"),
+    [
+        ("accuracy_gap@g>5", "never breaks: accuracy_gap lies in 0 to 1; for 5 points write 0.05"),
+        ("accuracy_gap>1", "never breaks: accuracy_gap lies in 0 to 1; for 1 point write 0.01"),
+        ("accuracy_gap.low<0", "never breaks: accuracy_gap lies in 0 to 1"),
+        ("accuracy<95", "always breaks: accuracy lies in 0 to 1; for 95 % write 0.95"),
+        ("cramers_v_mean>=-.1", "always breaks: cramers_v_mean lies in 0 to 1"),
+        (
+            "accuracy_difference<-5",
+            "never breaks: accuracy_difference lies in -1 to 1; for -5 points write -0.05",
+        ),
+        ("flip_rate>100", "never breaks: flip_rate lies in 0 to 1"),
+        ("disparities<0", "never breaks: disparities is at least 0"),
+        ("accuracy==50", "never breaks: accuracy lies in 0 to 1; for 50 % write 0.5"),
+    ],
+)
+def test_a_gate_that_no_value_or_every_value_breaks_is_refused(gate, says) -> None:
+    with pytest.raises(ParameterError) as error:
+        check_gate_names([gate])
+    assert str(error.value) == f"--fail-if '{gate}' {says}"
+
+
+def test_a_gate_that_a_value_can_break_or_hold_is_none_of_them() -> None:
+    check_gate_names(["accuracy<1", "accuracy==1", "accuracy_gap>0", "accuracy_gap!=0", "disparities>5"])
+    check_gate_names(["skew_at_k<-9", "skew_at_k>9", "accuracy_difference<-.5", "accuracy beyond chance"])

@@ -172,11 +172,13 @@ class MetricCard(Model):
 
     def difference(self) -> MetricCard:
         """The card of the first model's value minus the second's."""
+        low, high = self.range
         return MetricCard(
             name=self.name + DIFFERENCE,
             title=f"{self.title}, difference",
             summary=f"the first model’s value minus the second’s, of: {self.summary}",
             formula=f"{self.name}(first) - {self.name}(second)",
+            range=(None, None) if low is None or high is None else (low - high, high - low),
             fair_at=0.0,
             source=Source(paper=self.source.paper, equation="first model minus second"),
             unit=self.unit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ _FORMS = (
     "(also above, below), for example 'accuracy_gap@gender beyond chance'; of a comparison name[@by] got "
     "worse, for example 'accuracy_difference@gender got worse'"
 )
+_PERCENT = ("share", "share difference")  # units that sentences write as percent and points
 _SUGGESTED = 6  # findings with a verdict that a message names
 
 
@@ -148,7 +150,7 @@ def check_gate_names(
     *,
     compares: bool = False,
 ) -> None:
-    """Refuse gates that cannot be read, or name no metric or grouping, before hours of counting.
+    """Refuse gates that cannot be read, name no metric or grouping, or always say the same, before counting.
 
     A metric that says nothing by itself, as SkewSize, needs a gate on the one that its card names beside it,
     of the same grouping or of all.
@@ -168,6 +170,7 @@ def check_gate_names(
         name, by = condition.name, condition.by
         if name not in cards_by_name:
             raise UnknownName("metric", name, sorted(cards_by_name), "see: evenhand ls metrics")
+        _refuse_settled(gate, condition, cards_by_name[name])
         if condition.sign == "worse" and not compares:
             raise ParameterError(f"{OPTION} {gate!r} needs two models; give it to evenhand compare OLD NEW")
         if by and groupings and by not in groupings:
@@ -180,6 +183,34 @@ def check_gate_names(
                 "spread over classes, not how strong they are, so that it is the same for weak and for "
                 f'strong ones; add a gate on mean V, such as {OPTION} "{finding_name}>0.1"'
             )
+
+
+def _refuse_settled(gate: str, condition: Condition, card: MetricCard) -> None:
+    """Refuse a gate that every value of its metric breaks, or none: it would check nothing.
+
+    Raises:
+        ParameterError: It does, with the range and, of percent or points, what to type.
+    """
+    number = condition.number
+    if number is None or card.range == (None, None):
+        return
+    least, most = card.range
+    low, high = -math.inf if least is None else least, math.inf if most is None else most
+    possible = (low, high, number) if low <= number <= high else (low, high)
+    breaks = {bool(_OPERATORS[condition.sign](value, number)) for value in possible}
+    if len(breaks) == 2:  # it depends on the value
+        return
+    lies = f"lies in {low:g} to {high:g}"
+    if least is None or most is None:
+        lies = f"is at most {high:g}" if least is None else f"is at least {low:g}"
+    hint = ""
+    if card.unit in _PERCENT and abs(number) >= 1 and low < number / 100 < high:
+        counted = "point" if abs(number) == 1 else "points"
+        counted = "%" if card.unit == "share" and card.of is None else counted
+        hint = f"; for {number:g} {counted} write {number / 100:g}"
+    raise ParameterError(
+        f"{OPTION} {gate!r} {'always' if breaks == {True} else 'never'} breaks: {card.name} {lies}{hint}"
+    )
 
 
 def _broken(

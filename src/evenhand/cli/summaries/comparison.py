@@ -37,7 +37,7 @@ def print_comparison(run: Run, out: Path | None, *, verbose: bool = False, ascii
     """
     console = console_of(_WIDTH, ascii=ascii)
     if has_first_lines(run):
-        print_first_lines(console, run, out, ascii=ascii)
+        print_first_lines(console, run, out, verbose=verbose, ascii=ascii)
         if not verbose:
             return
         console.print()

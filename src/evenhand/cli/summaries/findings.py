@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -24,6 +25,7 @@ from evenhand.cli.summaries.text import (
     span,
     verdict,
 )
+from evenhand.core.bound import MetricId
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
@@ -33,6 +35,7 @@ from evenhand.workflows.outputs.result import Run
 
 _MOST_CLASSES = 5
 _WIDTH = 120
+_LONG = 60  # letters of a metric with its parameters
 
 
 def print_run(run: Run, out: Path | None, *, quiet: bool, verbose: bool = False, ascii: bool = False) -> None:
@@ -49,15 +52,15 @@ def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: b
     Args:
         run: One of which nothing can be said first has its tables printed at once.
         out: The folder that was written.
-        verbose: Print the tables too.
+        verbose: Print the tables too, with every number.
         ascii: Print signs of ASCII alone.
     """
     console = console_of(_WIDTH, ascii=ascii)
     if has_first_lines(run):
-        print_first_lines(console, run, out, ascii=ascii)
+        print_first_lines(console, run, out, verbose=verbose, ascii=ascii)
         if verbose:
             console.print()
-            _print_tables(console, run)
+            _print_tables(console, run, verbose=True)
         elif any(is_search(finding) and (finding.parts or finding.notes) for finding in run.findings):
             console.print()
             print_subgroups(console, run.findings.findings)
@@ -66,13 +69,13 @@ def print_summary(run: Run, out: Path | None, *, verbose: bool = False, ascii: b
         console.print(
             f"warning: {escape(one_line(warning.message))}", soft_wrap=True
         )  # a command in it is whole
-    _print_tables(console, run)
+    _print_tables(console, run, verbose=verbose)
     console.print("Associations, not causes; which of them harm is a question of context.")
     if out is not None:
         console.print(f"Report: {escape(str(out / 'report.html'))}")
 
 
-def _print_tables(console: Console, run: Run) -> None:
+def _print_tables(console: Console, run: Run, *, verbose: bool) -> None:
     """Per grouping: headline findings, the classes that stand out, contrasts; what was dropped."""
     findings = run.findings.findings
     if has_settings(findings):
@@ -82,7 +85,7 @@ def _print_tables(console: Console, run: Run) -> None:
     elif has_indicators(findings):
         print_indicators(console, run)
     else:
-        _print_groupings(console, run)
+        _print_groupings(console, run, verbose=verbose)
     _print_dropped(console, run)
 
 
@@ -92,34 +95,41 @@ def _print_warnings(run: Run) -> None:
         typer.echo(f"warning: {one_line(warning.message)}", err=True)
 
 
-def _print_groupings(console: Console, run: Run) -> None:
+def _print_groupings(console: Console, run: Run, *, verbose: bool) -> None:
     findings = [finding for finding in run.findings.findings if not is_search(finding)]
     for grouping, answers in dict.fromkeys((f.grouping, f.params.get("answers")) for f in findings if f.by):
         which = " (answers as they were given)" if answers == "raw" else ""
         grouping_findings = [
             f for f in findings if f.grouping == grouping and f.params.get("answers") == answers
         ]
-        _print_grouping(console, run, grouping_findings, f"{grouping}{which}")
+        _print_grouping(console, run, grouping_findings, f"{grouping}{which}", verbose=verbose)
     for finding in findings:
-        if not finding.by and finding.value is not None:
-            console.print(f"{escape(finding.metric)}: {finding.value:z.4f}")
+        if not finding.by and (verbose or finding.value is not None):
+            lead, interval, *_ = _row(finding, alpha_of(run))
+            why = f" ({escape(interval)})" if finding.value is None else ""
+            console.print(f"{escape(finding.metric)}: {lead}{why}")
     print_subgroups(console, run.findings.findings)
 
 
-def _print_grouping(console: Console, run: Run, findings: list[Finding], grouping: str) -> None:
+def _print_grouping(
+    console: Console, run: Run, findings: list[Finding], grouping: str, *, verbose: bool
+) -> None:
     groups = ", ".join(f"{clean(g.key)} {g.n:,.0f}" for g in findings[0].groups[:8])
     more = f" and {len(findings[0].groups) - 8} more" if len(findings[0].groups) > 8 else ""
     title = f"by {escape(one_line(grouping))}  n = {findings[0].n:,.0f} ({groups}{more})"
     console.print(title, style="bold")
     alpha = alpha_of(run)
     console.print(_headlines([finding for finding in findings if _shown(finding)], alpha))
-    for reason in dict.fromkeys(f.reason for f in findings if _shown(f) and f.reason):
+    for reason in dict.fromkeys(f.reason for f in findings if (verbose or _shown(f)) and f.reason):
         console.print(f"  {escape(explain(reason))}")
     _print_readings(console, findings, alpha)
     for finding in findings:
         if finding.name == "skewsize":
             _print_classes(console, finding, run)
             _print_contrasts(console, finding)
+    further = [finding for finding in findings if not _shown(finding)]
+    if verbose and further:
+        _print_further(console, further, alpha)
     console.print()
 
 
@@ -141,6 +151,26 @@ def _headlines(findings: list[Finding], alpha: float) -> Table:
     return table
 
 
+def _print_further(console: Console, findings: list[Finding], alpha: float) -> None:
+    """The other findings of a grouping, with the parameters that tell forms of one metric apart."""
+    has_corrected = any(finding.corrected is not None for finding in findings)
+    table = Table(box=None, pad_edge=False)
+    names = ("further", "value", *(["corrected"] if has_corrected else []), "interval", "p", "value is")
+    for name in names:
+        table.add_column(name, justify="left" if name in ("further", "value is") else "right", no_wrap=True)
+    for finding in findings:
+        lead, interval, _, _, _, stands = _row(finding, alpha)
+        middle = [*([corrected(finding)] if has_corrected else []), interval, p_value(p_shown(finding))]
+        table.add_row(_form(finding), lead, *middle, stands)
+    console.print(table)
+    _print_notes(console, findings, _form, alpha)
+
+
+def _form(finding: Finding) -> str:
+    """A metric with its parameters; the grouping stands above."""
+    return clean(str(MetricId.make(finding.name, (), finding.params)).removesuffix("()"), _LONG)
+
+
 def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
     if finding.value is None:
         return "–", finding.reason or "undefined", "", "", "", ""
@@ -156,11 +186,7 @@ def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
 
 def _print_readings(console: Console, findings: list[Finding], alpha: float) -> None:
     """What the numbers above do not say by themselves: chance gives large V; labels may be of two kinds."""
-    for line in about_intervals(list(filter(_shown, findings)), lambda finding: finding.name):
-        console.print(f"  {line}")
-    for finding in filter(_shown, findings):
-        if (standing := significance_of(finding, alpha)).note:
-            console.print(f"  {finding.name} is {standing.in_words()}")
+    _print_notes(console, list(filter(_shown, findings)), lambda finding: finding.name, alpha)
     large = [
         f"{finding.name} {finding.value:z.3f} (p {p_value(p_shown(finding))})"
         for finding in findings
@@ -173,6 +199,17 @@ def _print_readings(console: Console, findings: list[Finding], alpha: float) -> 
         console.print(f"  Medium or large by its band, but no more than chance alone gives: {large[0]}")
 
 
+def _print_notes(
+    console: Console, findings: list[Finding], row: Callable[[Finding], str], alpha: float
+) -> None:
+    """What the intervals and verdicts of a table need beside them."""
+    for line in about_intervals(findings, row):
+        console.print(f"  {line}")
+    for finding in findings:
+        if (standing := significance_of(finding, alpha)).note:
+            console.print(f"  {row(finding)} is {standing.in_words()}")
+
+
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:
     alpha = alpha_of(run)
     measured = [part for part in finding.parts if part.value is not None]
@@ -181,7 +218,11 @@ def _print_classes(console: Console, finding: Finding, run: Run) -> None:
     lead = f"largest of {len(measured)} classes"
     if any(part.p_adjusted is not None and part.role != "exploratory" for part in measured):
         test = f"{finding.adjustment}-adjusted p <= {alpha:g}"
-        lead = f"{len(beyond)} of {len(measured)} classes with a difference beyond chance ({test}); largest"
+        # Another question than whether a mistake differs, which the first lines answer.
+        lead = (
+            f"Tested class by class with Cramér's V: {len(beyond)} of {len(measured)} classes with a "
+            f"difference beyond chance ({test}); largest"
+        )
     if ranked:
         console.print(f"  {lead}: {', '.join(map(_class_text, ranked))}")
 

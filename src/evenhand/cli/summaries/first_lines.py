@@ -33,22 +33,33 @@ def has_first_lines(run: Run) -> bool:
     return bool(run.overview.title)
 
 
-def print_first_lines(console: Console, run: Run, out: Path | None, *, ascii: bool = False) -> None:
+def print_first_lines(
+    console: Console, run: Run, out: Path | None, *, verbose: bool = False, ascii: bool = False
+) -> None:
     """At most 25 rows of 80 columns, or of a narrower terminal's, unless warnings need more.
 
     Args:
         console: Only a terminal gets the plot.
         run: With an overview.
         out: The folder that was written.
+        verbose: Whether the tables follow, so that nothing is left to them.
         ascii: Whether signs of the plot are ASCII.
     """
     signs = ASCII if ascii else Signs()
     width = min(WIDTH, console.width) if console.is_terminal else WIDTH
-    for line in first_lines(run, out, signs=signs if console.is_terminal else None, width=width):
+    plotted = signs if console.is_terminal else None
+    for line in first_lines(run, out, signs=plotted, width=width, verbose=verbose):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None, width: int = WIDTH) -> list[str]:
+def first_lines(
+    run: Run,
+    out: Path | None,
+    *,
+    signs: Signs | None = None,
+    width: int = WIDTH,
+    verbose: bool = False,
+) -> list[str]:
     """The lines; each tighter form leaves more to ``--verbose``, until they fit.
 
     Args:
@@ -56,6 +67,7 @@ def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None, width
         out: The folder that was written.
         signs: Of the plot; None: no plot.
         width: Columns of a line.
+        verbose: Leave nothing out, and offer no further numbers.
     """
     blocks: list[list[str]] = []
     free = -1
@@ -65,11 +77,11 @@ def first_lines(run: Run, out: Path | None, *, signs: Signs | None = None, width
             wrapped(run.overview.kicker, width),
             _headlines(run.overview, width),
             plot,
-            list(_below(run, quiet, width)),
-            [*wrapped(run.overview.caveat, width), *_paths(run, out, width)],
+            list(_below(run, len(run.overview.silent) if verbose else quiet, width)),
+            [*wrapped(run.overview.caveat, width), *_paths(run, out, width, verbose=verbose)],
         ]
         free = MOST_LINES - sum(terminal_rows(block, width) for block in blocks)
-        if free >= 0:
+        if free >= 0 or verbose:
             break
     for index in [index for index in _APART if blocks[index]][: max(free, 0)]:
         blocks[index].append("")
@@ -165,11 +177,12 @@ def _share(part: Part) -> str:
     return share(value) if part.n >= _FEWEST else f"{count(round(value * part.n, 1))} of {count(part.n)}"
 
 
-def _paths(run: Run, out: Path | None, width: int) -> list[str]:
+def _paths(run: Run, out: Path | None, width: int, *, verbose: bool) -> list[str]:
     """Where the rows and the report are, and what shows the rest."""
-    rest = f"all {plural(len(run.findings), 'number')}: --verbose"
+    rest = "" if verbose else f"all {plural(len(run.findings), 'number')}: --verbose"
     if out is None:
-        return wrapped(f"{rest}; with -o DIR a report and the rows behind the findings", width)
+        lead = f"{rest}; with" if rest else "With"
+        return wrapped(f"{lead} -o DIR a report and the rows behind the findings", width)
     headlines = run.overview.headlines
     files = []
     for number in run.case_tables:
@@ -178,5 +191,7 @@ def _paths(run: Run, out: Path | None, width: int) -> list[str]:
         files.append(f"{path}{cut}")
     lines = [f"Cases   {', '.join(map(one_line, files))}"] if files else []
     report = f"Report  {one_line(out / 'report.html')}"
+    if not rest:
+        return [*lines, report]
     beside = f"{report}    {rest}"
     return [*lines, *([beside] if cells(beside) <= width else [report, f"        {rest}"])]

@@ -35,7 +35,7 @@ def print_debias(run: DebiasRun, out: Path, *, verbose: bool = False, ascii: boo
     """
     console = console_of(_WIDTH, ascii=ascii)
     if has_first_lines(run):
-        print_first_lines(console, run, out, ascii=ascii)
+        print_first_lines(console, run, out, verbose=verbose, ascii=ascii)
     if verbose or not has_first_lines(run):
         _print_tables(console, run, out)
     first = out / place_of(next(iter(run.mitigations)))

@@ -112,7 +112,8 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         title, others = _(_HIDDEN), [(line.text, line.sureness) for line in beyond]
         lead = _(
             "Counts of fewer than {fewest} rows are hidden in this report, and so is every "
-            "mistake that one group gets more often: its counts would tell them.",
+            "mistake that one group gets more often: its counts would tell them. A rate that is "
+            "shown says how many rows are right or wrong, however few.",
             fewest=content.fewest,
         )
     elif not title and verdicts:

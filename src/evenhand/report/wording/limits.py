@@ -177,7 +177,8 @@ def suppressed(fewest: int) -> list[str]:
             "Counts of fewer than {fewest} rows are hidden, with as many others beside them "
             "as it takes that none follows from the counts, totals and rates of this report; "
             "“hidden” does not say which of them were small. Values made of hidden cells are "
-            "hidden too, so what is missing here was not always missing in the run. A hidden "
+            "hidden too, so what is missing here was not always missing in the run. A rate that is "
+            "shown says how many rows are right or wrong, however few. A hidden "
             "count may still be known within bounds, and further reports on the same rows, "
             "or knowledge of some of them, may tell more. This is not differential privacy.",
             fewest=fewest,
