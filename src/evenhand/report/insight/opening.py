@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from evenhand.core.display.overview.content import Headline, Overview, with_command
 from evenhand.core.display.overview.overview import overview_of
@@ -158,11 +157,8 @@ def _overview(content: ReportInput) -> tuple[Overview, bool]:
     """
     open_findings = [finding for finding in content.findings if not _is_hidden(finding)]
     gone = [finding for finding in content.findings if _is_hidden(finding)]
-    manifest: dict[str, Any] = dict(content.manifest)
-    if not isinstance(manifest.get("rows"), int | float):
-        manifest["rows"] = None
     findings: Findings = content.findings.model_copy(update={"findings": open_findings})
-    overview = overview_of(findings, manifest)
+    overview = overview_of(findings, content.manifest)
     is_of_mistakes = any(finding.card.first_line == "mistakes" for finding in gone)
     return overview, is_of_mistakes or bool(gone and not overview.beyond)
 

@@ -25,7 +25,7 @@ class Subject:
         nouns: Those of its benchmark.
         truth: The column of true labels.
         prediction: The column of predictions.
-        rows: Rows that were read; None: not known.
+        rows: Rows that were read; None: not known, or hidden.
         cluster: The column of what was sampled as a whole; empty: rows are their own units.
         alpha: Level of the tests.
         is_audit: Whether rows are those of a user's table, with their own columns.
@@ -57,12 +57,13 @@ class Subject:
         models = manifest.get("models") or [manifest.get("model")]
         order = sorted(map(str, models), key=lambda name: name != manifest.get("reference"))
         question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
+        rows = manifest.get("rows")  # a text where it is hidden
         return cls(
             noun=_(str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1]))),
             nouns=words.nouns,
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
-            rows=manifest.get("rows"),
+            rows=rows if isinstance(rows, int | float) else None,
             cluster=str(manifest.get("cluster") or ""),
             alpha=alpha_of(manifest),
             is_audit=is_audit,
