@@ -78,12 +78,12 @@ def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
 def gap_sentence(
     group: str, gap: Line, mix: Line, errors: Line, mistakes: tuple[Line, ...] = (), other: float = 0.0
 ) -> str | None:
-    """Why a group's accuracy is lower than that of the rest; None where it is not beyond chance.
+    """Why a group's accuracy is lower than that of the rest; None where nothing is beyond chance.
 
     Args:
         group: Its name.
-        gap: ``value``, ``low``, ``high``, and ``accuracy`` and ``rest``.
-        mix: ``value``: what comes from its mix of classes.
+        gap: ``value``, ``low``, ``high``, and ``accuracy`` and ``rest``; above 0 where it is lower.
+        mix: ``value``: what of the gap comes from its mix of classes; below 0 where its classes are easier.
         errors: ``value``, ``low``, ``high``: what comes from mistakes within classes.
         mistakes: Those that are named: ``truth``, ``prediction``, ``value``, ``low``, ``high``.
         other: What comes from all others.
@@ -117,6 +117,13 @@ def gap_sentence(
             texts="; ".join(texts),
         )
     if gap["high"] >= 0 and errors["low"] > 0:
+        return _within_chance(name, gap, mix, errors)
+    return None
+
+
+def _within_chance(name: str, gap: Line, mix: Line, errors: Line) -> str:
+    """What a gap within chance is made of, where mistakes within classes are beyond it."""
+    if -2 * mix["value"] >= errors["value"]:  # easier classes make up for most of the mistakes
         return _(
             "{name} looks level, but only because its classes are easier ({mix} points); "
             "within classes it is {errors} points worse.",
@@ -124,7 +131,18 @@ def gap_sentence(
             mix=_points(mix["value"]),
             errors=_points(errors["value"]),
         )
-    return None
+    return _(
+        "{name} is right in {accuracy}, the rest in {rest}: {value} points lower, within chance. {mix} come "
+        "from its mix of classes; {errors} ({low} to {high}) from mistakes within classes.",
+        name=name,
+        accuracy=share(gap["accuracy"]),
+        rest=share(gap["rest"]),
+        value=_points(gap["value"]),
+        mix=_points(mix["value"]),
+        errors=_points(errors["value"]),
+        low=_points(errors["low"]),
+        high=_points(errors["high"]),
+    )
 
 
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
