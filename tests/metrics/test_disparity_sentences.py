@@ -94,5 +94,6 @@ def test_what_would_have_been_noticed():
         "5) had it been 14 % there."
     )
     assert status_sentence({**details, "detectable_rate": None}, **facts).endswith("noticed at any rate.")
+    assert "chance (1 comparison). In" in status_sentence({**details, "tested": 1.0}, **facts)
     assert status_sentence({"status": "no_mistakes"}, **facts) == "No mistake in 1,957 rows."
     assert status_sentence({"status": "found"}, **facts) is None

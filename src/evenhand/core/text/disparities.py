@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.core.text.formatting import MINUS, count, of, quoted, shorten
+from evenhand.core.text.formatting import MINUS, count, of, plural, quoted, shorten
 from evenhand.core.text.language import _, digits
 
 Line = Mapping[str, Any]
@@ -195,9 +195,9 @@ def status_sentence(
 
 
 def _none(details: Line, by: str, groups: int, noun: str) -> str:
-    tested = count(details.get("tested"))
+    tested = plural(details.get("tested"), "comparison")
     text = _(
-        "No mistake differs between the {groups} groups of {by} beyond chance ({tested} comparisons).",
+        "No mistake differs between the {groups} groups of {by} beyond chance ({tested}).",
         groups=groups,
         by=by,
         tested=tested,

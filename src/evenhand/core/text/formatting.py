@@ -177,7 +177,7 @@ def listing(items: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {_(last)} {words[-1]}"
 
 
-def plural(n: float, singular: str, many: str | None = None) -> str:
+def plural(n: float | None, singular: str, many: str | None = None) -> str:
     """A count with its noun."""
     return f"{count(n)} {plural_of(singular, many or singular + 's', n)}"
 

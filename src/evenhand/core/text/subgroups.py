@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.text.disparities import ELSEWHERE, share
-from evenhand.core.text.formatting import count, of, shorten
+from evenhand.core.text.formatting import count, of, plural, shorten
 from evenhand.core.text.language import _
 
 _FEWEST = 10  # rows from which a share is written beside its counts
@@ -70,7 +70,7 @@ def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> 
         noun: What rows are.
     """
     names = ", ".join(map(shorten, by))
-    tested = count(details.get("tested"))
+    tested = plural(details.get("tested"), "comparison")
     texts = {
         "single_group": _(
             "{names}: there is one group with {noun}, so there is nothing to search.", names=names, noun=noun
@@ -87,8 +87,7 @@ def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> 
             "No subgroup by {names} has enough {noun} and mistakes to be tested.", names=names, noun=noun
         ),
         "none_beyond_chance": _(
-            "No subgroup by {names} has more mistakes than its classes give, beyond chance "
-            "({tested} comparisons).",
+            "No subgroup by {names} has more mistakes than its classes give, beyond chance ({tested}).",
             names=names,
             tested=tested,
         ),

@@ -11,7 +11,7 @@ from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
 from evenhand.core.text.formatting import attribute, count, model_name, plural, shorten
-from evenhand.core.text.language import _
+from evenhand.core.text.language import _, plural_of
 
 _PLAIN = Nouns()
 
@@ -91,7 +91,8 @@ class Subject:
             return ""
         name = attribute(_ID.sub("", self.cluster))
         if not name.replace(" ", "").isalpha():
-            return _(" of {n} values of {column}", n=count(n), column=shorten(self.cluster))
+            one, several = " of {n} value of {column}", " of {n} values of {column}"
+            return plural_of(one, several, n, n=count(n), column=shorten(self.cluster))
         return _(" of {units}", units=plural(n, name, _many(name)))
 
     def attribute(self, grouping: str) -> str:
