@@ -127,6 +127,7 @@ def test_a_lower_accuracy_says_how_much_of_it_is_the_mix_of_classes():
     assert mix_sentence(0.05, -0.02, 0.07) == (
         "Its classes are easier: within classes it is 7.0 points below the rest."
     )
+    assert mix_sentence(0.05, -1e-9, 0.05).startswith("Of 5.0 points below the rest, 0.0 come from")
 
 
 def test_within_chance_says_so_and_what_would_have_been_noticed():

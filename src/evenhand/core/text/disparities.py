@@ -147,7 +147,7 @@ def _within_chance(name: str, gap: Line, mix: Line, errors: Line) -> str:
 
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """How much of a lower accuracy comes from a group's mix of classes."""
-    if mix < 0:
+    if round(mix, 3) < 0:  # less than is shown is no easier
         return _(
             "Its classes are easier: within classes it is {errors} points below the rest.",
             errors=_points(errors),
@@ -253,4 +253,4 @@ def _repeats(line: Line) -> str:
 
 def _points(value: float) -> str:
     """A difference of shares in points, with one decimal."""
-    return digits(f"{value * 100 + 0.0:.1f}".replace("-", MINUS))
+    return digits(f"{value * 100:z.1f}".replace("-", MINUS))
