@@ -152,24 +152,22 @@ def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
 
 
 def _outside_bands_note(lead: Mark, marks: Sequence[Mark]) -> str:
-    """Why other groups lie outside of their bands, where they do on the side away from the headline's."""
+    """What bands lie around, where other groups are outside of theirs on the side away from the headline's.
 
-    def away(mark: Mark) -> bool:
+    Whether these would lie inside without the headline's group is not known.
+    """
+
+    def is_away(mark: Mark) -> bool:
         if mark.null is None or lead.null is None or mark.named:
             return False
         return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
 
-    others = [shorten(mark.label) for mark in marks if away(mark)]
-    if lead.within or not others:
+    if lead.within or not any(map(is_away, marks)):
         return ""
-    because = _("because {group} lowers the average", group=shorten(lead.label))
-    alone = _("{group} lies right of its band {because}.", group=others[0], because=because)
-    several = _("Groups right of their bands lie there {because}.", because=because)
+    name = shorten(lead.label)
     if lead.value > (lead.null or (0.0, 0.0))[1]:
-        because = _("because {group} raises the average", group=shorten(lead.label))
-        alone = _("{group} lies left of its band {because}.", group=others[0], because=because)
-        several = _("Groups left of their bands lie there {because}.", because=because)
-    return alone if len(others) == 1 else several
+        return _("Bands lie around the average of all groups, which {group} raises.", group=name)
+    return _("Bands lie around the average of all groups, which {group} lowers.", group=name)
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:
