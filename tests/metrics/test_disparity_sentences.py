@@ -8,6 +8,12 @@ LAGOS = {
 }  # fmt: skip
 
 
+def test_an_empty_group_and_an_empty_label_are_said():
+    assert headline({**LAGOS, "group": "", "prediction": ""}) == (
+        "(empty): 33 of 98 account_locked rows are called (empty); elsewhere 9 of 313."
+    )
+
+
 def test_a_line_of_several_groups():
     assert line_sentence(LAGOS, noun="tickets") == (
         "Of 98 Lagos tickets that are account_locked, 33 (34 %) are called fraud_report; elsewhere 9 of 313 "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from evenhand.core.display.overview.content import Headline, Overview, with_command
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings
-from evenhand.core.text.formatting import shorten
+from evenhand.core.text.formatting import short_label
 from evenhand.core.text.language import _
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import Picture, draw
@@ -174,7 +174,7 @@ def _is_hidden(finding: Finding) -> bool:
 def _title(text: str, first: Headline | None) -> list[tuple[bool, str]]:
     """The headline; what it begins with is in the colour of the picture where this names it."""
     marks = first.chart.marks if first and first.beyond and first.chart else ()
-    labels = [re.escape(shorten(mark.label)) for mark in marks if mark.named]
+    labels = [re.escape(short_label(mark.label)) for mark in marks if mark.named]
     match = re.match(rf"(?:{'|'.join(labels)})(?!\w)", text, re.IGNORECASE) if labels else None
     return [(True, match[0]), (False, text[match.end() :])] if match else [(False, text)]
 

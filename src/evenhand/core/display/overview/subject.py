@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
-from evenhand.core.text.formatting import attribute, count, model_name, plural, shorten
+from evenhand.core.text.formatting import attribute, count, model_name, plural, short_label, shorten
 from evenhand.core.text.language import _, plural_of
 
 _PLAIN = Nouns()
@@ -111,7 +111,7 @@ class Subject:
     def member(self, attribute: str, key: Key) -> str:
         """How a sentence calls a group: by the benchmark's noun for its members, else by its name."""
         groups = self.nouns.attributes[attribute].groups if attribute in self.nouns.attributes else {}
-        return shorten(groups.get(key, key) if isinstance(key, str) else " · ".join(key))
+        return short_label(groups.get(key, key) if isinstance(key, str) else " · ".join(key))
 
     def source(self, finding: Finding) -> Finding:
         """The finding whose parts are shown beside another one, as its card says; else that one itself."""
