@@ -128,7 +128,8 @@ def test_units_of_several_groups_have_shares_too():
         ("patient", 1080, " of 1,080 patients"), ("patient_id", 2, " of 2 patients"),
         ("PersonID", 1, " of 1 Person"), ("family", 9, " of 9 families"), ("boy", 2, " of 2 boys"),
         ("box", 2, " of 2 boxes"), ("subjects", 9, " of 9 subjects"), ("kid", 9, " of 9 kids"),
-        ("p7", 3, " of 3 values of p7"), ("patient", "hidden", ""), ("", 9, ""),
+        ("p7", 3, " of 3 values of p7"), ("p7", 1, " of 1 value of p7"),
+        ("patient", "hidden", ""), ("", 9, ""),
     ],
 )  # fmt: skip
 def test_units_are_called_by_their_column(column, n, text):

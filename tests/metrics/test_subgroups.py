@@ -291,3 +291,6 @@ def test_sentences():
         "No subgroup by office, channel, tier has more mistakes than its classes give, beyond chance "
         "(1,230 comparisons)."
     )
+    one = search_sentence({"status": "none_beyond_chance", "tested": 1.0}, BY)
+    assert one is not None
+    assert one.endswith("(1 comparison).")

@@ -53,9 +53,9 @@ def test_impact_ratios_by_sex_race_and_both(counts):
     assert value["sex x race", "female x b"]["impact_ratio"] == pytest.approx(0.2 / 0.6)
     assert value["sex x race", "female x b"]["sex"] == "female"
     assert "Evidence, not a conformity decision." in notes[0]
-    assert "usual: by sex, 1 rows of unknown category are in no rate" in notes
+    assert "usual: by sex, 1 row of unknown category is in no rate" in notes
     assert "usual: by sex x race, 2 rows of unknown category are in no rate" in notes
-    assert "usual: by race, 1 rows without a prediction are in no rate" in notes
+    assert "usual: by race, 1 row without a prediction is in no rate" in notes
 
 
 def test_the_table_itself_holds_what_is_in_no_rate_and_the_median(counts):
@@ -94,13 +94,13 @@ def test_small_categories_are_said_and_counted_whether_left_out_or_not(counts):
     assert small["impact_ratio"] == pytest.approx(0.5 / (101 / 201))
     assert not small["left_out"]
     assert small["few_rows"]
-    assert "usual: by race, 1 categories have fewer than 30 rows: their ratios rest on few" in notes
+    assert "usual: by race, 1 category has fewer than 30 rows: its ratio rests on few" in notes
     out, notes = ratios(counts, leave_out_below="0.02")
     small = out.filter(pl.col("category") == "c").row(0, named=True)
     assert small["impact_ratio"] is None
     assert small["reason"] == "left out: below the share given"
     assert small["selection_rate"] == 0.5
-    assert "usual: by race, 1 categories with 2 rows are left out of the ratios" in notes
+    assert "usual: by race, 1 category with 2 rows is left out of the ratios" in notes
     assert "usual: by sex, 0 categories with 0 rows are left out of the ratios" in notes
 
 
@@ -145,9 +145,9 @@ def test_one_person_is_no_reference():
     assert made["x"]["below_two_percent"]
     assert not any(note.endswith("less than 2% of the rows") for note in notes)
     assert "usual: by sex, ratios are to 'm': 50 of 100 rows" in notes
-    assert "usual: by sex, 1 categories hold less than 2% of the rows and cannot be the reference" in notes
+    assert "usual: by sex, 1 category holds less than 2% of the rows and cannot be the reference" in notes
     plain, notes = by_sex(rows, selected="hire", reference_from="0")
-    assert "usual: by sex, 1 categories hold less than 2% of the rows" in notes
+    assert "usual: by sex, 1 category holds less than 2% of the rows" in notes
     assert "usual: by sex, 0 categories hold less than 0% of the rows and cannot be the reference" in notes
     assert plain["x"]["reference"]
     assert plain["m"]["impact_ratio"] == pytest.approx(0.5)

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Findings
 from evenhand.report.content import ReportInput
@@ -61,6 +62,17 @@ def test_no_format_holds_a_value_that_is_hidden(kind, run, format, tmp_path):
         assert problems_of_every_eval_ever(json.loads(made)) == []
     if format == "markdown":
         assert f"cells of fewer than {fewest} rows are hidden" in made
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_a_run_whose_number_of_rows_is_hidden_is_written(format, tmp_path):
+    if format == "model-card":
+        pytest.importorskip("huggingface_hub", reason="needs evenhand[hf]")
+    rows = [("a", "a", "x"), ("b", "b", "y"), ("a", "b", "y"), ("b", "a", "x"), ("c", "c", "z")]
+    run = eh.audit(
+        pl.DataFrame(rows, schema=["t", "p", "g"], orient="row"), truth="t", prediction="p", by="g"
+    )
+    assert export([run], format=format, out=str(tmp_path / "made"), suppress=10).content
 
 
 def test_rows_hold_no_small_count(kind, run, tmp_path):

@@ -19,6 +19,7 @@ from evenhand.core.figure import Figure, Reference
 from evenhand.report.figures.draw import compose, draw, png, spec_json, svg
 from evenhand.report.figures.frame import prepare
 from evenhand.report.figures.page import figures_html
+from evenhand.report.figures.style import written
 from evenhand.report.figures.table import sheet
 from tests.report import figure_samples as samples
 
@@ -322,3 +323,7 @@ def test_every_column_of_a_table_has_words_at_its_head():
     table = pl.DataFrame({"model": ["a"], "share_of_men": [0.5]})
     assert sheet(shown, table).headings == ["model", "share of men"]
     assert "<td></td>" not in figures_html([shown], table, "A title")
+
+
+def test_a_share_that_rounds_to_nothing_has_no_minus():
+    assert [written(value, "percent") for value in (-0.0001, 0.0, -0.01)] == ["0.0%", "0.0%", "−1.0%"]

@@ -228,3 +228,17 @@ def test_more_rows_than_ten_are_folded_but_not_the_named_one():
     assert [row.label for row in drawing.rows][-1] == "named"
     assert len(drawing.folded) == 5
     assert drawing.rows[-1].value == "", "a share of nine rows would say more than they do"
+
+
+def test_empty_groups_and_classes_are_said_on_the_page_and_stay_empty_in_findings():
+    frame = tickets().with_columns(
+        pl.col("office", "true_intent", "model_intent").replace({"Lagos": "", "refund": ""})
+    )
+    run = audited(frame)
+    assert run.overview.title.startswith("(empty): ")
+    page = run.html()
+    assert '<th scope="col"><bdi>(empty)</bdi></th>' in page
+    assert re.search(r'<th scope="row">\s*<bdi>\(empty\)</bdi>', page)
+    assert not re.search(r"<bdi[^>]*>\s*</bdi>", page)
+    assert "(leer): 33 von 100" in run.html(language="de")
+    assert [group.key for group in run.finding("accuracy").groups] == ["", "Munich", "Osaka"]

@@ -29,7 +29,7 @@ CALLS = {"_": slice(0, 1), "plural_of": slice(0, 2), "plural": slice(1, 3)}
 IN_TEMPLATES = re.compile(r"""_\((?:"([^"]+)"|'([^']+)')(?: if [^"]*? else "([^"]+)")?""")
 PLURALS_IN_TEMPLATES = re.compile(r'plural_of\("([^"]+)", "([^"]+)"')
 IN_SCRIPTS = re.compile(r'\b_\("([^"]+)"\)')
-IN_ENGLISH = {"cli", "models", "comparison", "exports", "brief.py", "associations.py"}
+IN_ENGLISH = {"cli", "models", "comparison", "exports", "brief.py", "associations.py", "impact_ratios.py"}
 """Rooms, folders and files whose sentences no audit's page shows."""
 ATTRIBUTES = ("aria-label", "placeholder", "data-caption")
 WORDS = re.compile(r"[A-Za-z]{2}")

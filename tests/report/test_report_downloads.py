@@ -214,6 +214,16 @@ def test_blanks_that_nobody_sees_are_signs():
     assert formats.visible("") == ""
 
 
+def test_a_label_without_a_letter_says_so():
+    texts = ["", " × ", "u × ", " · u", "u ×  × v", "site =  · arm = u", "a = b", " ", "(empty)"]
+    assert list(map(formats.visible_label, texts)) == [
+        "(empty)", "(empty) × (empty)", "u × (empty)", "(empty) · u", "u × (empty) × v",
+        "site = (empty) · arm = u", "a = b", "␣", "(empty)",
+    ]  # fmt: skip
+    assert formats.short_label("", 3) == "(e…"
+    assert formats.quoted("") == "“(empty)”"
+
+
 def test_joiners_outside_of_pictures_are_shown():
     assert formats.visible("a\u200db\ufe0f1\ufe0f") == "a[U+200D]b[U+FE0F]1[U+FE0F]"
 

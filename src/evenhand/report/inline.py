@@ -83,7 +83,13 @@ def page_environment() -> jinja2.Environment:
         bytecode_cache=compiled_templates(),
     )  # fmt: skip
     environment.globals |= {"_": _marked, "plural_of": _marked_plural}
-    filters = {"shorten": formats.shorten, "visible": formats.visible, "count": formats.count}
+    filters = {
+        "shorten": formats.shorten,
+        "visible": formats.visible,
+        "count": formats.count,
+        "visible_label": formats.visible_label,
+        "short_label": formats.short_label,
+    }
     environment.filters |= filters | {
         "number": formats.number,
         "filled": filled,

@@ -15,7 +15,7 @@ from evenhand.core.errors import one_line
 from evenhand.core.findings import Part
 from evenhand.core.text.columns import cells, terminal_rows, wrapped
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, key_text, plural, shorten
+from evenhand.core.text.formatting import count, key_text, plural, short_label, shorten
 from evenhand.runs.run_folder import CASES, MOST_CASE_ROWS
 from evenhand.workflows.outputs.result import Run
 
@@ -163,12 +163,12 @@ def _right(run: Run, width: int) -> str:
 
 def _shares(parts: Sequence[Part], width: int) -> str:
     """Each group with its share; of many groups the lowest and the highest."""
-    text = ", ".join(f"{shorten(key_text(part.key))} {_share(part)}" for part in parts)
+    text = ", ".join(f"{short_label(key_text(part.key))} {_share(part)}" for part in parts)
     if cells(text) <= width - _WIDE - 2:
         return text
     enough = [part for part in parts if part.n >= _FEWEST] or list(parts)
     low, high = (pick(enough, key=lambda part: part.value or 0.0) for pick in (min, max))
-    ends = [f"{_share(part)} ({shorten(key_text(part.key))})" for part in (low, high)]
+    ends = [f"{_share(part)} ({short_label(key_text(part.key))})" for part in (low, high)]
     return f"{ends[0]} to {ends[1]}, {len(parts)} groups"
 
 

@@ -102,7 +102,7 @@ def run_title(manifest: Mapping[str, Any], folder: object) -> str:
 
 def _part(part: Any) -> list[str]:
     key = part.key if isinstance(part.key, str) else " × ".join(part.key)
-    return [label(key), *_numbers(part)]
+    return [label(key or "(empty)"), *_numbers(part)]
 
 
 def _numbers(holder: Any) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.core.text.formatting import MINUS, count, of, quoted, shorten
+from evenhand.core.text.formatting import MINUS, count, of, plural, quoted, short_label
 from evenhand.core.text.language import _, digits
 
 Line = Mapping[str, Any]
@@ -27,11 +27,11 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
         noun: What rows are.
         elsewhere: The name of the other group where there are two; empty: there are more.
     """
-    group, truth = shorten(line["group"]), _label(line["truth"])
+    group, truth = short_label(line["group"]), _label(line["truth"])
     act = _act(line)
     hits = _of(line["a"], line["n"], line["rate"])
     if line["direction"] == "less":
-        rest = _("in {group}", group=shorten(elsewhere)) if elsewhere else _("in the other groups")
+        rest = _("in {group}", group=short_label(elsewhere)) if elsewhere else _("in the other groups")
         return _(
             "{group} is spared: of its {n} {truth} {noun}, {hits} {act}; {rest} {others}.{repeats}",
             group=group,
@@ -47,7 +47,7 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
     excess = count(round(line["excess"]))
     fewer = _("At the rate elsewhere it would be {n} fewer", n=excess)
     if elsewhere:
-        fewer = _("At the rate of {group} it would be {n} fewer", group=shorten(elsewhere), n=excess)
+        fewer = _("At the rate of {group} it would be {n} fewer", group=short_label(elsewhere), n=excess)
     least = floor(line["certain"] + 1e-9)
     certain = _(" (at least {least})", least=count(least)) if least else ""
     return _(
@@ -67,8 +67,8 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
 
 def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
     """The same in at most 20 words, counts alone (names of several words count as one)."""
-    group, truth = shorten(line["group"]), _label(line["truth"])
-    beside = f"{shorten(elsewhere) if elsewhere else _(ELSEWHERE)} {of(line['b'], line['m'])}"
+    group, truth = short_label(line["group"]), _label(line["truth"])
+    beside = f"{short_label(elsewhere) if elsewhere else _(ELSEWHERE)} {of(line['b'], line['m'])}"
     hits = _("{hits} {truth} {noun}", hits=of(line["a"], line["n"]), truth=truth, noun=noun)
     if line["direction"] == "less":
         group = _("{group} is spared", group=group)
@@ -78,17 +78,17 @@ def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
 def gap_sentence(
     group: str, gap: Line, mix: Line, errors: Line, mistakes: tuple[Line, ...] = (), other: float = 0.0
 ) -> str | None:
-    """Why a group's accuracy is lower than that of the rest; None where it is not beyond chance.
+    """Why a group's accuracy is lower than that of the rest; None where nothing is beyond chance.
 
     Args:
         group: Its name.
-        gap: ``value``, ``low``, ``high``, and ``accuracy`` and ``rest``.
-        mix: ``value``: what comes from its mix of classes.
+        gap: ``value``, ``low``, ``high``, and ``accuracy`` and ``rest``; above 0 where it is lower.
+        mix: ``value``: what of the gap comes from its mix of classes; below 0 where its classes are easier.
         errors: ``value``, ``low``, ``high``: what comes from mistakes within classes.
         mistakes: Those that are named: ``truth``, ``prediction``, ``value``, ``low``, ``high``.
         other: What comes from all others.
     """
-    name = shorten(group)
+    name = short_label(group)
     if gap["low"] > 0:
         texts = [
             _(
@@ -96,8 +96,8 @@ def gap_sentence(
                 value=_points(part["value"]),
                 low=_points(part["low"]),
                 high=_points(part["high"]),
-                truth=shorten(part["truth"]),
-                prediction=shorten(part["prediction"]),
+                truth=short_label(part["truth"]),
+                prediction=short_label(part["prediction"]),
             )
             for part in mistakes
         ]
@@ -117,6 +117,13 @@ def gap_sentence(
             texts="; ".join(texts),
         )
     if gap["high"] >= 0 and errors["low"] > 0:
+        return _within_chance(name, gap, mix, errors)
+    return None
+
+
+def _within_chance(name: str, gap: Line, mix: Line, errors: Line) -> str:
+    """What a gap within chance is made of, where mistakes within classes are beyond it."""
+    if -2 * mix["value"] >= errors["value"]:  # easier classes make up for most of the mistakes
         return _(
             "{name} looks level, but only because its classes are easier ({mix} points); "
             "within classes it is {errors} points worse.",
@@ -124,12 +131,23 @@ def gap_sentence(
             mix=_points(mix["value"]),
             errors=_points(errors["value"]),
         )
-    return None
+    return _(
+        "{name} is right in {accuracy}, the rest in {rest}: {value} points lower, within chance. {mix} come "
+        "from its mix of classes; {errors} ({low} to {high}) from mistakes within classes.",
+        name=name,
+        accuracy=share(gap["accuracy"]),
+        rest=share(gap["rest"]),
+        value=_points(gap["value"]),
+        mix=_points(mix["value"]),
+        errors=_points(errors["value"]),
+        low=_points(errors["low"]),
+        high=_points(errors["high"]),
+    )
 
 
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """How much of a lower accuracy comes from a group's mix of classes."""
-    if round(mix, 3) < 0:  # as it is printed
+    if round(mix, 3) < 0:  # less than is shown is no easier
         return _(
             "Its classes are easier: within classes it is {errors} points below the rest.",
             errors=_points(errors),
@@ -177,9 +195,9 @@ def status_sentence(
 
 
 def _none(details: Line, by: str, groups: int, noun: str) -> str:
-    tested = count(details.get("tested"))
+    tested = plural(details.get("tested"), "comparison")
     text = _(
-        "No mistake differs between the {groups} groups of {by} beyond chance ({tested} comparisons).",
+        "No mistake differs between the {groups} groups of {by} beyond chance ({tested}).",
         groups=groups,
         by=by,
         tested=tested,
@@ -212,7 +230,7 @@ def _act(line: Line, *, brief: bool = False) -> str:
 
 def _label(text: object) -> str:
     """A label in a sentence; one without letters is quoted, since it would pass for a count."""
-    return shorten(text) if any(map(str.isalpha, str(text))) else quoted(text)
+    return quoted(text) if text and not any(map(str.isalpha, str(text))) else short_label(text)
 
 
 def _others(line: Line) -> str:
@@ -223,16 +241,16 @@ def _others(line: Line) -> str:
 def _beside(line: Line, elsewhere: str) -> str:
     if not line["b"]:
         if elsewhere:
-            return _("never in {group} (0 of {rows})", group=shorten(elsewhere), rows=count(line["m"]))
+            return _("never in {group} (0 of {rows})", group=short_label(elsewhere), rows=count(line["m"]))
         return _("never elsewhere (0 of {rows})", rows=count(line["m"]))
-    return f"{shorten(elsewhere) if elsewhere else _(ELSEWHERE)} {_others(line)}"
+    return f"{short_label(elsewhere) if elsewhere else _(ELSEWHERE)} {_others(line)}"
 
 
 def _repeats(line: Line) -> str:
     parent = line.get("parent")
-    return _(" It is so in all of {parent}.", parent=shorten(parent)) if parent else ""
+    return _(" It is so in all of {parent}.", parent=short_label(parent)) if parent else ""
 
 
 def _points(value: float) -> str:
     """A difference of shares in points, with one decimal."""
-    return digits(f"{round(value * 100, 1) + 0.0:.1f}".replace("-", MINUS))
+    return digits(f"{value * 100:z.1f}".replace("-", MINUS))

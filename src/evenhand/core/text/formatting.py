@@ -33,6 +33,7 @@ _BLANK = {  # letters and marks that draw nothing: fillers, joiners, selectors o
     *map(chr, (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
 }
 _JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
+_EMPTY = re.compile(r"(?:^|(?<= [·×=] ))(?= [·×] |$)")  # of crossed labels, where one has no letter
 _KEYCAPS, _KEYCAP = "0123456789#*", "\u20e3"
 
 
@@ -143,6 +144,16 @@ def shorten(text: object, limit: int = LABEL_LIMIT) -> str:
     return cut.rstrip() + "…" if limit >= PROSE_LIMIT else cut + "…"
 
 
+def visible_label(label: object) -> str:
+    """A label with all that is invisible shown; an empty one, also of those that are crossed, says so."""
+    return visible(_EMPTY.sub(_("(empty)"), str(label)))
+
+
+def short_label(label: object, limit: int = LABEL_LIMIT) -> str:
+    """The same in at most ``limit`` characters."""
+    return shorten(_EMPTY.sub(_("(empty)"), str(label)), limit)
+
+
 def key_text(key: str | Sequence[str]) -> str:
     """The key of a part or group; crossed keys are joined by a multiplication sign."""
     return key if isinstance(key, str) else " × ".join(key)
@@ -156,7 +167,7 @@ def isolated(text: str) -> str:
 
 def quoted(text: object) -> str:
     """A label inside a sentence."""
-    return _("“{text}”", text=isolated(shorten(text)))
+    return _("“{text}”", text=isolated(short_label(text)))
 
 
 def model_name(model: object) -> str:
@@ -177,7 +188,7 @@ def listing(items: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {_(last)} {words[-1]}"
 
 
-def plural(n: float, singular: str, many: str | None = None) -> str:
+def plural(n: float | None, singular: str, many: str | None = None) -> str:
     """A count with its noun."""
     return f"{count(n)} {plural_of(singular, many or singular + 's', n)}"
 

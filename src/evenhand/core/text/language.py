@@ -58,7 +58,7 @@ def _(text: str, /, **values: Any) -> str:
     return translated.format(**values) if values else translated
 
 
-def plural_of(singular: str, plural: str, n: float, /, **values: Any) -> str:
+def plural_of(singular: str, plural: str, n: float | None, /, **values: Any) -> str:
     """The same for one thing, or for several."""
     return _(singular if n == 1 else plural, **values)
 

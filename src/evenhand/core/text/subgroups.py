@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.text.disparities import ELSEWHERE, share
-from evenhand.core.text.formatting import count, of, shorten
+from evenhand.core.text.formatting import count, of, plural, short_label, shorten
 from evenhand.core.text.language import _
 
 _FEWEST = 10  # rows from which a share is written beside its counts
@@ -24,11 +24,11 @@ def subgroup_sentence(line: Line, *, noun: str = "rows") -> str:
     rows = (
         noun
         if line["truth"] is None
-        else _("{noun} that are {truth}", noun=noun, truth=shorten(line["truth"]))
+        else _("{noun} that are {truth}", noun=noun, truth=short_label(line["truth"]))
     )
     text = _(
         "{group}: {hits} {rows} are wrong{share}; in all others {others}{other_share}.",
-        group=shorten(line["group"]),
+        group=short_label(line["group"]),
         hits=of(line["mistakes"], line["n"]),
         rows=rows,
         share=_share(line["n"], line["rate"]),
@@ -53,12 +53,12 @@ def subgroup_headline(line: Line, *, noun: str = "rows") -> str:
         line: ``n`` and the details of a part of the finding ``subgroups``.
         noun: What rows are.
     """
-    rows = noun if line["truth"] is None else _("{truth} {noun}", truth=shorten(line["truth"]), noun=noun)
+    rows = noun if line["truth"] is None else _("{truth} {noun}", truth=short_label(line["truth"]), noun=noun)
     beside = f"{_(ELSEWHERE)} {of(line['rest_mistakes'], line['rest_n'])}"
     if line["rate"] <= line["rest_rate"]:  # it has the easier classes
         beside = _("its classes would give {n}", n=count(round(line["expected"])))
     wrong = _("{hits} {rows} are wrong", hits=of(line["mistakes"], line["n"]), rows=rows)
-    return f"{shorten(line['group'])}: {wrong}; {beside}."
+    return f"{short_label(line['group'])}: {wrong}; {beside}."
 
 
 def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> str | None:
@@ -70,7 +70,7 @@ def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> 
         noun: What rows are.
     """
     names = ", ".join(map(shorten, by))
-    tested = count(details.get("tested"))
+    tested = plural(details.get("tested"), "comparison")
     texts = {
         "single_group": _(
             "{names}: there is one group with {noun}, so there is nothing to search.", names=names, noun=noun
@@ -87,8 +87,7 @@ def search_sentence(details: Line, by: Sequence[str], *, noun: str = "rows") -> 
             "No subgroup by {names} has enough {noun} and mistakes to be tested.", names=names, noun=noun
         ),
         "none_beyond_chance": _(
-            "No subgroup by {names} has more mistakes than its classes give, beyond chance "
-            "({tested} comparisons).",
+            "No subgroup by {names} has more mistakes than its classes give, beyond chance ({tested}).",
             names=names,
             tested=tested,
         ),

@@ -255,7 +255,8 @@ class BoundChoices(named.NamedGroups):
         tied, notes = int(self.choices.tied[self.chosen].sum()), list(fields.pop("notes", []))
         if tied:
             how = "the first counts" if self.mode == "paper" else "they share the weight"
-            notes.append(f"{tied} samples have several candidates with the highest score; {how}")
+            have = "sample has" if tied == 1 else "samples have"
+            notes.append(f"{tied} {have} several candidates with the highest score; {how}")
         return described(self, name, params, value, notes=notes, **fields)
 
 

@@ -146,7 +146,8 @@ def of_many(findings: Sequence[Finding], alpha: float) -> list[str]:
             if mine:
                 lines.append(f"{title}: no two models differ by more than noise.")
             continue
-        counts = f"{len(beyond)} of {len(mine)} pairs differ by more than noise"
+        verb = "differs" if len(beyond) == 1 else "differ"
+        counts = f"{len(beyond)} of {plural(len(mine), 'pair')} {verb} by more than noise"
         if not measure.sentences.models:
             lines.append(f"{title}: {counts}.")
             continue

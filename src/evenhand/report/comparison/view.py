@@ -119,10 +119,10 @@ def _on(tables: Mapping[str, polars.DataFrame]) -> str:
     if not samples:
         return ", on samples that could not be paired" if pairing else ""
     low, high = count(samples[0]), count(samples[-1])
-    many = low if low == high else f"{low} to {high}"
+    many = plural(samples[0], "sample") if low == high else f"{low} to {high} samples"
     some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
     both = "both" if len(pairing) == 1 else "both of a pair"
-    return f", on {many} samples that {both} answered{some}"
+    return f", on {many} that {both} answered{some}"
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:

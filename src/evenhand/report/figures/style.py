@@ -99,7 +99,7 @@ def written(value: object, how: Format = "number") -> str:
     if math.isnan(value):
         return "–"
     if how == "percent":
-        return _("{level}%", level=digits(f"{value * 100:.1f}".replace("-", MINUS)))
+        return _("{level}%", level=digits(f"{value * 100:z.1f}".replace("-", MINUS)))
     if how == "text" or math.isinf(value):
         return str(value).replace("-", MINUS)
     if how == "p":

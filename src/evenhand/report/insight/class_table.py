@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import ELSEWHERE, share
-from evenhand.core.text.formatting import count, key_text, of, p_value, quoted, shorten
+from evenhand.core.text.formatting import count, key_text, of, p_value, quoted, short_label
 from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.suppression.suppress import REASON
@@ -133,7 +133,7 @@ def class_table(
     _add_sheet(data, name, [*ranked, *rest][:most], groups, sums)
     return ClassTable(
         name=name,
-        groups=[shorten(group) for group in groups],
+        groups=[short_label(group) for group in groups],
         lines=[
             _line(truth, groups, sums[truth], listed.get(truth, ()), len(chapter.by))
             for truth in [*ranked, *rest[:MORE_CLASSES]]
@@ -205,7 +205,7 @@ def _cell(cell: _Sum, *, listed: bool) -> Cell:
 
 def _mistake(part: Part, attributes: int) -> str:
     """A listed mistake with its counts: in which group, under which label."""
-    group = shorten(key_text(part.key[1 : 1 + attributes]))
+    group = short_label(key_text(part.key[1 : 1 + attributes]))
     label = _("wrong, under several labels")
     if part.kind == "mistake":
         label = _("called {label}", label=quoted(part.key[-1]))

@@ -9,7 +9,7 @@ from math import ceil, floor
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.scale import few_rows, padded
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import MINUS, number, shorten
+from evenhand.core.text.formatting import MINUS, number, short_label
 from evenhand.core.text.language import _, digits
 
 MOST_ROWS = 10
@@ -156,7 +156,7 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
             ends.append(f"{name} {_('{low} to {high}', low=low, high=high)}")
     texts = [", ".join(dict.fromkeys(filter(None, [value, mark.text]))), *ends]
     return DrawnMark(
-        label=shorten(mark.label),
+        label=short_label(mark.label),
         value=value,
         text="" if mark.text == value else mark.text,
         at=axis.at(mark.value),
@@ -165,7 +165,7 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
         is_named=mark.named,
         hollow=mark.within,
         dots=dots,
-        alternative=f"{shorten(mark.label)}: {'; '.join(filter(None, texts))}",
+        alternative=f"{short_label(mark.label)}: {'; '.join(filter(None, texts))}",
     )
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from evenhand.core.display.overview.content import Headline, Overview, with_command
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings
-from evenhand.core.text.formatting import shorten
+from evenhand.core.text.formatting import short_label
 from evenhand.core.text.language import _
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import Picture, draw
@@ -159,11 +158,8 @@ def _overview(content: ReportInput) -> tuple[Overview, bool]:
     """
     open_findings = [finding for finding in content.findings if not _is_hidden(finding)]
     gone = [finding for finding in content.findings if _is_hidden(finding)]
-    manifest: dict[str, Any] = dict(content.manifest)
-    if not isinstance(manifest.get("rows"), int | float):
-        manifest["rows"] = None
     findings: Findings = content.findings.model_copy(update={"findings": open_findings})
-    overview = overview_of(findings, manifest)
+    overview = overview_of(findings, content.manifest)
     is_of_mistakes = any(finding.card.first_line == "mistakes" for finding in gone)
     return overview, is_of_mistakes or bool(gone and not overview.beyond)
 
@@ -179,7 +175,7 @@ def _is_hidden(finding: Finding) -> bool:
 def _title(text: str, first: Headline | None) -> list[tuple[bool, str]]:
     """The headline; what it begins with is in the colour of the picture where this names it."""
     marks = first.chart.marks if first and first.beyond and first.chart else ()
-    labels = [re.escape(shorten(mark.label)) for mark in marks if mark.named]
+    labels = [re.escape(short_label(mark.label)) for mark in marks if mark.named]
     match = re.match(rf"(?:{'|'.join(labels)})(?!\w)", text, re.IGNORECASE) if labels else None
     return [(True, match[0]), (False, text[match.end() :])] if match else [(False, text)]
 

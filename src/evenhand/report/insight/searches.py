@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import MINUS, count, of, p_value, shorten
+from evenhand.core.text.formatting import MINUS, count, of, p_value, shorten, visible_label
 from evenhand.core.text.language import _, filled
 from evenhand.core.text.subgroups import search_sentence
 from evenhand.report.chapters import Chapter
@@ -122,7 +122,7 @@ def _line(part: Part) -> SubgroupLine:
     )
     return SubgroupLine(
         label=str(part.details["group"]),
-        truth=str(part.details["truth"] or ""),
+        truth="" if part.details["truth"] is None else visible_label(part.details["truth"]),
         inside=_counts(mistakes, part.n, rate),
         elsewhere=_counts(rest_mistakes, rest_n, rest_rate),
         difference=_difference(interval),

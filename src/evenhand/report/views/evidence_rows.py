@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Key, Part
-from evenhand.core.text.formatting import key_text, visible
+from evenhand.core.text.formatting import key_text, visible, visible_label
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.views.frames import PageData
@@ -135,7 +135,7 @@ def _when(chapter: Chapter, columns: Sequence[str]) -> dict[str, list[dict[str, 
             selections.setdefault(about, []).append(
                 {
                     "told": visible(prefix),
-                    "rows": {name: list(map(visible, of)) for name, of in needed.items()},
+                    "rows": {name: list(map(visible_label, of)) for name, of in needed.items()},
                 }
             )
     return selections

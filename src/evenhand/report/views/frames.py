@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.findings import Key, Part
 from evenhand.core.significance import ALPHA, significance_of
-from evenhand.core.text.formatting import key_text, visible
+from evenhand.core.text.formatting import key_text, visible, visible_label
 from evenhand.core.text.language import _, filled
 from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
@@ -52,7 +52,7 @@ class PageData:
         if text is None:
             return None
         if text not in self._places:
-            index, label = len(self.labels), visible(text)
+            index, label = len(self.labels), visible_label(text)
             self._places[text] = index
             self.labels.append(label)
             if label != text:

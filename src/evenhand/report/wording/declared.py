@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, significance_of
-from evenhand.core.text.formatting import key_text, listing, number, shorten, span, visible
+from evenhand.core.text.formatting import key_text, listing, number, short_label, span, visible_label
 from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
@@ -93,8 +93,8 @@ def _in_words(finding: Finding, nouns: Nouns) -> str:
 def _key(part: Part, finding: Finding, nouns: Nouns) -> str:
     """What a part is called; a group as the benchmark calls its members."""
     if part.kind == "group" and len(finding.by) == 1 and isinstance(part.key, str):
-        return visible(nouns.members(finding.by[0], part.key))
-    return shorten(key_text(part.key))
+        return visible_label(nouns.members(finding.by[0], part.key))
+    return short_label(key_text(part.key))
 
 
 def _value(part: Part) -> float:

@@ -63,9 +63,9 @@ def coverage(table: polars.DataFrame | None) -> str:
     sentence = f"Coverage: {count(usable)} of {plural(samples, 'image')} could be used"
     sentence += f", of {count(complete)} in a complete release."
     if short:
-        cells = f"{count(short)} of {count(table.height)}"
+        cells = f"{count(short)} of {count(table.height)} cells of occupation and gender"
         sentence += (
-            f" {cells} cells of occupation and gender have fewer images than there should be: the findings "
+            f" {cells} {'has' if short == 1 else 'have'} fewer images than there should be: the findings "
             "speak of the images that are there. The run’s table “coverage” lists them."
         )
     return sentence

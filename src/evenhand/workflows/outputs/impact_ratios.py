@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.core.text.formatting import plural
 from evenhand.report.exports.exported import RunView, chosen
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
@@ -268,17 +269,25 @@ def _basis_sentences(
     for row in rows:
         if row["reference"]:
             yield f"by {kind}, ratios are to {row['category']!r}: {row['selected']} of {row['n']} rows"
-    yield f"by {kind}, {unknown} rows of unknown category are in no rate"
-    yield f"by {kind}, {unpredicted} rows without a prediction are in no rate"
+    yield f"by {kind}, {plural(unknown, 'row')} of unknown category {_are(unknown)} in no rate"
+    yield f"by {kind}, {plural(unpredicted, 'row')} without a prediction {_are(unpredicted)} in no rate"
     out = [row for row in rows if row["left_out"]]
-    rows_out = sum(row["n"] for row in out)
-    yield f"by {kind}, {len(out)} categories with {rows_out} rows are left out of the ratios"
+    out_of_all = plural(len(out), "category", "categories")
+    rows_of_them = plural(sum(row["n"] for row in out), "row")
+    yield f"by {kind}, {out_of_all} with {rows_of_them} {_are(len(out))} left out of the ratios"
     for share, so in ((SMALL, ""), (shares.reference_from, " and cannot be the reference")):
         if so or share != shares.reference_from:
             small = sum(row["share"] < share for row in rows)
-            yield f"by {kind}, {small} categories hold less than {100 * share:g}% of the rows{so}"
+            hold = plural(small, "category holds", "categories hold")
+            yield f"by {kind}, {hold} less than {100 * share:g}% of the rows{so}"
     few = sum(bool(row["few_rows"]) for row in rows)
-    yield f"by {kind}, {few} categories have fewer than {FEW} rows: their ratios rest on few"
+    have = plural(few, "category has", "categories have")
+    ratios = "its ratio rests" if few == 1 else "their ratios rest"
+    yield f"by {kind}, {have} fewer than {FEW} rows: {ratios} on few"
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _categories(

@@ -286,9 +286,9 @@ class _PairAsker:
         reasons = result.temporary_reasons()
         if reasons:
             listed = ", ".join(f"{reason} ({count})" for reason, count in reasons.items())
-            return pair.ended(
-                "incomplete", f"{sum(reasons.values())} samples could not be asked about: {listed}"
-            )
+            n = sum(reasons.values())
+            noun = "sample" if n == 1 else "samples"
+            return pair.ended("incomplete", f"{n} {noun} could not be asked about: {listed}")
         return pair.ended("done")
 
 

@@ -9,7 +9,7 @@ from evenhand.core.display.html import label
 from evenhand.core.display.overview.brief import largest, next_calls, sureness
 from evenhand.core.display.overview.content import Chart, Mark, Overview
 from evenhand.core.display.overview.scale import Scale, few_rows
-from evenhand.core.text.formatting import unbroken
+from evenhand.core.text.formatting import short_label, unbroken, visible_label
 
 _MOST_MARKS = 6
 _MOST_CHECKS = 3
@@ -104,11 +104,11 @@ def _row(mark: Mark, scale: Scale) -> str:
     fill, centre = ("var(--paper)" if mark.within else colour), f"{100 * scale.position(mark.value):.2f}%"
     at.append(f'<circle cx="{centre}" cy="{middle}" r="6" fill="{fill}" stroke="{colour}" stroke-width="2"/>')
     value = "" if few_rows(mark) else scale.text(mark.value)
-    spoken = escape(f"{mark.label[:80]}: {value} {mark.text}", quote=True)
+    spoken = escape(f"{short_label(mark.label, 80)}: {value} {mark.text}", quote=True)
     svg = f'<svg width="100%" height="{_HEIGHT}" role="img" aria-label="{spoken}">{"".join(at)}</svg>'
     hot = ' class="hot"' if mark.named else ""
     texts = f"<b>{escape(value)}</b> {label(mark.text)}"
-    name = f"<span{hot}>{label(mark.label, 40)}</span>"
+    name = f"<span{hot}>{label(visible_label(mark.label), 40)}</span>"
     return f'<div class="row">{name}<span>{svg}</span><span>{texts}</span></div>'
 
 

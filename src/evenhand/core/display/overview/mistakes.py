@@ -11,7 +11,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, of, p_value, plural, points, quoted, shorten
+from evenhand.core.text.formatting import count, of, p_value, plural, points, quoted, short_label, shorten
 from evenhand.core.text.language import _
 
 _LINES = ("mistake", "miss")
@@ -113,7 +113,7 @@ def _largest(finding: Finding) -> dict[str, Any] | None:
 def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, beyond: bool) -> Headline:
     other = _other(finding, line["group"])
     marks = _marks(finding, line)
-    truth, label = shorten(line["truth"]), line["prediction"]
+    truth, label = short_label(line["truth"]), line["prediction"]
     title = _("{truth} {noun} that are wrong", truth=quoted(truth), noun=subject.noun)
     if label is not None:
         names = {"truth": quoted(truth), "noun": subject.noun, "label": quoted(label)}
@@ -152,31 +152,29 @@ def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
 
 
 def _outside_bands_note(lead: Mark, marks: Sequence[Mark]) -> str:
-    """Why other groups lie outside of their bands, where they do on the side away from the headline's."""
+    """What bands lie around, where other groups are outside of theirs on the side away from the headline's.
 
-    def away(mark: Mark) -> bool:
+    Whether these would lie inside without the headline's group is not known.
+    """
+
+    def is_away(mark: Mark) -> bool:
         if mark.null is None or lead.null is None or mark.named:
             return False
         return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
 
-    others = [shorten(mark.label) for mark in marks if away(mark)]
-    if lead.within or not others:
+    if lead.within or not any(map(is_away, marks)):
         return ""
-    because = _("because {group} lowers the average", group=shorten(lead.label))
-    alone = _("{group} lies right of its band {because}.", group=others[0], because=because)
-    several = _("Groups right of their bands lie there {because}.", because=because)
+    name = short_label(lead.label)
     if lead.value > (lead.null or (0.0, 0.0))[1]:
-        because = _("because {group} raises the average", group=shorten(lead.label))
-        alone = _("{group} lies left of its band {because}.", group=others[0], because=because)
-        several = _("Groups left of their bands lie there {because}.", because=because)
-    return alone if len(others) == 1 else several
+        return _("Bands lie around the average of all groups, which {group} raises.", group=name)
+    return _("Bands lie around the average of all groups, which {group} lowers.", group=name)
 
 
 def _size(line: Line, interval: Interval | None, other: str) -> str:
     more = line["difference"] > 0
     than = _("more than elsewhere") if more else _("fewer than elsewhere")
     if other:
-        than = _("more than {group}" if more else "fewer than {group}", group=shorten(other))
+        than = _("more than {group}" if more else "fewer than {group}", group=short_label(other))
     ends = "" if interval is None else sorted(
         (100 * interval.low, 100 * interval.high) if more else (-100 * interval.high, -100 * interval.low)
     )  # fmt: skip
@@ -223,7 +221,7 @@ def _steps(line: Line, subject: Subject) -> tuple[str, ...]:
         return (
             _(
                 "See what sets {group} apart: the other groups have this mistake.",
-                group=shorten(line["group"]),
+                group=short_label(line["group"]),
             ),
         )
     return (

@@ -27,7 +27,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
-from evenhand.core.text.formatting import count, of, shorten
+from evenhand.core.text.formatting import count, of, short_label
 from evenhand.core.text.language import _
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
@@ -258,7 +258,7 @@ def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 def _who(rate: GroupRate) -> str:
     """A noun of the benchmark starts a sentence; a name of the user's keeps its first letter."""
-    return rate.name if rate.name == shorten(rate.label) else capital(rate.name)
+    return rate.name if rate.name == short_label(rate.label) else capital(rate.name)
 
 
 def _chart(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.scale import Scale, few_rows
 from evenhand.core.text.columns import cells, fitted, wrapped
-from evenhand.core.text.formatting import shorten
+from evenhand.core.text.formatting import short_label
 
 _LONGEST = 16  # columns of a name
 _SHORTEST = 6  # columns of a name, however narrow the terminal is
@@ -43,7 +43,7 @@ def strip_lines(
     """
     marks = _first(chart.marks, most)
     scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
-    names = [shorten(mark.label) for mark in marks]
+    names = [short_label(mark.label) for mark in marks]
     texts = _texts(marks, scale)
     most_of_name = min(_LONGEST, max(width - _LEAST - 5 - max(map(cells, texts)), _SHORTEST))
     wide = min(max(cells(lead), *map(cells, names)), most_of_name)

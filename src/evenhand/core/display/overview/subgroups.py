@@ -9,7 +9,7 @@ from evenhand.core.display.overview.phrasing import AGAIN, capital, corrected_in
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.disparities import ELSEWHERE
-from evenhand.core.text.formatting import count, of, plural, points, shorten
+from evenhand.core.text.formatting import count, of, plural, points, short_label
 from evenhand.core.text.language import _
 from evenhand.core.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
 
@@ -40,7 +40,7 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
 
 def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
     line = {"n": part.n, **part.details}
-    truth = "" if line["truth"] is None else f"{shorten(str(line['truth']))} {subject.noun}"
+    truth = "" if line["truth"] is None else f"{short_label(line['truth'])} {subject.noun}"
     hits, rest = (float(str(line[name])) for name in ("mistakes", "rest_mistakes"))
     marks = (
         Mark(

@@ -10,8 +10,8 @@ from typing import Any
 from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
-from evenhand.core.text.formatting import attribute, count, model_name, plural, shorten
-from evenhand.core.text.language import _
+from evenhand.core.text.formatting import attribute, count, model_name, plural, short_label, shorten
+from evenhand.core.text.language import _, plural_of
 
 _PLAIN = Nouns()
 
@@ -25,7 +25,7 @@ class Subject:
         nouns: Those of its benchmark.
         truth: The column of true labels.
         prediction: The column of predictions.
-        rows: Rows that were read; None: not known.
+        rows: Rows that were read; None: not known, or hidden.
         cluster: The column of what was sampled as a whole; empty: rows are their own units.
         alpha: Level of the tests.
         is_audit: Whether rows are those of a user's table, with their own columns.
@@ -57,12 +57,13 @@ class Subject:
         models = manifest.get("models") or [manifest.get("model")]
         order = sorted(map(str, models), key=lambda name: name != manifest.get("reference"))
         question = (words.asks[:1].upper() + words.asks[1:]) or str(manifest.get("benchmark") or "")
+        rows = manifest.get("rows")  # a text where it is hidden
         return cls(
             noun=_(str(manifest.get("noun") or ("rows" if is_audit else words.nouns.sample[1]))),
             nouns=words.nouns,
             truth=str(manifest.get("truth") or "truth"),
             prediction=str(manifest.get("prediction") or "prediction"),
-            rows=manifest.get("rows"),
+            rows=rows if isinstance(rows, int | float) else None,
             cluster=str(manifest.get("cluster") or ""),
             alpha=alpha_of(manifest),
             is_audit=is_audit,
@@ -90,7 +91,8 @@ class Subject:
             return ""
         name = attribute(_ID.sub("", self.cluster))
         if not name.replace(" ", "").isalpha():
-            return _(" of {n} values of {column}", n=count(n), column=shorten(self.cluster))
+            one, several = " of {n} value of {column}", " of {n} values of {column}"
+            return plural_of(one, several, n, n=count(n), column=shorten(self.cluster))
         return _(" of {units}", units=plural(n, name, _many(name)))
 
     def attribute(self, grouping: str) -> str:
@@ -109,7 +111,7 @@ class Subject:
     def member(self, attribute: str, key: Key) -> str:
         """How a sentence calls a group: by the benchmark's noun for its members, else by its name."""
         groups = self.nouns.attributes[attribute].groups if attribute in self.nouns.attributes else {}
-        return shorten(groups.get(key, key) if isinstance(key, str) else " · ".join(key))
+        return short_label(groups.get(key, key) if isinstance(key, str) else " · ".join(key))
 
     def source(self, finding: Finding) -> Finding:
         """The finding whose parts are shown beside another one, as its card says; else that one itself."""
