@@ -108,7 +108,8 @@ def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, 
         return values, "integer"
     if dtype.is_float():
         return _numbers(values.fill_nan(None), column, labels=labels)
-    if dtype.is_temporal() or dtype.is_decimal():
+    has_text = dtype.is_temporal() or dtype.is_decimal()
+    if has_text and dtype != pl.Duration:  # Polars casts no duration to text
         return values.cast(pl.String), "text"
     raise InputError(
         f"column {column!r} holds {one_line(dtype)} values; labels and attributes are text, integers or "
