@@ -214,6 +214,15 @@ def test_rows_are_called_repeated_where_most_are_unlike_any_other():
     assert "5 of 65 rows" in rows_checked(pl.concat([many, many.head(5)]))["repeated_rows"].message
 
 
+def test_persons_with_several_rows_are_named_beside_the_ids_of_the_rows_too():
+    table = pl.DataFrame({"truth": ["a", "b"] * 30, "prediction": "a", "group": ["x", "y"] * 30})
+    table = table.with_columns(photo=pl.int_range(60), person=pl.int_range(60) // 3)
+    for columns in ({}, {"id": "photo"}):
+        assert rows_checked(table, **columns)["unused_cluster"].option == "--cluster person"
+    for columns in ({"id": "person"}, {"id": "photo", "cluster": "person"}):
+        assert "unused_cluster" not in rows_checked(table, **columns)
+
+
 def test_the_first_hundred_ids_of_different_truths_are_listed():
     table = pl.DataFrame({"truth": ["a", "b"] * 101, "prediction": "a", "group": "x"})
     table = table.with_columns(photo=pl.int_range(202) // 2)
