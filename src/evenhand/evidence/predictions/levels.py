@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +114,14 @@ def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, 
     raise InputError(
         f"column {column!r} holds {one_line(dtype)} values; labels and attributes are text, integers or "
         "booleans, one kind in a column: convert it first"
+    )
+
+
+def refuse_mixed_types(column: str) -> NoReturn:
+    """Refuse a column of several kinds of values."""
+    raise InputError(
+        f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one kind in a "
+        "column: convert it first"
     )
 
 
