@@ -171,6 +171,17 @@ def test_a_map_that_renames_a_group_is_told_how_groups_are_renamed():
     assert told.message.endswith("in 'y' or 'said'. Check the spelling in the table")
 
 
+def test_texts_for_missing_values_that_nothing_has_are_named():
+    told = checked(*TIDY, unused_missing=[f"o{i}" for i in range(7)])["unused_missing"]
+    assert "--missing names 'o0', 'o1'" in told.message
+    assert told.message.endswith(
+        "'o5' and 1 more, which no row holds in 'y', 'group' or 'said'. Check the spelling in the table"
+    )
+    table = pl.DataFrame({"truth": ["a", "b"] * 9, "said": "a", "group": ["x", "x", "y"] * 6})
+    run = eh.audit(table, truth="truth", prediction="said", by="group", missing="N.A.")
+    assert "names 'N.A.', which no row holds in 'truth', 'group' or 'said'" in run.manifest["warnings"][-1]
+
+
 def test_a_single_row_is_no_rows_and_n_with_missing_values_is_said_once():
     frame = pl.DataFrame({"t": ["a", "NA", "a"], "p": ["a", "a", "NA"], "g": ["x", "x", "NA"]})
     counts = eh.Predictions.from_frame(frame, truth="t", prediction="p").count(["g"])
@@ -212,6 +223,15 @@ def test_rows_are_called_repeated_where_most_are_unlike_any_other():
     many = pl.concat([few] * 30).with_columns(score=pl.int_range(60))
     assert "repeated_rows" not in rows_checked(many)
     assert "5 of 65 rows" in rows_checked(pl.concat([many, many.head(5)]))["repeated_rows"].message
+
+
+def test_persons_with_several_rows_are_named_beside_the_ids_of_the_rows_too():
+    table = pl.DataFrame({"truth": ["a", "b"] * 30, "prediction": "a", "group": ["x", "y"] * 30})
+    table = table.with_columns(photo=pl.int_range(60), person=pl.int_range(60) // 3)
+    for columns in ({}, {"id": "photo"}):
+        assert rows_checked(table, **columns)["unused_cluster"].option == "--cluster person"
+    for columns in ({"id": "person"}, {"id": "photo", "cluster": "person"}):
+        assert "unused_cluster" not in rows_checked(table, **columns)
 
 
 def test_the_first_hundred_ids_of_different_truths_are_listed():

@@ -47,6 +47,14 @@ def test_a_map_is_for_labels_and_not_for_groups():
     assert found.unused == (Renaming("zebra", "z"),)
 
 
+def test_texts_for_missing_values_that_no_row_has_are_known():
+    table = counts(("a", "b", "m", 3), ("na", "a", "-", 2))
+    rules = LabelRules.make({"b": "none"}, missing=["NA", "none", "-", "", "?"])
+    assert rules.apply(table, COLUMNS).unused_missing == ("NA", "?")
+    folding = LabelRules.make(normalize=True, missing=["NA", "?"])
+    assert folding.apply(table, COLUMNS).unused_missing == ("?",)
+
+
 def test_a_line_of_a_map_that_names_a_column_is_for_that_column_alone(tmp_path):
     path = tmp_path / "map.csv"
     path.write_text("old,new,column\nx,a,said\nm,men,group\n,c,y\nw,,group\n")

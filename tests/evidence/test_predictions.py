@@ -3,6 +3,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from datetime import timedelta
 
 import duckdb
 import pandas as pd
@@ -130,6 +131,7 @@ REFUSED = {
     "fractional predictions": ({"prediction": [0.25, 0.5], "truth": [0, 1]}, "scores into labels"),
     "kinds that differ": ({"truth": [1, 2]}, "no prediction could be right"),
     "nested labels": ({"truth": [[1], [2]]}, "convert it first"),
+    "durations": ({"group": [timedelta(1), None]}, "'group' holds Duration.* convert it first"),
 }
 
 

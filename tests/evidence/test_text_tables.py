@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -106,6 +108,54 @@ def test_an_unclosed_quotation_mark_of_the_header_is_said_so(tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('truth,"prediction,group\na,b,x\nb,b,y\n')
     assert "the header of" in refused(path)
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_files_are_read_together_by_the_names_of_their_columns(frame, tmp_path, packed) -> None:
+    def write(name: str, table: pl.DataFrame) -> None:
+        content = table.write_csv().encode()
+        (tmp_path / f"{name}.csv{packed}").write_bytes(gzip.compress(content) if packed else content)
+
+    names = ["prediction", "group", "truth"]
+    write("a", frame.head(90))
+    write("b", frame.slice(90).select(*names, pl.exclude(names)))
+    frame.write_csv(tmp_path / "whole.csv")
+    both = tmp_path / f"[ab].csv{packed}"
+    assert counted(both).equals(counted(tmp_path / "whole.csv"))
+    write("b", frame.drop("group"))
+    assert f"b.csv{packed}' has no column 'group', which " in refused(both)
+    write("b", frame.with_columns(more=1))
+    assert f"a.csv{packed}' has no column 'more', which " in refused(both)
+
+
+def test_one_empty_file_among_others_is_named(frame, tmp_path) -> None:
+    frame.write_csv(tmp_path / "a.csv")
+    (tmp_path / "b.csv").touch()
+    assert "b.csv' is empty; " in refused(tmp_path / "*.csv")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("{ROW}\n\n{ROW}\n{'truth' 1}\n{ROW}\n", "line 4 is no JSON object: .*'truth' 1"),
+        ("[{ROW},\n{ROW}]\n", "it is a JSON array; write one object a line"),
+        ("[\n{ROW}\n]\n", "it is a JSON array; write one object a line"),
+    ],
+)
+def test_json_that_is_no_line_of_an_object_is_said_so(tmp_path, lines, said, packed) -> None:
+    path = tmp_path / ("t.jsonl.gz" if packed else "t.jsonl")
+    content = lines.replace("{ROW}", '{"truth": "a", "prediction": "b", "group": "x"}').encode()
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert re.search(said, refused(path))
+
+
+def test_json_whose_gzip_is_cut_off_late_is_one_line(tmp_path) -> None:
+    row = {"truth": "a", "prediction": "b", "group": "x"}
+    lines = "".join(json.dumps({**row, "n": os.urandom(30).hex()}) + "\n" for _ in range(20_000))
+    path = tmp_path / "t.jsonl.gz"
+    path.write_bytes(gzip.compress(lines.encode())[:-30_000])
+    assert "cannot be read" in refused(path)
 
 
 def test_a_named_pipe_is_said_so(tmp_path) -> None:

@@ -74,6 +74,33 @@ def test_lists_series_and_whole_floats_are_labels_too() -> None:
     assert (missing.value, missing.n, sum(drop.count for drop in missing.dropped)) == (1.0, 2, 2)
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 0.0, None], [1, 0, None]),
+        ([0.0, 1, np.float32(0.5)], [0.0, 1.0, 0.5]),
+        ([np.int8(1), 300, np.int64(2)], [1, 300, 2]),
+        ([np.bool_(True), None, False], [True, None, False]),
+        ([np.bool_(True), np.bool_(False), None], [True, False, None]),
+        ([np.str_("a"), "b", float("nan")], ["a", "b", None]),
+    ],
+)
+def test_numbers_of_several_kinds_are_numbers_whatever_comes_first(values, expected) -> None:
+    for order in (1, -1):
+        evidence = eh.Predictions.from_arrays([1] * 3, [1] * 3, groups=values[::order])
+        column = evidence.frame["group"].to_list()
+        assert (column, set(map(type, column))) == (expected[::order], set(map(type, expected)))
+
+
+@pytest.mark.parametrize("values", [[1, "1", 1.0], ["a", 2, "b"], [1, True, 0], [True, "a", None]])
+def test_lists_that_mix_types_are_refused_whatever_comes_first(values) -> None:
+    for order in (1, -1):
+        with pytest.raises(eh.UserError, match="column 'y_pred' mixes types"):
+            eh.metrics.accuracy([1, 0, 1], values[::order])
+        with pytest.raises(eh.UserError, match="column 'group' mixes types"):
+            eh.metrics.accuracy([1, 0, 1], [1, 0, 1], groups=values[::order])
+
+
 def test_a_cluster_is_what_was_sampled_as_a_whole() -> None:
     person = np.repeat(np.arange(N // 10), 10)
     of_rows = eh.metrics.accuracy(TRUTH, PREDICTION)

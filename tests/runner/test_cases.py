@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 
 import duckdb
 import pandas as pd
@@ -12,6 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.files.tables.write import telling_where
 from evenhand.workflows.outputs.audit_run import AuditRun
 
 COLUMNS = {"truth": "truth", "prediction": "said"}
@@ -187,6 +188,35 @@ def test_files_are_written_and_read_back(tmp_path):
     assert set(back.case_tables) == set(run.case_tables)
     back.save(tmp_path / "again")
     assert (tmp_path / "again" / "cases" / "1.csv").read_text() == text
+
+
+def test_values_that_csv_has_no_form_for_are_written_as_text(tmp_path):
+    table = planted().with_columns(
+        took=pl.lit(timedelta(minutes=-90)), byte=pl.lit(b"a"), pair=pl.struct(x="note"),
+        many=pl.lit([1, 2]), box=pl.lit([1, 2], pl.Array(pl.Int64, 2)), each=pl.lit([timedelta(1)]),
+    )  # fmt: skip
+    table = table.with_columns(pl.Series("thing", [timedelta(1)] * table.height, pl.Object))
+    path = tmp_path / "run"
+    run = audited(table, out=path)
+    first = eh.Run.read(path).cases(1)
+    note = run.cases(1)["note"][0]
+    texts = {
+        "took": "-PT1H30M",
+        "byte": "61",
+        "pair": f'{{"x": "{note}"}}',
+        "many": "[1, 2]",
+        "box": "[1, 2]",
+    }
+    texts |= {"each": '["1 day, 0:00:00"]', "thing": '"1 day, 0:00:00"'}
+    assert first.row(0, named=True).items() >= texts.items()
+
+
+def test_only_the_system_is_answered_with_space_and_permissions(tmp_path):
+    with pytest.raises(InputError, match="no space left; free some space"), telling_where(tmp_path):
+        raise OSError("no space left")
+    with pytest.raises(InputError, match="turn the columns") as refused, telling_where(tmp_path):
+        pl.DataFrame({"took": [timedelta(1)]}).write_csv()
+    assert "space" not in str(refused.value)
 
 
 def test_more_rows_than_are_written(monkeypatch):

@@ -48,6 +48,23 @@ def test_metrics_are_chosen_by_name_or_as_functions(run) -> None:
     some = eh.audit(make_frame(), **COLUMNS, by="group", metrics=["accuracy", eh.metrics.cramers_v_mean])
     assert [finding.name for finding in some.findings] == ["accuracy", "cramers_v_mean"]
     assert some["accuracy"] == run["accuracy"]
+    for metric in ("accuracy", eh.metrics.accuracy):
+        (finding,) = eh.audit(make_frame(), **COLUMNS, by="group", metrics=metric).findings
+        assert finding == run["accuracy"]
+
+
+def test_groups_are_crossed_as_on_the_command_line_unless_a_column_is_called_so() -> None:
+    table = pl.DataFrame(make_frame()).with_columns(half=pl.int_range(pl.len()) % 2)
+    by, options = ["group", "group+half"], {"metrics": "accuracy", "inference": "none"}
+    both = eh.audit(table, **COLUMNS, by=by, **options)
+    assert both["accuracy", "group+half"].by == ["group", "half"]
+    assert eh.audit(table, **COLUMNS, by="group+half", **options)["accuracy"].by == ["group", "half"]
+    counts = eh.Predictions.from_frame(table, **COLUMNS).count(["group", "half"])
+    assert eh.audit(counts, by=[*by, ("group", "half")], **options).findings == both.findings
+    named = table.rename({"half": "group+half"})
+    assert eh.audit(named, **COLUMNS, by="group+half", **options)["accuracy"].by == ["group+half"]
+    with pytest.raises(eh.UserError, match="there is no column 'hal'; did you mean 'half'"):
+        eh.audit(table, **COLUMNS, by="group+hal")
 
 
 @pytest.mark.parametrize(

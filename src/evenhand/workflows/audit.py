@@ -32,6 +32,7 @@ from evenhand.workflows.outputs.audited_table import Audited, Evidence
 from evenhand.workflows.outputs.result import Run, check_out
 
 Grouping: TypeAlias = str | tuple[str, ...] | list[str]
+MetricChoice: TypeAlias = str | Metric[...] | Sequence[str | Metric[...]]
 Progress: TypeAlias = Callable[[str], None]
 ENGINES = ("local", "spark")
 _LONGEST_NOUN = 30
@@ -41,7 +42,7 @@ def audit(
     evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
     truth: str | None = None, prediction: str | None = None, id: str | None = None,
     rank: str | None = None, cluster: str | None = None, weight: str | None = None,
-    metrics: Sequence[str | Metric[...]] | None = None, search: Sequence[str] = (), mode: Mode = "default",
+    metrics: MetricChoice | None = None, search: Sequence[str] = (), mode: Mode = "default",
     mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
     alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
     map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
@@ -51,14 +52,14 @@ def audit(
 
     Args:
         evidence: Predictions, Counts, Counts of earlier audits added up; a frame, or the path of a table.
-        by: One grouping or a list of them; a text is one attribute, a tuple crosses several.
+        by: One grouping or a list of them; a text is one attribute, a tuple or ``A+B`` crosses several.
         truth: Column of true labels of a frame or path.
         prediction: Column of predicted labels.
         id: Column of sample ids.
         rank: Column of ranks, from 1, of tables with several predictions a sample.
         cluster: Column of what was sampled as a whole.
         weight: Column of weights.
-        metrics: Those to compute, by name or as functions; None: all of an audit.
+        metrics: One or several to compute, by name or as functions; None: all of an audit.
         search: Attributes to search for subgroups with more mistakes, as ``metrics.subgroups`` does.
         mode: ``paper`` reproduces the paper's listing, Yates' correction included.
         mev: Minimum expected value of a column; 0 keeps every column.
@@ -87,6 +88,7 @@ def audit(
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
     groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing)
     table, words = _read(evidence, columns), _words(noun)
+    groupings = _crossed(table, groupings)
     return _audited(table, groupings, rules, options, words, _selected(metrics), out, progress)
 
 
@@ -143,10 +145,11 @@ def _searched(search: Any) -> dict[str, list[str]]:
     return {"search": names} if names else {}
 
 
-def _selected(metrics: Sequence[str | Metric[...]] | None) -> list[Metric[...]] | None:
+def _selected(metrics: MetricChoice | None) -> list[Metric[...]] | None:
     """Metrics by their names, or as they are; None is all of an audit."""
     if metrics is None:
         return None
+    metrics = [metrics] if isinstance(metrics, str | Metric) else metrics
     metrics_by_name = declared_metrics()
     for metric in metrics:
         if isinstance(metric, str) and metric not in metrics_by_name:
@@ -325,6 +328,16 @@ def _check_grouped(by: Sequence[str], columns: Sequence[str]) -> None:
 
 def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:
     return _names(columns, entry, "+")
+
+
+def _crossed(evidence: Evidence, groupings: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The groupings; a text ``A+B`` crosses as on the command line, unless a column is called just that."""
+    counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
+    columns = counts.columns if isinstance(counts, Predictions) else counts.attributes
+    crossed = [
+        _grouping(columns, names[0]) if len(names) == 1 and "+" in names[0] else names for names in groupings
+    ]
+    return list(dict.fromkeys(crossed))
 
 
 def _listed(columns: Sequence[str], search: str | None) -> tuple[str, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError
+from evenhand.evidence.predictions.levels import refuse_mixed_types
 from evenhand.evidence.predictions.to_polars import present
 
 TRUTH, PREDICTION, GROUP, CLUSTER, WEIGHT = "y_true", "y_pred", "group", "cluster", "sample_weight"
@@ -62,9 +65,9 @@ def named_groups(groups: Any) -> dict[str, Any]:
 
 
 def _column(name: str, values: Any) -> pl.Series:
-    """One column; labels of mixed kinds become text, as in a CSV, and whole floats integers."""
+    """One column; what Polars has no type for becomes text, and whole floats integers."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    listed = present(listed)
+    listed = _of_one_kind(name, present(listed))
     try:
         column = pl.Series(name, listed, strict=True)
     except (TypeError, pl.exceptions.PolarsError):
@@ -72,6 +75,25 @@ def _column(name: str, values: Any) -> pl.Series:
     if name != WEIGHT and column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
         return column.cast(pl.Int64)
     return column
+
+
+def _of_one_kind(name: str, values: list[Any]) -> list[Any]:
+    """Integers among floats as floats, as NumPy has them, and its scalars as values of Python.
+
+    Raises:
+        InputError: Text among numbers, or other kinds that are not one.
+    """
+    kinds = {type(value) for value in values if value is not None}
+    make: Callable[[Any], Any] = float
+    if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
+        make = bool
+    elif len(kinds) < 2 or all(issubclass(kind, str) for kind in kinds):
+        return values
+    elif bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
+        refuse_mixed_types(name)
+    elif all(issubclass(kind, Integral) for kind in kinds):
+        make = int
+    return [None if value is None else make(value) for value in values]
 
 
 def _check_list(name: str, values: Any, first: Any) -> None:

@@ -9,10 +9,9 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError
 from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, pack
 from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
-from evenhand.evidence.predictions.levels import Codes, Encoder
+from evenhand.evidence.predictions.levels import Codes, Encoder, refuse_mixed_types
 from evenhand.evidence.predictions.to_polars import present, to_polars
 from evenhand.evidence.predictions.weights import WEIGHT, weighed
 
@@ -101,9 +100,6 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
     for name, column in columns.items():
         values = present(frame[name].to_list())
         if len({type(value) for value in values if value is not None}) > 1:
-            raise InputError(
-                f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one "
-                "kind in a column: convert it first"
-            )
+            refuse_mixed_types(column)
         series[name] = pl.Series(values)
     return pl.DataFrame(series)

@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.core.findings import TableWarning, ValueCount
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
 from evenhand.evidence.predictions.label_rules import Renaming, folded
-from evenhand.evidence.predictions.levels import MISSING
+from evenhand.evidence.predictions.levels import CLUSTER, MISSING
 
 _Rows: TypeAlias = dict[str, float]
 _Advised: TypeAlias = tuple[TableWarning, str]  # what is suspicious, and the sentence that says what to do
@@ -32,14 +32,16 @@ _FEW = 10  # labels never met; of more, those that resemble none are the long ta
 
 
 def check_labels(
-    counts: Counts, columns: Mapping[str, str], *, unused: Sequence[Renaming] = (), instead: str = ""
-) -> list[TableWarning]:
+    counts: Counts, columns: Mapping[str, str], *, unused: Sequence[Renaming] = (),
+    unused_missing: Sequence[str] = (), instead: str = "",
+) -> list[TableWarning]:  # fmt: skip
     """Warnings about the labels of truth, prediction and groups; the time depends on labels, not on rows.
 
     Args:
         counts: Of the audit.
         columns: Axis name to the user's column name; an axis without one is called as its column.
         unused: Renamings of the user's map that no row has.
+        unused_missing: Texts that the user called missing and no row has.
         instead: What to do where the options of an audit are not at hand.
     """
     counts = counts.of_first()
@@ -56,7 +58,7 @@ def check_labels(
         warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
     if not scores:
         warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
-    advised = [*warnings, *_unused(unused, rows, called)]
+    advised = [*warnings, *_unused(unused, rows, called), *_unused_missing(unused_missing, called)]
     texts = [f"{warning.message}. {instead or advice}" for warning, advice in advised]
     if counts.weighted:
         texts = [re.sub(r"\(([\d,]+) rows?\)", r"(\1 by weight)", text) for text in texts]
@@ -291,6 +293,23 @@ def _unused(
             option="--map",
         )
         yield warning, _renamed_groups(groups) if groups else "Check the spelling in the table"
+
+
+def _unused_missing(texts: Sequence[str], called: Mapping[str, str]) -> Iterable[_Advised]:
+    """Texts that are to mean a missing value and stand nowhere."""
+    if texts:
+        more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        searched = [called[name].removeprefix(CLUSTER) for name in called]
+        warning = TableWarning(
+            code="unused_missing",
+            message=(
+                f"--missing names {', '.join(map(shown, texts[:_SHOWN]))}{more}, which no row holds in "
+                f"{', '.join(map(repr, searched[:-1]))} or {searched[-1]!r}"
+            ),
+            values=[ValueCount(value=text, count=0) for text in texts],
+            option="--missing",
+        )
+        yield warning, "Check the spelling in the table"
 
 
 def _renamed_groups(columns: Sequence[str]) -> str:

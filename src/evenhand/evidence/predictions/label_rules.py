@@ -61,12 +61,14 @@ class NormalizedCounts:
         counts: Under the new labels.
         changes: For each axis the old labels and what they became; None is missing.
         unused: Renamings of labels that no row has.
+        unused_missing: Texts for missing values that no row has.
         raw: The axes as they were counted, before the rules; empty where that is not known.
     """
 
     counts: Counts
     changes: Changes = field(default_factory=dict)
     unused: tuple[Renaming, ...] = ()
+    unused_missing: tuple[str, ...] = ()
     raw: tuple[Axis, ...] = ()
 
 
@@ -138,17 +140,20 @@ class LabelRules:
             return NormalizedCounts(counts)
         axes = [axis for axis in counts.axes if axis.name != "rank"]
         self._check_columns(columns, axes)
-        used: set[Renaming] = set()
+        used: set[Renaming | str] = set()
         new = {axis.name: self._renamed(axis, columns, used) for axis in axes}
         if self.normalize:
             self._merge(counts, new)
         _one_kind(axes, new)
         changes = {axis.name: _changed(axis, new[axis.name]) for axis in axes}
         unused = tuple(renaming for renaming in self.renamings if renaming not in used)
+        # An empty cell of a text table is missing already.
+        unused_missing = tuple(text for text in self.missing if text and self._form(text) not in used)
         return NormalizedCounts(
             counts.relabelled(new),
             {name: axis_changes for name, axis_changes in changes.items() if axis_changes},
             unused,
+            unused_missing,
         )
 
     def _check_columns(self, columns: Mapping[str, str], axes: Sequence[Axis]) -> None:
@@ -160,24 +165,35 @@ class LabelRules:
                     f"{', '.join(map(repr, column_names))}"
                 )
 
-    def _renamed(self, axis: Axis, columns: Mapping[str, str], used: set[Renaming]) -> list[Label | None]:
-        """The levels after the map and the missing texts; what nothing changes keeps its kind."""
+    def _form(self, label: object) -> str:
+        """What labels have in common that a rule is for."""
+        return folded(str(label)) if self.normalize else str(label)
+
+    def _renamed(
+        self, axis: Axis, columns: Mapping[str, str], used: set[Renaming | str]
+    ) -> list[Label | None]:
+        """The levels after the map and the missing texts; what nothing changes keeps its kind.
+
+        ``used`` takes the renamings and the forms of missing texts that a level has.
+        """
         column = columns.get(axis.name, axis.name)
-        form = folded if self.normalize else str
         here = [
             rule
             for rule in self.renamings
             if rule.column == column or (rule.column is None and axis.name in LABEL_AXES)
         ]
-        by_form = {form(rule.old): rule for rule in here}
-        gone = {form(text) for text in self.missing}
+        by_form = {self._form(rule.old): rule for rule in here}
+        gone = {self._form(text) for text in self.missing}
         new: list[Label | None] = []
         for level in axis.levels:
-            renaming = by_form.get(form(str(level)))
+            renaming = by_form.get(self._form(level))
             if renaming is not None:
                 used.add(renaming)
             label = level if renaming is None else renaming.new
-            new.append(None if label is not None and form(str(label)) in gone else label)
+            if label is not None and (form := self._form(label)) in gone:
+                used.add(form)
+                label = None
+            new.append(label)
         return new
 
     def _merge(self, counts: Counts, new: _Levels) -> None:

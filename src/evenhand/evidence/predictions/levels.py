@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -108,11 +108,20 @@ def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, 
         return values, "integer"
     if dtype.is_float():
         return _numbers(values.fill_nan(None), column, labels=labels)
-    if dtype.is_temporal() or dtype.is_decimal():
+    has_text = dtype.is_temporal() or dtype.is_decimal()
+    if has_text and dtype != pl.Duration:  # Polars casts no duration to text
         return values.cast(pl.String), "text"
     raise InputError(
         f"column {column!r} holds {one_line(dtype)} values; labels and attributes are text, integers or "
         "booleans, one kind in a column: convert it first"
+    )
+
+
+def refuse_mixed_types(column: str) -> NoReturn:
+    """Refuse a column of several kinds of values."""
+    raise InputError(
+        f"column {column!r} mixes types; labels and attributes are text, integers or booleans, one kind in a "
+        "column: convert it first"
     )
 
 

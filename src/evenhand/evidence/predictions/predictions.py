@@ -217,8 +217,9 @@ class Predictions:
             sample_weight: The weight of each sample.
 
         Raises:
-            InputError: Values that are no list, lists of unlike lengths, or Series with one index in other
-                orders: values are matched by position. Of other unlike indexes a UserWarning says so.
+            InputError: Values that are no list or of several kinds, lists of unlike lengths, or Series with
+                one index in other orders: values are matched by position. Of other unlike indexes a
+                UserWarning says so.
         """
         frame, roles = arrays.frame_of(y_true, y_pred, groups, cluster, sample_weight)
         return cls.from_frame(frame, **roles)  # type: ignore[arg-type]  # columns by role

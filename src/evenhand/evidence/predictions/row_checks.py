@@ -49,17 +49,19 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
     role_columns = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
     used = {*counts.attributes, *(column for column in role_columns if column is not None)}
     warnings = [*_unused_weights(predictions, used)]
+    repeated: int | None = None
     if predictions.rank is not None:
         return warnings, None
     with sources.reading("the table"):
         if predictions.id is not None:
             repeated = predictions.repeated_values(predictions.id)
             warnings += _repeated_ids(predictions, predictions.id, repeated, counts.n_total)
-            return warnings, repeated
+            used.add(predictions.id)
         if _is_small(predictions, counts):
-            warnings += _repetitions(predictions, used, counts.n_total)
+            if predictions.id is None:
+                warnings += _repetitions(predictions, used, counts.n_total)
             warnings += _unused_clusters(predictions, used, counts.n_total)
-    return warnings, None
+    return warnings, repeated
 
 
 def _unused_weights(predictions: Predictions, used: set[str]) -> Iterable[TableWarning]:

@@ -18,7 +18,15 @@ import polars as pl
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.files.hashing import sha256_file, sha256_text
-from evenhand.files.tables.text import COMPRESSIONS, LINES, SEPARATED, check_text, format_of, refuse_pipe
+from evenhand.files.tables.text import (
+    COMPRESSIONS,
+    LINES,
+    SEPARATED,
+    check_objects,
+    check_text,
+    format_of,
+    refuse_pipe,
+)
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,9 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     """A lazy frame over a file, a glob, a folder of Parquet, or a cloud address, and its local files.
 
     Raises:
-        InputError: Nothing there, nothing in it, a format that is not read, or a text whose columns are
-            separated by something else than its name says.
+        InputError: Nothing there, nothing in it, a format that is not read, a text whose columns are
+            separated by something else than its name says, a column that not all files have, or a line of
+            JSON that is no object.
     """
     text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
     if "://" in text:
@@ -101,7 +110,36 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     for file in files:
         check_text(file)
     _check_separator(files[0])
-    return reader([str(file) for file in files]), files
+    if format_of(files[0]) in SEPARATED and len({_header(file) for file in files}) > 1:
+        return _by_name(reader, files), files
+    lazy = reader([str(file) for file in files])
+    if format_of(files[0]) in LINES:
+        try:
+            lazy.collect_schema()  # every line is read here, and not again where the schema is asked for
+        except pl.exceptions.PolarsError:
+            for file in files:  # what else is wrong is said when the rows are read
+                check_objects(file)
+    return lazy, files
+
+
+def _by_name(reader: Callable[..., pl.LazyFrame], files: Sequence[Path]) -> pl.LazyFrame:
+    """Texts whose headers differ, read together by the names of their columns."""
+    scans, columns = [], {}
+    for file in files:
+        _check_separator(file)
+        scans.append(reader([str(file)]))
+        with reading(repr(str(file))):
+            columns[file] = scans[-1].collect_schema().names()
+    first, *others = files
+    for other in others:
+        for file, complete in ((other, first), (first, other)):
+            absent = [name for name in columns[complete] if name not in columns[file]]
+            if absent:
+                raise InputError(
+                    f"{str(file)!r} has no column {absent[0]!r}, which {str(complete)!r} has; files that are "
+                    "read together have the same columns: add it there, or leave one of the two out"
+                )
+    return pl.concat([scan.select(columns[first]) for scan in scans])
 
 
 def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:

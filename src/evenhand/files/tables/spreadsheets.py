@@ -32,10 +32,11 @@ def csv_bytes(table: polars.DataFrame) -> bytes:
 
 
 def rows_csv(table: polars.DataFrame) -> bytes:
-    """As ``csv_bytes``, of any table of a user: names of columns too, and lists and bytes as texts."""
+    """As ``csv_bytes``, of any table of a user: names of columns too; what CSV has no form for as text."""
     import polars as pl
 
-    plain = table.with_columns(
+    plain = table.with_columns(pl.col(pl.Duration).dt.to_string())  # ISO 8601: PT1H30M
+    plain = plain.with_columns(
         pl.Series(name, list(map(_text, table[name].to_list())), dtype=pl.String)
         for name, kind in table.schema.items()
         if kind.is_nested() or kind in (pl.Binary, pl.Object)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 import mmap
 import shlex
 import zlib
 from pathlib import Path
 
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, one_line
 
 SEPARATED = (".csv", ".tsv")
 LINES = (".jsonl", ".ndjson")
@@ -69,6 +70,42 @@ def check_text(file: Path) -> None:
         )
     if format_of(file) in SEPARATED:
         _check_lines(file, head)
+
+
+def check_objects(file: Path) -> None:
+    """Refuse JSON lines of which one is no object; for where they cannot be read, for it parses every line.
+
+    Raises:
+        InputError: Names the line; of a JSON array it says how to write lines.
+    """
+    with file.open("rb") as opened:
+        head = opened.read(len(_ZSTD))
+    if head.startswith(_ZSTD):
+        return
+    try:
+        with gzip.open(file) if head.startswith(_GZIP) else file.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                _check_object(file, number, line)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
+        return  # something else is wrong, which the reader says
+
+
+def _check_object(file: Path, number: int, line: bytes) -> None:
+    """Refuse a line that is neither blank nor a JSON object."""
+    try:
+        if not line.strip() or isinstance(json.loads(line.decode("utf-8-sig")), dict):
+            return
+    except json.JSONDecodeError:
+        pass
+    if line.lstrip().startswith(b"["):
+        raise InputError(
+            f"{str(file)!r} cannot be read: it is a JSON array; write one object a line, for example: "
+            "jq -c '.[]' IN > OUT"
+        )
+    raise InputError(
+        f"{str(file)!r} cannot be read: line {number} is no JSON object: {one_line(line.decode())[:80]!r}; "
+        "mend that line: each holds one whole object"
+    )
 
 
 def _check_lines(file: Path, head: bytes) -> None:

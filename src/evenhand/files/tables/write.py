@@ -27,8 +27,13 @@ def telling_where(path: Path) -> Iterator[None]:
     """Turn what the system and Polars report about writing here into one line with a remedy."""
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError) as problem:
+    except OSError as problem:
         raise InputError(
             f"{str(path)!r} could not be written: {one_line(problem)}; free some space or check permissions, "
             "and type the same command again: what was answered is kept"
+        ) from problem
+    except pl.exceptions.PolarsError as problem:
+        raise InputError(
+            f"{str(path)!r} could not be written: {one_line(problem)}; if this names a type of values, turn "
+            "the columns that hold such values into text first, or leave them out"
         ) from problem

@@ -10,13 +10,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_checks import check_labels
-from evenhand.evidence.predictions.label_rules import (
-    NO_RULES,
-    Changes,
-    LabelRules,
-    NormalizedCounts,
-    Renaming,
-)
+from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, NormalizedCounts
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.row_checks import check_rows
 from evenhand.runs.saved_counts import SavedCounts
@@ -33,7 +27,6 @@ class Audited:
         counts: Over every attribute that a grouping names, under the rules.
         rules: For labels.
         changes: What the rules changed, for each axis.
-        unused: Renamings of labels that no row has.
         normalized: What the rules made of the counts; with the axes as the table has them.
     """
 
@@ -41,7 +34,6 @@ class Audited:
     counts: Counts
     rules: LabelRules = NO_RULES
     changes: Changes = field(default_factory=dict)
-    unused: tuple[Renaming, ...] = ()
     normalized: NormalizedCounts | None = None
 
     @classmethod
@@ -62,11 +54,17 @@ class Audited:
         else:
             counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
             relabelled = rules.apply(counts.project(names), _columns(evidence))
-        return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled.unused, relabelled)
+        return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled)
 
     def warnings(self) -> tuple[list[TableWarning], int | None]:
         """Warnings about labels, columns and rows, and how many rows repeat an id where ids are known."""
-        label_warnings = check_labels(self.counts, _columns(self.evidence), unused=self.unused)
+        normalized = self.normalized or NormalizedCounts(self.counts)
+        label_warnings = check_labels(
+            self.counts,
+            _columns(self.evidence),
+            unused=normalized.unused,
+            unused_missing=normalized.unused_missing,
+        )
         if not isinstance(self.evidence, Predictions):
             return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)
