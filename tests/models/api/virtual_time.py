@@ -65,8 +65,11 @@ class Clock:
                     if not loop.is_closed():
                         loop.call_soon_threadsafe(self._jump, loop, seen)
 
-    def _jump(self, loop, seen):
-        """In the loop itself: nothing was sent or came back since its server was looked at."""
+    def _jump(self, loop, seen, settled=False):
+        """In the loop itself: nothing was sent or came back since then, and nothing is about to."""
+        if not settled:  # what woke the loop for this call is still among what it has to do
+            loop.call_soon(self._jump, loop, seen, True)
+            return
         waiting = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
-        if waiting and seen == (len(self.sent), self._flying):
+        if waiting and not loop._ready and seen == (len(self.sent), self._flying):
             self.now = max(self.now, min(waiting))
