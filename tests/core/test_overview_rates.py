@@ -83,7 +83,7 @@ def test_a_gap_names_the_group_that_its_p_is_about():
     ).overview.beyond
     assert line.text == "worse: 800 of 1,000 rows are right; elsewhere 949 of 1,013."
     assert "% in a group of 1,000." in line.chance
-    assert line.remark == "tiny: 8 of 12, which chance alone can give in a group of 12."
+    assert line.remark == "The worst group is tiny: 8 of 12, which chance alone can give in a group of 12."
 
 
 def test_two_groups_are_both_named():

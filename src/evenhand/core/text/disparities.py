@@ -89,6 +89,7 @@ def gap_sentence(
         other: What comes from all others.
     """
     name = short_label(group)
+    rates = {"accuracy": share(gap["accuracy"]), "rest": share(gap["rest"]), "value": _points(gap["value"])}
     if gap["low"] > 0:
         texts = [
             _(
@@ -111,17 +112,15 @@ def gap_sentence(
         return _(
             "{name} is right in {accuracy}, the rest in {rest}: {value} points lower. {texts}.",
             name=name,
-            accuracy=share(gap["accuracy"]),
-            rest=share(gap["rest"]),
-            value=_points(gap["value"]),
             texts="; ".join(texts),
+            **rates,
         )
     if gap["high"] >= 0 and errors["low"] > 0:
-        return _within_chance(name, gap, mix, errors)
+        return _within_chance(name, rates, mix, errors)
     return None
 
 
-def _within_chance(name: str, gap: Line, mix: Line, errors: Line) -> str:
+def _within_chance(name: str, rates: Mapping[str, str], mix: Line, errors: Line) -> str:
     """What a gap within chance is made of, where mistakes within classes are beyond it."""
     if -2 * mix["value"] >= errors["value"]:  # easier classes make up for most of the mistakes
         return _(
@@ -135,9 +134,7 @@ def _within_chance(name: str, gap: Line, mix: Line, errors: Line) -> str:
         "{name} is right in {accuracy}, the rest in {rest}: {value} points lower, within chance. {mix} come "
         "from its mix of classes; {errors} ({low} to {high}) from mistakes within classes.",
         name=name,
-        accuracy=share(gap["accuracy"]),
-        rest=share(gap["rest"]),
-        value=_points(gap["value"]),
+        **rates,
         mix=_points(mix["value"]),
         errors=_points(errors["value"]),
         low=_points(errors["low"]),

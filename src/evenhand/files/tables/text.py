@@ -76,7 +76,7 @@ def check_objects(file: Path) -> None:
     """Refuse JSON lines of which one is no object; for where they cannot be read, for it parses every line.
 
     Raises:
-        InputError: Names the line; of a JSON array it says how to write lines.
+        InputError: Names the line; of a JSON array it says how to write lines. A file that is cut off.
     """
     with file.open("rb") as opened:
         head = opened.read(len(_ZSTD))
@@ -86,26 +86,31 @@ def check_objects(file: Path) -> None:
         with gzip.open(file) if head.startswith(_GZIP) else file.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 _check_object(file, number, line)
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error):
-        return  # something else is wrong, which the reader says
+    except (OSError, EOFError, zlib.error) as problem:
+        raise InputError(f"{str(file)!r} cannot be read: {one_line(problem)}") from None
 
 
 def _check_object(file: Path, number: int, line: bytes) -> None:
     """Refuse a line that is neither blank nor a JSON object."""
-    try:
-        if not line.strip() or isinstance(json.loads(line.decode("utf-8-sig")), dict):
-            return
-    except json.JSONDecodeError:
-        pass
+    if not line.strip() or _is_object(line):
+        return
     if line.lstrip().startswith(b"["):
         raise InputError(
             f"{str(file)!r} cannot be read: it is a JSON array; write one object a line, for example: "
             "jq -c '.[]' IN > OUT"
         )
+    start = one_line(line.decode(errors="replace"))[:80]
     raise InputError(
-        f"{str(file)!r} cannot be read: line {number} is no JSON object: {one_line(line.decode())[:80]!r}; "
+        f"{str(file)!r} cannot be read: line {number} is no JSON object: {start!r}; "
         "mend that line: each holds one whole object"
     )
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line.decode("utf-8-sig")), dict)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return False
 
 
 def _check_lines(file: Path, head: bytes) -> None:

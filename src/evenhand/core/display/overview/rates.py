@@ -145,7 +145,7 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
     apart = {abs(worse.value - other.value)} if ends else set()
     if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*apart, abs(total / rows - worse.value))):
         return None
-    if not ends and is_beyond(finding, subject.alpha):
+    if not ends and is_beyond(finding, subject.alpha) and source.card.p_is_about == "groups":
         worse = _surest(rates, source, higher=higher)
         other = _rest(worse, rates)
     return worse, other
@@ -216,8 +216,8 @@ def _worse_by_chance(finding: Finding, named: GroupRate, subject: Subject) -> st
     worst = (min if higher else max)(rates_of(source, subject), key=lambda rate: rate.value)
     if worst.value == named.value or _named(finding, rates_of(source, subject)):
         return ""
-    text = "{who}: {rate}, which chance alone can give in a group of {rows}."
-    return _(text, who=_who(worst), rate=worst.text, rows=count(worst.rows))
+    text = "The worst group is {who}: {rate}, which chance alone can give in a group of {rows}."
+    return _(text, who=worst.name, rate=worst.text, rows=count(worst.rows))
 
 
 def _mix(finding: Finding, worse: GroupRate, subject: Subject) -> str:
