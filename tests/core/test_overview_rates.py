@@ -128,7 +128,7 @@ def test_a_worse_group_is_said_beside_a_mistake_of_another_one():
     assert lines.title.startswith("y: 40 of 90 c0 rows are called c9; elsewhere ")
     assert second.text == "x: 320 of 480 rows are right (67 %); elsewhere 840 of 960 (88 %)."
     assert second.sureness.startswith(
-        "p <0.001, corrected for 2 questions of this run. Of 20.8 points below "
+        "p <0.001, corrected for 3 questions of this run. Of 20.8 points below "
     )
     assert second.remark == mix_sentence(0.875 - 2 / 3, 0.0, 0.875 - 2 / 3)
 

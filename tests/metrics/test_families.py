@@ -35,15 +35,39 @@ def levels(findings):
 def test_every_primary_of_every_grouping_is_one_family():
     primaries = [
         finding_of("disparities", 0.001),
-        finding_of("accuracy_gap", 0.04),
+        finding_of("accuracy_contrast", 0.04),
         finding_of("disparities", 0.02, by=("h",)),
-        finding_of("accuracy_gap", 0.6, by=("h",)),
+        finding_of("accuracy_contrast", 0.6, by=("h",)),
     ]
     found = adjust_run([*primaries, finding_of("phi", 0.001)], AUDIT)
     assert [one.p_adjusted for one in found] == pytest.approx([0.004, 0.08, 0.06, 0.6, None])
     assert [one.adjustment for one in found] == ["holm"] * 4 + [None]
     assert [one.role for one in found] == ["primary"] * 4 + ["exploratory"]
     assert [is_beyond(one) for one in found] == [True, False, False, False, False]
+
+
+def test_the_three_questions_of_an_audit_spend_the_error_by_their_weights():
+    """.45, .45 and .1 of the level; what a test leaves goes to the others by their weights (Holm)."""
+    names = ("disparities", "accuracy_contrast", "cramers_v_pooled")
+    found = adjust_run(
+        [finding_of(name, p) for name, p in zip(names, (0.02, 0.04, 0.001), strict=True)], AUDIT
+    )
+    # p over weight: .0444, .0889 and .01: the pooled test first, with all of the weight left
+    assert [one.p_adjusted for one in found] == pytest.approx([0.04, 0.04, 0.01])
+    assert levels(found) == pytest.approx([1 - 0.025, 0.95, 1 - 0.005])
+    assert is_beyond(found[2])
+
+
+def test_a_secondary_test_has_a_verdict_only_beside_its_primary():
+    for p, expected, verdict in ((0.001, 0.03, True), (0.2, 0.2, False)):
+        found = adjust_run([finding_of("accuracy_contrast", p), finding_of("accuracy_gap", 0.03)], AUDIT)
+        assert [one.role for one in found] == ["primary", "secondary"]
+        assert found[1].p_adjusted == expected
+        assert is_beyond(found[1]) == verdict
+    (alone,) = adjust_run([finding_of("accuracy_gap", 0.03)], AUDIT)  # its primary was not asked for
+    assert (alone.role, alone.p_adjusted) == ("primary", 0.03)
+    of_cells = finding_of("accuracy_gap", 0.001, params={"groups": "yz"})  # another hypothesis
+    assert adjust_run([finding_of("accuracy_contrast", 0.001), of_cells], AUDIT)[1].role == "exploratory"
 
 
 def test_intervals_have_the_level_of_their_place():

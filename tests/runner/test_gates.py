@@ -85,11 +85,11 @@ def test_a_verdict_below_chance_and_one_without_a_side(run) -> None:
 
 
 def test_a_gate_on_chance_without_a_verdict_says_why_and_what_has_one(run) -> None:
-    message = broken(run, f"cramers_v_pooled@{BY} beyond chance")
-    assert f"cramers_v_pooled(by={BY}) has no verdict (its p is exploratory" in message
-    assert message.endswith(
-        f"findings that have one: disparities@{BY}, accuracy_gap@{BY}, disparities@other, accuracy_gap@other"
-    )
+    message = broken(run, f"cramers_v@{BY} beyond chance")
+    assert f"cramers_v(by={BY}) has no verdict (its p is exploratory" in message
+    names = ("disparities", "accuracy_contrast", "accuracy_gap", "cramers_v_pooled")
+    gates = [f"{name}@{by}" for by in (BY, "other") for name in names]
+    assert message.endswith(f"findings that have one: {', '.join(gates[:6])} and 2 more")
     assert "has no verdict (it has no test)" in broken(run, f"accuracy@{BY} beyond chance")
     rate = run.finding("accuracy_gap", BY).model_copy(update={"fair_at": None, "chance_at": None})
     with pytest.raises(GateBroken, match=r"nothing says what chance gives.*no finding of this run has one"):

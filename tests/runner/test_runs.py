@@ -80,15 +80,19 @@ def test_the_primaries_of_all_groupings_are_one_family() -> None:
     findings = eh.audit(predictions(bias=0.9), by=["group", "other"]).findings.findings
     primary = [f for f in findings if f.role == "primary"]
     assert sorted((f.name, f.grouping) for f in primary) == [
-        (name, by) for name in ("accuracy_gap", "disparities") for by in ("group", "other")
+        (name, by)
+        for name in ("accuracy_contrast", "cramers_v_pooled", "disparities")
+        for by in ("group", "other")
     ]
-    ordered = sorted(primary, key=lambda f: f.p_value)
-    assert ordered[0].p_adjusted == pytest.approx(min(1, 4 * ordered[0].p_value))
-    place, gap = next((at, f) for at, f in enumerate(ordered) if f.interval is not None)
-    assert place < 3
-    assert gap.interval.level == pytest.approx(1 - 0.05 / (4 - place))
-    assert {"low_95", "high_95"} <= set(gap.details)
-    rest = [f for f in findings if f.role != "primary" and f.p_value is not None]
+    share = {"cramers_v_pooled": 0.05}  # of the level, of two groupings; the others have .225 each
+    ordered = sorted(primary, key=lambda f: f.p_value / share.get(f.name, 0.225))
+    first = ordered[0]
+    assert first.p_adjusted == pytest.approx(min(1, first.p_value / share.get(first.name, 0.225)))
+    place, widest = next((at, f) for at, f in enumerate(ordered) if f.interval is not None)
+    left = sum(share.get(f.name, 0.225) for f in ordered[place:])
+    assert widest.interval.level == pytest.approx(1 - 0.05 * share.get(widest.name, 0.225) / left)
+    assert {"low_95", "high_95"} <= set(widest.details)
+    rest = [f for f in findings if f.role not in ("primary", "secondary") and f.p_value is not None]
     assert rest
     assert all(f.role == "exploratory" and f.p_adjusted is None and not is_beyond(f) for f in rest)
 

@@ -18,7 +18,7 @@ SCHEMA_VERSION = "1.2"
 Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
 Band = Literal["negligible", "small", "medium", "large"]
-Role = Literal["primary", "exploratory"]
+Role = Literal["primary", "secondary", "exploratory"]
 
 
 def key_of(group: Sequence[object]) -> Key:
@@ -131,7 +131,8 @@ class Finding(Model):
     ``value`` is None when it cannot be estimated, and then ``reason`` says why. ``corrected`` is the value
     without what noise adds to it; where it is given, the interval is of it. ``chance_at`` is where a model
     that knows nothing of the groups stands on these data, if that is not ``fair_at``. ``role``: a ``primary``
-    finding of a run is corrected for all primaries of the run, and its interval has their common level; an
+    finding of a run is corrected for all primaries of the run, and its interval has their common level; a
+    ``secondary`` one tests what a primary tests, in another way, and has a verdict only beside it; an
     ``exploratory`` one has p without a verdict; None: the finding was made by itself.
     """
 

@@ -17,6 +17,7 @@ from .classification.accuracy import accuracy_range as accuracy_range
 from .classification.accuracy import mean_group_accuracy as mean_group_accuracy
 from .classification.accuracy import worst_class_group_accuracy as worst_class_group_accuracy
 from .classification.accuracy import worst_group_accuracy as worst_group_accuracy
+from .classification.disparities.accuracy_contrast import accuracy_contrast as accuracy_contrast
 from .classification.disparities.decomposition import accuracy_decomposition as accuracy_decomposition
 from .classification.disparities.finding import disparities as disparities
 from .classification.disparities.finding import disparity_lines as disparity_lines

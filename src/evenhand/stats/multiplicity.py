@@ -7,28 +7,58 @@ import numpy as np
 from evenhand.stats.arrays import Floats
 
 
-def adjust(p_values: Floats, method: str) -> Floats:
+def adjust(p_values: Floats, method: str, weights: Floats | None = None) -> Floats:
     """Adjusted p-values of one family.
 
     NaN means not tested and does not count towards m. Methods: ``holm`` (family-wise error, Holm 1979),
     ``bh`` (false discovery rate, Benjamini and Hochberg 1995), ``by`` (the same however tests depend,
     Benjamini and Yekutieli 2001) or ``none``. No p is smaller than it was.
+
+    ``weights`` are shares of the error that each test may spend, in any unit, fixed before the data (Holm
+    1979, section 5; Genovese, Roeder and Wasserman 2006 for rates of false discoveries); None: equal ones.
     """
     result = np.full(p_values.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
     if method == "none" or not tested.size:
         result[tested] = p_values[tested]
         return result
-    order = tested[np.argsort(p_values[tested], kind="stable")]
-    ranked, m = p_values[order], tested.size
+    scale, m = _scale(p_values, weights), tested.size
+    order = tested[np.argsort(p_values[tested] * scale[tested], kind="stable")]
+    ranked, inputs = p_values[order] * scale[order], p_values[order]
     if method == "holm":
-        scaled = np.maximum.accumulate(ranked * np.arange(m, 0, -1))
+        scaled = np.maximum.accumulate(ranked * _left(scale[order]))
     else:
         ranks = np.arange(1, m + 1)
         factor = m * (1 / ranks).sum() if method == "by" else m
         scaled = np.minimum.accumulate((ranked * factor / ranks)[::-1])[::-1]
-    result[order] = np.maximum(np.minimum(scaled, 1), ranked)  # rounding must not go below the input
+    result[order] = np.maximum(np.minimum(scaled, 1), inputs)  # rounding must not go below the input
     return result
+
+
+def holm_levels(p_values: Floats, alpha: float, weights: Floats | None = None) -> Floats:
+    """The level of each test in Holm's steps: its share of ``alpha`` among the tests that are left then.
+
+    ``alpha`` where p is NaN. Weights as in ``adjust``.
+    """
+    levels = np.full(p_values.shape, alpha)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    if tested.size:
+        scale = _scale(p_values, weights)
+        order = tested[np.argsort(p_values[tested] * scale[tested], kind="stable")]
+        levels[order] = alpha / (scale[order] * _left(scale[order]))
+    return levels
+
+
+def _scale(p_values: Floats, weights: Floats | None) -> Floats:
+    """The mean weight of what was tested over each weight."""
+    if weights is None:
+        return np.ones(p_values.shape)
+    return np.asarray(weights[~np.isnan(p_values)].mean() / weights)
+
+
+def _left(scale: Floats) -> Floats:
+    """What is left of the weights, in units of their mean, before each test has had its turn."""
+    return np.asarray((1 / scale)[::-1].cumsum()[::-1])
 
 
 def selected_level(selected: int, tests: int, level: float) -> float:

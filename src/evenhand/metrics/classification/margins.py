@@ -49,16 +49,15 @@ def margin_finding(
     key: str | None = None,
     params: dict[str, Any] | None = None,
     parts: Sequence[Part] = (),
+    value: float | None = None,
+    details: Mapping[str, float | str | None] | None = None,
 ) -> Finding:
-    """A scalar of ``summaries``, called ``key`` or as the metric, as a Finding.
+    """A scalar of ``summaries``, called ``key`` or as the metric, or else a ``value``, as a Finding.
 
     ``infer`` gives interval, null and p of margins and value, or why there are none.
     """
     check_common(mode, inference)
-    memo = prepared.memo.setdefault(("margins", mode), {})
-    if not memo:
-        memo.update(summaries(observed(prepared, mode)))
-    value = number(float(memo[key or name]))
+    value = number(_summary(prepared, key or name, mode) if value is None else value)
     # the differences between modes show on single groups only, so equal values carry one name
     all_params = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
     if value is None:
@@ -68,7 +67,9 @@ def margin_finding(
     result = infer(margins, value) if inference == "auto" else ""
     if isinstance(result, str):
         notes = [result] if result else []
-        return build(prepared.grouped, name, all_params, value, parts=list(parts), notes=notes)
+        return build(
+            prepared.grouped, name, all_params, value, parts=list(parts), notes=notes, details=details or {}
+        )
     p_value, reference = _weaker(result), result.reference
     centre = value if result.corrected is None else result.corrected
 
@@ -87,8 +88,15 @@ def margin_finding(
         prepared.grouped, name, all_params, value, parts=list(parts), interval=usual, limits=at,
         null=null_of(result.draws, result.exchanged, result.side, prepared.seed), p_value=p_value,
         corrected=result.corrected, chance_at=reference or None, mde=_detectable(result, usual.high - centre),
-        notes=notes, details=dict(result.details),
+        notes=notes, details={**result.details, **(details or {})},
     )  # fmt: skip
+
+
+def _summary(prepared: BoundCounts, key: str, mode: Mode) -> float:
+    memo = prepared.memo.setdefault(("margins", mode), {})
+    if not memo:
+        memo.update(summaries(observed(prepared, mode)))
+    return float(memo[key])
 
 
 def _weaker(inference: MarginInference) -> float | None:

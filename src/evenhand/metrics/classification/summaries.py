@@ -10,9 +10,10 @@ import numpy as np
 
 from evenhand.core.findings import Contrast, Dropped, Finding, Interval, Null, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.classification.accuracy_inference import deciding
+from evenhand.metrics.classification.accuracy_inference import deciding, group_name
 from evenhand.metrics.classification.class_effects import (
     ClassEffects,
+    ClassTables,
     class_effects,
     effect_bootstrap,
     pooled_squares,
@@ -30,6 +31,7 @@ from evenhand.metrics.estimates import (
 )
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Mode
 from evenhand.stats.arrays import Floats
+from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
 from evenhand.stats.skewness import skewness, skewness_bound
 
@@ -160,10 +162,21 @@ def pooled_finding(effects: ClassEffects, name: str) -> Finding:
         if effects.null is not None:
             draws = np.sqrt(effects.null.draws[:, used] ** 2 @ most / most.sum())
             fields = _pooled_inference(effects, draws, value, effects.null.total, fields["notes"])
+        fields["details"] = _apart(effects)
     return build(
         prepared.grouped, name, effects.options.changed, value, band=band_of(value),
         dropped=_dropped_classes(effects), **fields,
     )  # fmt: skip
+
+
+def _apart(effects: ClassEffects) -> dict[str, float | str | None]:
+    """The group whose answers depart most from the others' within the classes, and by how many rows."""
+    apart = standing_apart(ClassTables.of(effects.prepared, effects.options).batch)
+    if apart is None:
+        return {}
+    group = group_name(effects.prepared, apart.row)
+    numbers = {"apart_n": apart.n, "apart_moved": apart.moved, "apart_by_chance": apart.by_chance}
+    return {"apart": group, **{name: number(value) for name, value in numbers.items()}}
 
 
 def _pooled_inference(

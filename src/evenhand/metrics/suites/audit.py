@@ -12,6 +12,7 @@ from evenhand.core.significance import ALPHA
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy, effect_sizes, parity
+from evenhand.metrics.classification.disparities.accuracy_contrast import accuracy_contrast
 from evenhand.metrics.classification.disparities.decomposition import accuracy_decomposition
 from evenhand.metrics.classification.disparities.finding import disparities
 from evenhand.metrics.classification.effect_options import EffectKeywords
@@ -59,7 +60,7 @@ def _calls(common: dict[str, Any], effects: dict[str, Any]) -> list[Call]:
         accuracy.worst_class_group_accuracy, accuracy.accuracy_gap, accuracy.accuracy_range,
     ]  # fmt: skip
     calls: list[Call] = [(disparities, {**common, "alpha": effects.get("alpha", ALPHA)})]
-    calls += [(metric, common) for metric in (*rates, accuracy_decomposition)]
+    calls += [(metric, common) for metric in (accuracy_contrast, *rates, accuracy_decomposition)]
     for aggregate in ("max", "mean"):
         calls.append((parity.demographic_parity, {"aggregate": aggregate, **common}))
         calls += [

@@ -9,10 +9,18 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Interval
 from evenhand.core.significance import ALPHA, reference_of, significance_of
-from evenhand.stats.multiplicity import adjust
+from evenhand.stats.multiplicity import adjust, holm_levels
 
-AUDIT = ("disparities", "accuracy_gap")
-"""Primaries of an audit: does a mistake depend on the group, and does accuracy?"""
+AUDIT = ("disparities", "accuracy_contrast", "cramers_v_pooled")
+"""Primaries of an audit: does a mistake depend on the group, does accuracy, does anything within classes?"""
+WEIGHTS = {"cramers_v_pooled": 2 / 9}
+"""Shares of the error that primaries may spend, 1 where none stands: of an audit .45, .45 and .1.
+
+Where answers differ in many small ways the pooled test is far beyond any level; what it spends the other two
+lack where one mistake or one group differs (docs/statistics.md).
+"""
+SECONDARY = {"accuracy_gap": "accuracy_contrast"}
+"""Tests that are looked at only where the primary of the same hypothesis is beyond chance."""
 
 
 def adjust_run(
@@ -24,26 +32,36 @@ def adjust_run(
 ) -> list[Finding]:
     """Correct the p of a run's primary findings over all of them; every other p is exploratory.
 
-    Parts keep their verdict where a primary finding of their grouping is beyond chance, and are exploratory
-    elsewhere.
+    Primaries spend the error by ``WEIGHTS``. A secondary finding has the larger p of its own and its primary,
+    so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a
+    primary finding of their grouping is beyond chance, and are exploratory elsewhere.
 
-    The interval of a primary becomes that of its place in the family, ``1 - alpha / (m - rank + 1)`` of m
-    tests by Holm, so that p and interval shown together are of one level; the 95 % interval stays in the
-    details ``low_95`` and ``high_95``. Findings with a role already, and those without a test, stay.
+    The interval of a primary becomes that of its place in the family, by Holm ``1 - alpha / (m - rank + 1)``
+    of m tests of equal weight, so that p and interval shown together are of one level; the 95 % interval
+    stays in the details ``low_95`` and ``high_95``. Findings with a role already, and those without a test,
+    stay.
     Primaries are names of metrics; ``name[key=value]`` for one choice of parameters; None: every finding that
     has a test and a reference. Methods are those of ``adjust``.
     """
+    leading = primaries
+    if primaries is not None:  # a secondary metric leads where its primary was not computed
+        names = {finding.name for finding in findings}
+        alone = [name for name, first in SECONDARY.items() if first in primaries and first not in names]
+        leading = [*primaries, *alone]
     indices = [
-        index for index, finding in enumerate(findings) if finding.role is None and _named(finding, primaries)
+        index for index, finding in enumerate(findings) if finding.role is None and _named(finding, leading)
     ]
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in indices])
-    adjusted, places = adjust(p, method), _places(p)
+    weights = np.array([WEIGHTS.get(findings[index].name, 1.0) for index in indices])
+    adjusted = adjust(p, method, weights)
+    levels = holm_levels(p, alpha, weights) if method == "holm" else np.full(p.shape, alpha)
     exploratory = {"role": "exploratory"}
     result = [
         finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
     ]
-    for index, corrected, rank in zip(indices, adjusted.tolist(), places.tolist(), strict=True):
-        result[index] = _primary(findings[index], corrected, rank if method == "holm" else 1, alpha, method)
+    for index, corrected, level in zip(indices, adjusted.tolist(), levels.tolist(), strict=True):
+        result[index] = _primary(findings[index], corrected, 1 - level, method)
+    result = _with_secondary(findings, result, method) if primaries is not None else result
     groupings = {
         _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond
     }
@@ -61,14 +79,6 @@ def _without_verdicts(finding: Finding) -> Finding:
     return finding.model_copy(update={"parts": parts})
 
 
-def _places(p: np.ndarray) -> np.ndarray:
-    """How many tests are left when each p has its turn in Holm's steps: m for the smallest; 1 without p."""
-    tested = np.flatnonzero(~np.isnan(p))
-    left = np.ones(p.size, dtype=np.int64)
-    left[tested[np.argsort(p[tested], kind="stable")]] = np.arange(tested.size, 0, -1)
-    return left
-
-
 def _named(finding: Finding, primaries: Sequence[str] | None) -> bool:
     if primaries is None:
         return finding.p_value is not None and reference_of(finding) is not None
@@ -80,14 +90,42 @@ def _named(finding: Finding, primaries: Sequence[str] | None) -> bool:
     return False
 
 
-def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method: str) -> Finding:
+def _primary(finding: Finding, adjusted: float, level: float, method: str) -> Finding:
     update: dict[str, object] = {"role": "primary"}
     if np.isfinite(adjusted):
         update |= {"p_adjusted": adjusted, "adjustment": method}
-    usual, level = finding.interval, 1 - alpha / left
+    return _at_level(finding.model_copy(update=update), level)
+
+
+def _at_level(finding: Finding, level: float) -> Finding:
+    """With the interval of a level; the 95 % limits stay in the details."""
+    usual = finding.interval
     other = usual is not None and not isclose(usual.level, level)
     new_interval = finding.interval_at(level) if other else None
-    if usual is not None and isinstance(new_interval, Interval):
-        details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
-        update |= {"interval": new_interval, "details": details}
-    return finding.model_copy(update=update)
+    if usual is None or not isinstance(new_interval, Interval):
+        return finding
+    details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
+    return finding.model_copy(update={"interval": new_interval, "details": details})
+
+
+def _with_secondary(before: Sequence[Finding], after: Sequence[Finding], method: str) -> list[Finding]:
+    """Secondary findings with the p of their primary where that is larger, and its level.
+
+    Both test one hypothesis, so that what the second adds after the first costs no error (Westfall and
+    Krishen 2001).
+    """
+    leading = {(finding.name, _grouping(finding)): finding for finding in after if finding.role == "primary"}
+    result = list(after)
+    for index, finding in enumerate(before):
+        primary = leading.get((SECONDARY.get(finding.name, ""), _grouping(finding)))
+        if primary is None or primary.p_adjusted is None or finding.p_value is None or finding.role:
+            continue
+        if after[index].role == "primary" or "groups" in finding.params:
+            continue
+        update = {
+            "role": "secondary", "adjustment": method,
+            "p_adjusted": max(finding.p_value, primary.p_adjusted),
+        }  # fmt: skip
+        level = finding.interval if primary.interval is None else primary.interval
+        result[index] = _at_level(finding.model_copy(update=update), level.level if level else 1 - ALPHA)
+    return result

@@ -95,9 +95,9 @@ def difference_limits(rates: Rates, quantile: npt.ArrayLike) -> Ends:
     return np.maximum(below, -1), np.minimum(above, 1)
 
 
-def pair_limits(rates: Rates, level: float = 0.95) -> Pair:
-    """MOVER limits of the first of two rates minus the second."""
-    low, high = difference_limits(rates, normal_quantile(level))
+def pair_limits(rates: Rates, level: float = 0.95, *, quantile: float | None = None) -> Pair:
+    """MOVER limits of the first of two rates minus the second; ``quantile`` in place of the level's own."""
+    low, high = difference_limits(rates, normal_quantile(level) if quantile is None else quantile)
     return float(low[..., 0, 1]), float(high[..., 0, 1])
 
 

@@ -25,7 +25,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     """The lines of a finding, if chance alone does not explain it; else the largest, which it can explain."""
     beyond = significance_of(finding, subject.alpha).beyond
     lines = [(_line(finding, part), part) for part in finding.parts if part.kind in _LINES]
-    leading = [(line, part) for line, part in lines if not line["parent"]]
+    leading = [(line, part) for line, part in lines if not line["parent"]] or lines
     if leading:  # beyond chance by themselves, if not after the correction for all questions of the run
         listed = leading if beyond else leading[:1]
         return [_of_line(finding, line, part, subject, beyond) for line, part in listed]

@@ -66,6 +66,7 @@ class Form:
 _FORMS: Mapping[FirstLine, Form] = {
     "mistakes": Form(mistakes.headlines, mistakes.silence),
     "rates": Form(rates.headlines),
+    "classes": Form(values.within_classes, values.quiet_within_classes),
     "rankings": Form(rankings.headlines),
     "pairs": Form(pairs.headlines, pairs.silence, pairs.nothing),
     "reductions": Form(

@@ -27,12 +27,13 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
-from evenhand.core.text.formatting import count, of, short_label
+from evenhand.core.text.formatting import count, listing, of, short_label
 from evenhand.core.text.language import _
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
 _TIER = 0.5
+_NAMED = 3  # groups of a set that are named
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     pair = _pair(finding, subject)
     if pair is None:
         return values.headlines(finding, subject)
-    worse, other = pair
+    worse, other = pair  # the group that is named, which a finding of sets may call better
     source, scope = subject.source(finding), subject.scope(finding)
     spoken = finding.card.sentences if finding.card.sentences.hits else source.card.sentences
     act = spoken.hits_of(subject.noun, finding.params)
@@ -88,7 +89,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             metric=finding.metric,
             weight=weight(finding, _TIER),
             chart=_chart(finding, source, pair, act, subject),
-            steps=_steps(worse, source, subject) if beyond else (),
+            steps=_steps(finding, worse, source, subject) if beyond else (),
             rows=_rows(finding, worse),
             scope=scope,
             group=worse.label,
@@ -134,6 +135,9 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
     rates = rates_of(source, subject)
     if finding.value is None or len(rates) < 2 or any(rate.rows <= 0 for rate in rates):
         return None
+    apart = _set(finding, rates)
+    if apart and len(rates) > 2:
+        return _together(apart), _rest(apart, rates)
     ends = _named(finding, rates) or (rates if len(rates) == 2 else [])
     total, rows = sum(rate.value * rate.rows for rate in rates), sum(rate.rows for rate in rates)
     higher = (source.card.parts_direction or source.card.direction) == "higher is better"
@@ -141,13 +145,13 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
         worse, other = sorted(ends, key=lambda rate: rate.value, reverse=not higher)
     else:
         worse = (min if higher else max)(rates, key=lambda rate: rate.value)
-        other = _rest(worse, rates)
+        other = _rest([worse], rates)
     apart = {abs(worse.value - other.value)} if ends else set()
     if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*apart, abs(total / rows - worse.value))):
         return None
     if not ends and is_beyond(finding, subject.alpha) and source.card.p_is_about == "groups":
         worse = _surest(rates, source, higher=higher)
-        other = _rest(worse, rates)
+        other = _rest([worse], rates)
     return worse, other
 
 
@@ -175,13 +179,31 @@ def _named(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
     return []
 
 
-def _rest(worse: GroupRate, rates: Sequence[GroupRate]) -> GroupRate:
-    others = [rate for rate in rates if rate is not worse]
-    rows = sum(rate.rows for rate in others)
-    numbers = [rate.hits for rate in others if rate.hits is not None]
-    hits = sum(numbers) if len(numbers) == len(others) else None
-    value = sum(rate.value * rate.rows for rate in others) / rows
-    return GroupRate("", _(ELSEWHERE), value, hits, rows)
+def _set(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
+    """The groups that a finding sets against all others; none where it names no set."""
+    labels = {label_of(part) for part in finding.parts} if "side" in finding.details else set()
+    return [rate for rate in rates if rate.label in labels]
+
+
+def _together(rates: Sequence[GroupRate]) -> GroupRate:
+    """Several groups as one."""
+    if len(rates) == 1:
+        return rates[0]
+    names = [rate.name for rate in rates]
+    more = [_("{n} more", n=count(len(names) - _NAMED))] if len(names) > _NAMED + 1 else []
+    name = listing([*names[:_NAMED], *more] if more else names)
+    return _pooled(" + ".join(rate.label for rate in rates), name, rates)
+
+
+def _rest(apart: Sequence[GroupRate], rates: Sequence[GroupRate]) -> GroupRate:
+    return _pooled("", _(ELSEWHERE), [rate for rate in rates if rate not in apart])
+
+
+def _pooled(label: str, name: str, rates: Sequence[GroupRate]) -> GroupRate:
+    rows = sum(rate.rows for rate in rates)
+    numbers = [rate.hits for rate in rates if rate.hits is not None]
+    hits = sum(numbers) if len(numbers) == len(rates) else None
+    return GroupRate(label, name, sum(rate.value * rate.rows for rate in rates) / rows, hits, rows)
 
 
 def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
@@ -206,6 +228,8 @@ def _within(value: float | None, band: tuple[float, float]) -> bool:
 
 def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
     """How much of a lower accuracy comes from the mix of classes; which group has a worse rate by chance."""
+    if finding.details.get("side") == "better":
+        return ""
     return " ".join(filter(None, (_mix(finding, worse, subject), _worse_by_chance(finding, worse, subject))))
 
 
@@ -214,7 +238,7 @@ def _worse_by_chance(finding: Finding, named: GroupRate, subject: Subject) -> st
     source = subject.source(finding)
     higher = (source.card.parts_direction or source.card.direction) == "higher is better"
     worst = (min if higher else max)(rates_of(source, subject), key=lambda rate: rate.value)
-    if worst.value == named.value or _named(finding, rates_of(source, subject)):
+    if worst.value == named.value or finding.parts or _named(finding, rates_of(source, subject)):
         return ""
     text = "The worst group is {who}: {rate}, which chance alone can give in a group of {rows}."
     return _(text, who=worst.name, rate=worst.text, rows=count(worst.rows))
@@ -258,14 +282,16 @@ def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 def _who(rate: GroupRate) -> str:
     """A noun of the benchmark starts a sentence; a name of the user's keeps its first letter."""
-    return rate.name if rate.name == short_label(rate.label) else capital(rate.name)
+    own = rate.name == short_label(rate.label) or " + " in rate.label
+    return rate.name if own else capital(rate.name)
 
 
 def _chart(
     finding: Finding, source: Finding, pair: tuple[GroupRate, GroupRate], act: str, subject: Subject
 ) -> Chart:
     bands = source.card.p_is_about == "groups"
-    labels = {rate.label for rate in pair}
+    rates = rates_of(source, subject)
+    labels = {rate.label for rate in (*pair, *_set(finding, rates))}
     parts = [part for part in group_parts(source) if part.value is not None]
     marks = tuple(
         Mark(
@@ -276,11 +302,11 @@ def _chart(
             ends_of(part.null) if bands else None,
             rate.label in labels,
         )
-        for part, rate in zip(parts, rates_of(source, subject), strict=True)
+        for part, rate in zip(parts, rates, strict=True)
     )
     band = _("chance alone: groups change places") if any(mark.null for mark in marks) else ""
     notes = [f"{title_of(finding)}: {amount(finding.value or 0.0, finding.card)}"]
-    notes += plain_counts((rate.share, rate.value) for rate in rates_of(source, subject))
+    notes += plain_counts((rate.share, rate.value) for rate in rates)
     return Chart(
         _("{title}, by {by}", title=capital(act), by=subject.about(finding)),
         marks,
@@ -289,8 +315,8 @@ def _chart(
     )
 
 
-def _steps(worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ...]:
-    if worse.hits is None:
+def _steps(finding: Finding, worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ...]:
+    if worse.hits is None or finding.details.get("side") == "better":
         return (_(AGAIN),)
     higher = source.card.direction == "higher is better"
     many = worse.rows - worse.hits if higher else worse.hits
@@ -304,4 +330,5 @@ def _steps(worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ..
 
 def _rows(finding: Finding, worse: GroupRate) -> dict[str, str]:
     """The group's rows, where one column says which they are."""
-    return {finding.by[0]: f"={worse.label}"} if len(finding.by) == 1 else {}
+    single = len(finding.by) == 1 and ("side" not in finding.details or len(finding.parts) == 1)
+    return {finding.by[0]: f"={worse.label}"} if single else {}

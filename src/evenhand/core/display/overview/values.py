@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
@@ -10,6 +12,7 @@ from evenhand.core.display.overview.phrasing import (
     ends_of,
     level,
     of_finding,
+    quiet,
     scoped,
     span_of,
     title_of,
@@ -18,11 +21,12 @@ from evenhand.core.display.overview.phrasing import (
 )
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import significance_of
-from evenhand.core.text.formatting import count, key_text, of, shorten
+from evenhand.core.significance import is_beyond, significance_of
+from evenhand.core.text.formatting import count, key_text, of, short_label, shorten
 from evenhand.core.text.language import _, filled
 
 _TIER = 0.25
+_OF_CLASSES = 0.4
 _MOST = 40  # marks of a chart
 
 
@@ -43,6 +47,41 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             scope=scope,
         )
     ]
+
+
+def within_classes(finding: Finding, subject: Subject) -> list[Headline]:
+    """One where chance does not explain it: whose answers stand apart, in rows; details name the group."""
+    group = finding.details.get("apart")
+    if not is_beyond(finding, subject.alpha):
+        return []
+    numbers = [finding.details.get(f"apart_{name}") for name in ("moved", "n", "by_chance")]
+    rows = [number for number in numbers if isinstance(number, float)]
+    if not isinstance(group, str) or len(rows) < len(numbers):  # small counts are hidden
+        return headlines(finding, subject)
+    moved, n, chance = map(round, rows)
+    names = {
+        "group": short_label(group), "moved": of(moved, n), "noun": subject.noun, "chance": count(chance),
+    }  # fmt: skip
+    text = _(
+        "{group}: {moved} {noun} have other answers than the other groups' shares give; by chance {chance}.",
+        **names,
+    )
+    sentence = _(
+        "{group}: within the classes, {moved} {noun} have other answers than the shares of the other groups "
+        "give; chance alone would give {chance}. Many small differences add up; none has to stand out.",
+        **names,
+    )
+    return [
+        of_finding(
+            finding, subject, text=text, sentence=sentence, weight=weight(finding, _OF_CLASSES), chart=None
+        )
+    ]
+
+
+def quiet_within_classes(findings: Sequence[Finding], subject: Subject) -> list[str]:
+    """Sentences on those of such findings that chance alone explains."""
+    within = [finding for finding in findings if not is_beyond(finding, subject.alpha)]
+    return quiet(within, subject) if within else []
 
 
 def heading(finding: Finding, subject: Subject) -> str:

@@ -1,0 +1,191 @@
+"""Does accuracy differ between any groups? Which ones stand apart, and how far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.cards import Sentences, Source
+from evenhand.core.findings import Finding, Part
+from evenhand.metrics.classification.accuracy_inference import deciding
+from evenhand.metrics.classification.declared import classifier_metric
+from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.classification.margins import MarginInference, margin_finding
+from evenhand.metrics.estimates import number
+from evenhand.metrics.named_groups import get_or_make
+from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode
+from evenhand.stats.arrays import Floats, Mask, Pair
+from evenhand.stats.exchange.cuts import Cuts
+from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.rates.differences import normal_quantile, pair_limits, range_limits
+from evenhand.stats.rates.rates import Rates
+
+_DRAWS = 4_999  # of normal numbers, where weighted rows cannot be exchanged
+_METHOD = "MOVER of both sets of groups, at once over all cuts of the groups in order of their accuracies"
+_NORMAL = "p by normal numbers with the groups' standard errors: weighted rows are not exchanged"
+
+
+@classifier_metric(
+    sentences=Sentences(models="has groups further apart"),
+    title="Accuracy, groups furthest apart",
+    summary="accuracy of some groups less that of all others: the two sets that stand furthest apart",
+    formula="|P(right | z in S) - P(right | z not in S)|, S: the cut of groups in order of accuracy whose "
+        "difference in standard errors exceeds most what such cuts reach by chance",
+    range=(0, 1), direction="lower is fairer", fair_at=0.0,
+    source=Source(paper="largest studentised contrast by exchange: Scheffé 1953; Chung and Romano 2013",
+                  equation="omnibus over groups"),
+    unit="share difference", order=45, family="mistakes", headline=True,
+    why_not_compared="which groups stand apart depends on each model's own counts",
+    tags=("group gap",), first_line="rates", parts_of="accuracy", second_to="disparities",
+)  # fmt: skip
+def accuracy_contrast(
+    evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
+) -> Finding:
+    """How far two sets of groups stand apart in accuracy: does it differ between any groups?
+
+    In [0, 1], lower is fairer, fair at 0. Groups stand in order of their accuracies; of the G - 1 cuts
+    between neighbours that one is taken whose difference ``|P(right | S) - P(right | not S)|``, in standard
+    errors, most exceeds what such a cut of equal groups reaches by chance (``stats.exchange.cuts``). It finds
+    one group that is better or worse than all others, halves, and trends. Parts are the groups of the smaller
+    set S with their accuracies (of equal ones the less accurate); the detail ``side`` says whether S is
+    ``worse`` or ``better``.
+
+    p exchanges groups among all rows (units: as wholes), the statistic in its own standard error; interval:
+    MOVER of both sets (Zou and Donner 2008), whose lower limit has the quantile of that statistic; band: what
+    the same cut would need by chance. So p, interval and band are of one statistic. Of two groups this is the
+    two-sided test of both. None with reason ``single_group``.
+
+    Args:
+        evidence: Predictions or Counts.
+        by: Attribute, or list of attributes to cross.
+        mode: Same value in both.
+        inference: ``none`` skips interval, band and p.
+        seed: Of the exchange.
+
+    Raises:
+        UserError: Unknown columns, or no usable row.
+
+    Source: Scheffé 1953 (contrasts after the fact); Chung and Romano 2013 (studentised exchange).
+    """
+    contrast = GroupsApart.of(BoundCounts.of(evidence, by, seed))
+    return margin_finding(
+        contrast.prepared, "accuracy_contrast", contrast.infer, mode=mode, inference=inference,
+        value=contrast.value, parts=contrast.parts, details=contrast.details,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class GroupsApart:
+    """The two sets of groups of a table that stand furthest apart."""
+
+    prepared: BoundCounts
+
+    @classmethod
+    def of(cls, prepared: BoundCounts) -> GroupsApart:
+        """Made once for each grouping."""
+        return get_or_make(prepared.memo, "accuracy contrast", lambda: cls(prepared))
+
+    @property
+    def _margins(self) -> Margins:
+        return Margins.of(self.prepared)
+
+    @cached_property
+    def _cuts(self) -> Cuts | None:
+        """None where there is one group."""
+        return Cuts.of(self._margins.tally("hit")) if len(self.prepared.grouped.groups) > 1 else None
+
+    @cached_property
+    def _smaller(self) -> tuple[Mask, bool]:
+        """The smaller set of groups, shape (G,), and whether it is the less accurate one."""
+        lower = np.zeros(1, dtype=bool) if self._cuts is None else self._cuts.lower()
+        is_lower = 2 * int(lower.sum()) <= lower.size
+        return (lower if is_lower else ~lower), is_lower
+
+    @property
+    def value(self) -> float:
+        """Accuracy of the better set less that of the other; NaN with a single group."""
+        if self._cuts is None:
+            return float("nan")
+        first, second = self._rates.value
+        return abs(float(first - second))
+
+    @cached_property
+    def _rates(self) -> Rates:
+        """Accuracy above and below the cut, shape (2,)."""
+        margins, (smaller, is_lower) = self._margins, self._smaller
+        below = (smaller if is_lower else ~smaller).astype(np.int64)
+        if margins.tables is not None:
+            regrouped = replace(
+                margins.tables, group=below[margins.tables.group], groups=2, _column_cache={}, _alike={}
+            )
+            return regrouped.rates("hit").at(0)
+        hits, size = self.prepared.confusion.correct.sum(axis=1), self.prepared.confusion.group_size
+        sums = [np.bincount(below, numbers, 2) for numbers in (hits, size)]
+        moments, grouped = self.prepared.grouped.moments, self.prepared.grouped
+        if moments is None:
+            return Rates.of_rows(*sums)
+        return Rates.of_weights(*sums, np.bincount(below[grouped.group], moments[1], 2))
+
+    @property
+    def parts(self) -> list[Part]:
+        """The groups of the smaller set; empty with a single group."""
+        if self._cuts is None:
+            return []
+        grouped, confusion = self.prepared.grouped, self.prepared.confusion
+        accuracies = confusion.accuracy_by_group()
+        return [
+            Part(
+                kind="group", key=grouped.group_key(z), value=number(accuracies[z]),
+                n=float(grouped.group_sizes[z]),
+            )
+            for z in np.flatnonzero(self._smaller[0]).tolist()
+        ]  # fmt: skip
+
+    @property
+    def details(self) -> dict[str, float | str | None]:
+        """Whether these are worse or better off."""
+        return {} if self._cuts is None else {"side": "worse" if self._smaller[1] else "better"}
+
+    def infer(self, margins: Margins, value: float) -> MarginInference | str:
+        """p, interval and band of one statistic: the largest of all cuts."""
+        cuts, rates = self._cuts, self._rates
+        if cuts is None:
+            return ""
+        draws = self._draws(margins)
+        p = None if draws is None else exceeded(float(cuts.largest[0]), draws)
+        strict = replace(rates, freedom=np.full(2, np.inf))
+
+        def ends(level: float) -> Pair:
+            low, high = pair_limits(rates, level)
+            if draws is None:
+                low, high = (float(end) for end in range_limits(rates, level))
+                return low, high
+            quantile = float(np.quantile(draws, level, method="higher"))
+            z = float(cuts.critical(np.array(quantile))) / max(float(cuts.error[0, cuts.widest - 1]), 1e-300)
+            below = pair_limits(strict, quantile=max(z, normal_quantile(level)))[0]
+            return max(min(low, below), 0.0), min(high, 1.0)
+
+        return MarginInference(
+            ends, _METHOD, p_value=p, reference=0.0,
+            draws=None if draws is None else np.clip(cuts.critical(draws), 0, 1),
+            exchanged=f"{margins.exchanged} exchanged" if margins.testable else "normal numbers drawn",
+            deciding=deciding(margins, np.flatnonzero(self._smaller[0]).tolist()),
+            notes=[] if margins.tables is not None or margins.testable else [_NORMAL],
+        )  # fmt: skip
+
+    def _draws(self, margins: Margins) -> Floats | None:
+        """The statistic without differences, shape (R,); None where nothing says how units vary."""
+        hits = margins.of_hits
+        if hits is not None:
+            return Cuts.of(hits).largest
+        if margins.tables is not None:
+            return None
+        observed = margins.tally("hit")  # of weighted rows: their standard errors, and normal numbers
+        rng, error = self.prepared.stream("contrast"), np.sqrt(observed.variance)
+        noise = rng.standard_normal((_DRAWS, *error.shape[1:])) * error
+        noisy = Tally((observed.trials * (0.5 + noise)), observed.trials)
+        noisy.__dict__["variance"] = np.broadcast_to(observed.variance, noisy.hits.shape)
+        return Cuts.of(noisy).largest

@@ -1,0 +1,70 @@
+"""Which row of many tables departs most from what the other rows of each table give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.stats.contingency.tables import TableBatch, sum_by
+
+
+@dataclass(frozen=True)
+class StandingApart:
+    """A row (group) over all tables (classes).
+
+    Attributes:
+        row: Its code.
+        n: Its count.
+        moved: How much of it lies in other columns than the shares of the other rows give,
+            ``sum over cells of max(0, o - n_row b / m)``: half the sum of absolute differences.
+        by_chance: The mean of that where rows make no difference, by normal numbers.
+    """
+
+    row: int
+    n: float
+    moved: float
+    by_chance: float
+
+
+def standing_apart(batch: TableBatch) -> StandingApart | None:
+    """The row that adds most to chi-squared for its degrees of freedom; None where no table has two rows.
+
+    A row's part is ``sum_c (o - e)^2 / e``, divided by ``1 - R/n`` and, summed over tables, less its degrees
+    of freedom f in units of ``sqrt(2 f)`` (Pearson's residuals of a row).
+    """
+    n_rows, n_columns = batch.n_rows, batch.n_columns
+    if not ((n_rows > 1) & (n_columns > 1)).any():
+        return None
+    total, owner = batch.total, batch.row_table
+    row_total, column_total = batch.row_total, batch.column_total[batch.column_of_cell]
+    expected = row_total[batch.row_of_cell] * column_total / total[batch.table]
+    square = sum_by(batch.row_of_cell, batch.n**2 / expected, row_total.size) - row_total
+    others = total[owner] - row_total
+    is_compared = (others > 0) & (n_columns[owner] > 1)
+    row = batch.row[batch.row_start]
+    share = np.where(is_compared, others / total[owner], 1.0)
+    count = int(row.max()) + 1
+    freedom = sum_by(row[is_compared], (n_columns[owner] - 1.0)[is_compared], count)
+    chi2 = sum_by(row[is_compared], (np.maximum(square, 0) / share)[is_compared], count)
+    score = np.divide(chi2 - freedom, np.sqrt(2 * freedom), out=np.full(count, -np.inf), where=freedom > 0)
+    return _of_row(batch, int(score.argmax()), is_compared)
+
+
+def _of_row(batch: TableBatch, code: int, is_compared: np.ndarray) -> StandingApart:
+    """How much of a row lies elsewhere than the others' shares put it; columns it lacks add nothing."""
+    some = np.flatnonzero((batch.row == code) & is_compared[batch.row_of_cell])
+    table, o = batch.table[some], batch.n[some]
+    n = batch.row_total[batch.row_of_cell[some]]
+    everything, column = batch.total[table], batch.column_total[batch.column_of_cell[some]]
+    m, b = everything - n, column - o
+    moved = np.maximum(o - n * b / m, 0).sum()
+    rows = np.flatnonzero((batch.row[batch.row_start] == code) & is_compared)
+    size, owner = batch.row_total[rows], batch.row_table[rows]
+    pairs = np.flatnonzero((batch.column_total > 0) & np.isin(batch.column_table, owner))
+    place = {int(t): index for index, t in enumerate(owner)}
+    at = np.array([place[int(t)] for t in batch.column_table[pairs]], dtype=np.int64)
+    p = batch.column_total[pairs] / batch.total[owner[at]]
+    rest = np.maximum(batch.total[owner[at]] - size[at], 1)
+    by_chance = (size[at] * np.sqrt(p * (1 - p) * (1 / size[at] + 1 / rest))).sum() / np.sqrt(2 * np.pi)
+    return StandingApart(code, float(size.sum()), float(moved), float(by_chance))

@@ -1,0 +1,85 @@
+"""Do rates differ between any groups? The two sets of groups that are furthest apart.
+
+Groups stand in order of their rates; a cut after the k-th sets the k lowest against all others. Its
+difference counts in standard errors, less what such a cut of equal groups reaches by chance: of many groups
+there are many halves to choose from, and a difference of halves is larger by chance than one of a single
+group. The largest of the G - 1 numbers is the statistic: it sees one group served better or worse, halves,
+and trends; chi-squared sees the same but names nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.exchange.rates import Tally
+
+
+@lru_cache(maxsize=64)
+def reached_by_chance(groups: int) -> Floats:
+    """What the cut after the k-th of G equal groups reaches by chance, in standard errors, shape (G - 1,).
+
+    ``-sum of the k smallest normal scores / sqrt(k (1 - k / G))``, scores ``Phi^-1((i - 3/8) / (G + 1/4))``.
+
+    Source: Blom 1958 for the scores.
+    """
+    scores = special.ndtri((np.arange(1, groups + 1) - 0.375) / (groups + 0.25))
+    k = np.arange(1, groups)
+    return np.asarray(-scores.cumsum()[:-1] / np.sqrt(k * (1 - k / groups)))
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """All cuts of G groups, as observed (R = 1) or in R draws."""
+
+    order: Integers  # groups from the lowest rate to the highest, shape (R, G)
+    apart: Floats  # the upper side's rate less the lower side's, shape (R, G - 1)
+    error: Floats  # standard error of these, shape (R, G - 1); 0 where nothing varies
+
+    @classmethod
+    def of(cls, tally: Tally) -> Cuts:
+        """The cuts of a tally's first label; the rates of a side are pooled over its groups."""
+        hits, variance = tally.hits[..., 0], tally.variance[..., 0]
+        trials = np.broadcast_to(tally.trials, tally.hits.shape)[..., 0]
+        order = np.argsort(tally.rates[..., 0], axis=-1, kind="stable")
+        spread = np.nan_to_num(variance) * trials**2
+        sums = [np.take_along_axis(values, order, -1).cumsum(axis=-1) for values in (hits, trials, spread)]
+        (h, w, s), (h_all, w_all, s_all) = (
+            [array[..., :-1] for array in sums], [array[..., -1:] for array in sums]
+        )  # fmt: skip
+        below, above = np.maximum(w, 1e-300), np.maximum(w_all - w, 1e-300)
+        apart = (h_all - h) / above - h / below
+        error = np.sqrt(s / below**2 + np.maximum(s_all - s, 0) / above**2)
+        return cls(order, np.maximum(apart, 0), error)
+
+    @property
+    def above_chance(self) -> Floats:
+        """Differences in standard errors less what such cuts reach by chance, shape (R, G - 1)."""
+        z = np.divide(self.apart, self.error, out=np.zeros_like(self.apart), where=self.error > 0)
+        return np.asarray(z - reached_by_chance(self.order.shape[-1]))
+
+    @property
+    def largest(self) -> Floats:
+        """The statistic, shape (R,)."""
+        return np.asarray(self.above_chance.max(axis=-1))
+
+    @property
+    def widest(self) -> int:
+        """After how many groups of the first row the cut with the largest statistic lies."""
+        return int(self.above_chance[0].argmax()) + 1
+
+    def lower(self) -> Mask:
+        """The groups below that cut, shape (G,)."""
+        below = np.zeros(self.order.shape[-1], dtype=bool)
+        below[self.order[0, : self.widest]] = True
+        return below
+
+    def critical(self, above_chance: Floats) -> Floats:
+        """How far apart that cut's sides would be at other values of the statistic, any shape."""
+        at = self.widest - 1
+        allowance = reached_by_chance(self.order.shape[-1])[at]
+        return np.asarray(np.maximum(allowance + above_chance, 0) * self.error[0, at])

@@ -1,0 +1,119 @@
+"""Which groups stand furthest apart in accuracy, and that an audit says so."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.core.significance import is_beyond
+
+CLASSES = 4
+PRIMARIES = ["disparities", "accuracy", "accuracy_contrast", "cramers_v_pooled"]
+
+
+def table(rights, sizes, rng=None, **columns):
+    """Groups with so many right of so many rows; classes in turn, wrong rows called the next class."""
+    rows = [
+        (str(i % CLASSES), str((i if i < right else i + 1) % CLASSES), f"g{z}")
+        for z, (right, n) in enumerate(zip(rights, sizes, strict=True))
+        for i in range(n)
+    ]
+    return pl.DataFrame(rows, schema=["truth", "prediction", "g"], orient="row")
+
+
+def evidence(frame, **roles):
+    return eh.Predictions.from_frame(frame, truth="truth", prediction="prediction", **roles)
+
+
+def drawn(rng, accuracies, size, classes=CLASSES):
+    group = np.repeat(np.arange(len(accuracies)), size)
+    truth = rng.integers(0, classes, group.size)
+    right = rng.random(group.size) < np.asarray(accuracies)[group]
+    said = np.where(right, truth, (truth + rng.integers(1, classes, group.size)) % classes)
+    return pl.DataFrame({"truth": truth, "prediction": said, "g": group}).cast(pl.String)
+
+
+def test_the_better_group_is_named_in_counts():
+    """One group at .99, five at .89: the worst group lies within chance, but groups differ."""
+    frame = table([247, 222, 222, 223, 222, 223], [250] * 6)
+    contrast = eh.metrics.accuracy_contrast(evidence(frame), by="g")
+    assert contrast.value == pytest.approx(247 / 250 - 1_112 / 1_250)
+    assert [(part.key, part.value, part.n) for part in contrast.parts] == [("g0", 247 / 250, 250)]
+    assert contrast.details["side"] == "better"
+    assert contrast.p_value <= 0.001
+    assert contrast.interval.low > 0
+    assert contrast.null.high < contrast.value
+    lines = eh.audit(evidence(frame), by="g").overview
+    assert "g0: 247 of 250 rows are right (99 %); elsewhere 1,112 of 1,250 (89 %)." in [
+        line.text if line.text.endswith(").") else line.sentence for line in lines.beyond
+    ]
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "least"),
+    [([0.99] + [0.89] * 5, 10), ([0.78] + [0.89] * 5, 8), ([0.94] * 3 + [0.84] * 3, 9)],
+)
+def test_one_better_one_worse_and_halves_are_found(accuracies, least):
+    found = 0
+    for seed in range(10):
+        frame = drawn(np.random.default_rng(seed), accuracies, 250)
+        found += bool(eh.audit(evidence(frame), by="g", seed=seed, metrics=PRIMARIES).overview.beyond)
+    assert found >= least
+
+
+def test_many_small_differences_are_found_and_named():
+    """Twenty classes, equal accuracies: each group has wrong labels of its own."""
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        truth, group = (codes.ravel() for codes in np.indices((20, 3, 60))[:2])
+        wrong = (truth + 1 + (rng.integers(0, 7, truth.size) + 3 * group) % 19) % 20
+        said = np.where(
+            rng.random(truth.size) < 0.2, np.where(wrong == truth, (truth + 1) % 20, wrong), truth
+        )
+        frame = pl.DataFrame({"truth": truth, "prediction": said, "g": group}).cast(pl.String)
+        found += bool(eh.audit(evidence(frame), by="g", seed=seed, metrics=PRIMARIES).overview.beyond)
+    assert found >= 9
+
+
+def test_nothing_is_said_only_where_no_question_of_the_run_is_beyond_chance():
+    for seed in range(20):
+        frame = drawn(np.random.default_rng(seed), [0.93, 0.9, 0.88, 0.86], 150)
+        run = eh.audit(evidence(frame), by="g", seed=seed, metrics=PRIMARIES)
+        beyond = any(is_beyond(finding) for finding in run.findings.findings if finding.role == "primary")
+        assert run.overview.title.startswith("Nothing differs") == (not beyond)
+        assert bool(run.overview.beyond) == beyond
+
+
+def test_p_band_and_interval_are_of_one_statistic():
+    """Three groups of unequal size, one of them tiny: the value lies outside its band where p is small."""
+    outcomes = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        sizes = [600, 250, 12, 60]
+        frame = table(rng.binomial(sizes, [0.95, 0.91, 0.9, 0.9]), sizes)
+        contrast = eh.metrics.accuracy_contrast(evidence(frame), by="g", seed=seed)
+        outside, small = contrast.value > contrast.null.high, contrast.p_value <= 0.05
+        assert outside or not small
+        assert small == (contrast.interval.low > 0)
+        outcomes.add(small)
+    assert outcomes == {True, False}
+
+
+def test_persons_weights_single_groups_and_perfect_models():
+    frame = table([180, 150, 160], [200] * 3).with_columns(
+        person=pl.int_range(600) // 10, w=pl.Series(np.random.default_rng(0).uniform(0.5, 2, 600))
+    )
+    by_person = eh.metrics.accuracy_contrast(evidence(frame, cluster="person"), by="g")
+    rows = eh.metrics.accuracy_contrast(evidence(frame), by="g")
+    assert by_person.value == rows.value
+    assert by_person.interval.low <= rows.interval.low
+    weighted = eh.metrics.accuracy_contrast(evidence(frame, weight="w"), by="g")
+    assert 0 < weighted.p_value < 0.05 < eh.metrics.accuracy_contrast(
+        evidence(table([90, 88, 91], [100] * 3).with_columns(w=pl.lit(1.5)), weight="w"), by="g"
+    ).p_value  # fmt: skip
+    single = eh.metrics.accuracy_contrast(evidence(table([90], [100])), by="g")
+    assert (single.value, single.reason, single.parts) == (None, "single_group", [])
+    perfect = eh.metrics.accuracy_contrast(evidence(table([100, 50], [100, 50])), by="g")
+    assert (perfect.value, perfect.p_value) == (0, 1)
+    assert eh.metrics.accuracy_contrast(evidence(frame), by="g", inference="none").p_value is None

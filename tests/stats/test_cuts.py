@@ -1,0 +1,87 @@
+"""The two sets of groups that stand furthest apart: against plain Python, and what it finds."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import special
+
+from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
+from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.relabelling import exceeded
+
+
+def tally(hits, size):
+    return Tally(
+        np.asarray(hits, dtype=float).reshape(-1, len(size), 1), np.asarray(size, dtype=float)[:, None]
+    )
+
+
+def cut_by_hand(hits, size):
+    """Every cut of the sorted groups by the test of two proportions, less Blom's expected value."""
+    order = sorted(range(len(size)), key=lambda z: hits[z] / size[z])
+    p = sum(hits) / sum(size)
+    scores = [special.ndtri((i - 0.375) / (len(size) + 0.25)) for i in range(1, len(size) + 1)]
+    best = (-np.inf, None)
+    for k in range(1, len(size)):
+        low, high = order[:k], order[k:]
+        a, n = sum(hits[z] for z in low), sum(size[z] for z in low)
+        b, m = sum(hits[z] for z in high), sum(size[z] for z in high)
+        z = (b / m - a / n) / np.sqrt(p * (1 - p) * (1 / n + 1 / m))
+        chance = -sum(scores[:k]) / np.sqrt(k * (1 - k / len(size)))
+        best = max(best, (z - chance, frozenset(low)), key=lambda entry: entry[0])
+    return best
+
+
+def test_every_cut_is_that_of_the_test_of_two_proportions():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        size = rng.integers(5, 300, rng.integers(2, 9))
+        hits = rng.binomial(size, rng.uniform(0.3, 0.9))
+        cuts = Cuts.of(tally(hits, size))
+        statistic, low = cut_by_hand(hits.tolist(), size.tolist())
+        assert cuts.largest[0] == pytest.approx(statistic, rel=1e-9)
+        assert set(np.flatnonzero(cuts.lower())) == low
+
+
+def test_the_allowance_is_what_equal_groups_reach():
+    """The mean of 4,000 draws of normal numbers, to their error."""
+    rng = np.random.default_rng(1)
+    for groups in (2, 3, 8, 23):
+        z = np.sort(rng.standard_normal((4_000, groups)), axis=1)
+        k = np.arange(1, groups)
+        away = -(z - z.mean(axis=1, keepdims=True)).cumsum(axis=1)[:, :-1] / np.sqrt(k * (1 - k / groups))
+        assert np.abs(away.mean(axis=0) - reached_by_chance(groups)).max() < 0.05
+        assert reached_by_chance(groups) == pytest.approx(reached_by_chance(groups)[::-1])
+
+
+def test_two_groups_are_the_two_sided_test():
+    size, hits = np.array([120, 80]), np.array([100, 50])
+    rng = np.random.default_rng(2)
+    drawn = rng.multivariate_hypergeometric(size, hits.sum(), size=9_999)
+    p = exceeded(float(Cuts.of(tally(hits, size)).largest[0]), Cuts.of(tally(drawn, size)).largest)
+    share = hits.sum() / 200
+    two_sided = np.mean(np.abs(drawn[:, 0] - 120 * share) >= abs(100 - 120 * share) - 1e-9)
+    assert p == pytest.approx((1 + 9_999 * two_sided) / 10_000)
+
+
+def test_where_nothing_varies_nothing_stands_apart():
+    cuts = Cuts.of(tally([[40, 30, 20]] * 3, [40, 30, 20]))
+    assert (cuts.apart == 0).all()
+    assert np.unique(cuts.largest).size == 1
+    assert (cuts.critical(cuts.largest) == 0).all()
+
+
+def test_groups_without_rows_and_the_order_of_groups_make_no_difference():
+    size, hits = np.array([50, 200, 90]), np.array([30, 170, 80])
+    assert Cuts.of(tally(hits[::-1], size[::-1])).largest[0] == pytest.approx(
+        Cuts.of(tally(hits, size)).largest[0]
+    )
+
+
+def test_a_value_at_its_critical_point_has_its_own_statistic():
+    size, hits = np.array([50, 200, 90, 60]), np.array([30, 170, 80, 50])
+    cuts = Cuts.of(tally(hits, size))
+    assert cuts.critical(cuts.largest)[0] == pytest.approx(cuts.apart[0, cuts.widest - 1])
+    values = cuts.critical(np.linspace(-1, 4, 6))
+    assert all(low <= high for low, high in pairwise(values))
