@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import stats
-from simulations.battery.design import Case, Design
+from simulations.battery.design import Case, Design, Line
 
 import evenhand as eh
 from evenhand.core.findings import Finding
@@ -25,6 +25,7 @@ _METRICS: dict[str, tuple[str, dict[str, str]]] = {
     "mean_group_accuracy": ("mean_group_accuracy", {}),
     "worst_group_accuracy": ("worst_group_accuracy", {}),
     "worst_class_group_accuracy": ("worst_class_group_accuracy", {}),
+    "accuracy_contrast": ("accuracy_contrast", {}),
     "accuracy_gap": ("accuracy_gap", {}),
     "class_group_accuracy_gap": ("accuracy_gap", {"groups": "yz"}),
     "accuracy_range": ("accuracy_range", {}),
@@ -37,7 +38,11 @@ _METRICS: dict[str, tuple[str, dict[str, str]]] = {
     "equalized_odds/full/max": ("equalized_odds", {"eo": "full"}),
     "equalized_odds/full/mean": ("equalized_odds", {"eo": "full", "aggregate": "mean"}),
 }
-_COMPARED = tuple(name for name in _METRICS if "/" in name or name in ("accuracy_gap", "accuracy_range"))
+_COMPARED = tuple(
+    name
+    for name in _METRICS
+    if "/" in name or name in ("accuracy_contrast", "accuracy_gap", "accuracy_range")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +119,20 @@ class Model:
         given = np.where((support > 0)[..., None], table, np.nan)  # group, truth, label
         full = np.nanmax(range_over_groups(np.moveaxis(given, 0, -2), 2), axis=0)
         found |= {f"equalized_odds/full/{how}": over_classes(full, how) for how in ("max", "mean")}
+        found["accuracy_contrast"] = found[
+            "accuracy_range"
+        ]  # 0 where that is; what it is of, the data choose
         return {name: float(value) for name, value in found.items()}
+
+    def apart(self, groups: Sequence[int]) -> float:
+        """How far some groups and all others are apart in accuracy, whichever is better."""
+        photos = np.ones(len(self.sizes)) if self.photos is None else np.mean(self.photos, axis=1)
+        size = np.asarray(self.sizes) * photos * (1 if self.weights is None else np.asarray(self.weights))
+        size = np.ones(size.size) if self.mixed else size
+        accuracy = (self.base * self.right).sum(axis=1)
+        inside = np.isin(np.arange(size.size), groups)
+        sides = (np.average(accuracy, weights=size * some) for some in (inside, ~inside))
+        return float(abs(next(sides) - next(sides)))
 
 
 @cache
@@ -139,8 +157,17 @@ def cases_of(
         named, test = (standard or {}).get(key, ("", None))
         call = partial(_call, name, params)
         fair = key in _COMPARED and abs(truth) < 1e-12
-        cases.append(Case(key, call, truth, fair, test, named, wide))
+        lines = partial(_of_set, model) if key == "accuracy_contrast" else None
+        cases.append(Case(key, call, truth, fair, test, named, wide, lines))
     return cases
+
+
+def _of_set(model: Model, counts: Counts, finding: Finding) -> list[Line]:
+    """The difference of the two sets of groups that the data chose, beside that of the population."""
+    if finding.interval is None or finding.value is None:
+        return []
+    truth = model.apart([int(str(part.key)) for part in finding.parts])
+    return [Line(finding.value, finding.interval.low, finding.interval.high, truth)]
 
 
 def _table(counts: Counts, axis: str) -> Floats:
@@ -234,7 +261,7 @@ DESIGNS: tuple[Design, ...] = (
     _design("accuracy: 3 unequal groups, fair", _THREE, cases_of(_THREE)),
     _design("accuracy: 14 groups x 3 classes, fair", _FOURTEEN, cases_of(_FOURTEEN)),
     _design("accuracy: 10 groups x 20 classes x 3 rows, fair", _SPARSE, cases_of(_SPARSE)),
-    _design("accuracy: 99 rows and 1 row, fair", _TINY, cases_of(_TINY, _COMPARED[:4])),
+    _design("accuracy: 99 rows and 1 row, fair", _TINY, cases_of(_TINY, _COMPARED[:5])),
     _design("accuracy: rates near 1, fair", _SURE, cases_of(_SURE)),
     _design("accuracy: 50 groups, fair", _FIFTY, cases_of(_FIFTY)),
     _design("accuracy: base rates .7 and .3, accuracy .95", _BASES, cases_of(_BASES)),
@@ -247,7 +274,7 @@ DESIGNS: tuple[Design, ...] = (
     _design("accuracy: weights, fair", _WEIGHTED, cases_of(_WEIGHTED)),
     _design(
         "accuracy: planted gap", _GAP,
-        cases_of(_GAP, ("accuracy_gap", "accuracy_range"), {"accuracy_gap": _HIT, "accuracy_range": _HIT}),
+        cases_of(_GAP, _COMPARED[:3], dict.fromkeys(_COMPARED[:3], _HIT)),
     ),
     _design(
         "accuracy: planted parity", _PARITY,
@@ -258,13 +285,10 @@ DESIGNS: tuple[Design, ...] = (
     ),
     _design(
         "accuracy: planted odds", _ODDS,
-        cases_of(_ODDS, _COMPARED[4:], dict.fromkeys(_COMPARED[4:8], _WITHIN)),
+        cases_of(_ODDS, _COMPARED[5:], dict.fromkeys(_COMPARED[5:9], _WITHIN)),
     ),
     _design(
         "accuracy: planted gap of persons", _GAP_PERSONS,
-        cases_of(
-            _GAP_PERSONS, ("accuracy_gap", "accuracy_range"),
-            {"accuracy_gap": _WELCH, "accuracy_range": _WELCH},
-        ),
+        cases_of(_GAP_PERSONS, _COMPARED[:3], dict.fromkeys(_COMPARED[:3], _WELCH)),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whole audits of models that treat all groups alike: how often does anything at all get a verdict?"""
+"""Whole audits: how often does anything at all get a verdict, of fair models and of others?"""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from simulations.battery.design import Design
+from simulations.battery.accuracy import Model, even, pearson, within_truth
+from simulations.battery.design import Case, Design
 
 import evenhand as eh
 from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond
+from evenhand.evidence.predictions.counts import Counts
+from evenhand.metrics.suites.families import AUDIT
+
+ANYTHING_FOUND = "anything found by an audit"
+ALONE = 0.025  # level of the standard test: that of one of two questions
+_WITHIN = "chi-squared within the truth"
+_HIT = "Pearson's chi-squared at .025"
 
 Data = tuple[pl.DataFrame, list[str | tuple[str, ...]]]
 
@@ -64,6 +73,37 @@ def design(
     return Design(name, "audits", draw, findings=audited)
 
 
+def anything(counts: Counts, seed: int) -> Finding:
+    """The primary with the smallest corrected p; p is 1 where the audit says nothing is beyond chance."""
+    findings = eh.audit(counts, by="group", seed=seed, metrics=list(AUDIT)).findings.findings
+    first = min(findings, key=lambda finding: 1.0 if finding.p_adjusted is None else finding.p_adjusted)
+    p = first.p_adjusted if any(map(is_beyond, findings)) else 1.0
+    return first.model_copy(update={"p_value": p, "interval": None})
+
+
+def _at_its_level(counts: Counts) -> float:
+    """P of Pearson's test on the scale of a level of .05."""
+    return pearson(counts, "hit") * 0.05 / ALONE
+
+
+def by_group(accuracies: Sequence[float], rows: int, name: str) -> Design:
+    """Audits of groups of so many rows of four classes with these accuracies, beside chi-squared."""
+    model = Model(
+        (rows,) * len(accuracies), even(len(accuracies), 4), np.tile(np.asarray(accuracies)[:, None], 4)
+    )
+    case = Case(ANYTHING_FOUND, anything, standard=_at_its_level, standard_name=_HIT)
+    return Design(name, "audits", model.draw, (case,))
+
+
+def diffuse(rng: np.random.Generator) -> Counts:
+    """Twenty classes x three groups x 60 rows; a fifth is wrong, under labels that differ by group."""
+    truth, group = (codes.ravel() for codes in np.indices((20, 3, 60))[:2])
+    shift = 1 + (rng.integers(0, 7, truth.size) + 2 * group) % 19
+    said = np.where(rng.random(truth.size) < 0.2, (truth + shift) % 20, truth)
+    frame = pl.DataFrame({"truth": truth, "said": said, "group": group})
+    return eh.Predictions.from_frame(frame, truth="truth", prediction="said").count(["group"])
+
+
 THREE = ((0.6, 0.4), (0.5, 0.3, 0.2), (0.4, 0.3, 0.15, 0.1, 0.05))
 """Shares of the groups of three attributes."""
 
@@ -73,4 +113,12 @@ DESIGNS = (
     design("audit, 3 attributes and 2 crossings", 1000, 5, THREE, ["a", "b", "c", ("a", "b"), ("b", "c")]),
     design("audit, 40 sparse classes, 2 attributes", 800, 40, THREE[:2], ["a", "b"]),
     design("audit, 2 classes, a group of 6 rows", 300, 2, ((0.68, 0.3, 0.02),), ["a"]),
-)
+    by_group([0.99, *[0.89] * 5], 250, "audit, planted: one of 6 groups better"),
+    by_group([0.80, *[0.89] * 5], 250, "audit, planted: one of 6 groups worse"),
+    by_group([*[0.92] * 3, *[0.86] * 3], 250, "audit, planted: halves of 6 groups"),
+    by_group(np.linspace(0.86, 0.77, 8).tolist(), 250, "audit, planted: a trend over 8 groups"),
+    Design(
+        "audit, planted: 20 classes, wrong labels by group", "audits", diffuse,
+        (Case(ANYTHING_FOUND, anything, standard=within_truth, standard_name=_WITHIN),),
+    ),
+)  # fmt: skip
