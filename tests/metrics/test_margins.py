@@ -261,3 +261,22 @@ def test_two_groups_that_share_no_class_have_no_odds_to_compare():
         table = eh.Predictions.from_frame(some, truth="t", prediction="p")
         finding = eh.metrics.equalized_odds(table, by="g")
         assert (finding.value, finding.reason) == (None, reason)
+
+
+@pytest.mark.parametrize("metric", ["accuracy_gap", "accuracy_range", "demographic_parity", "equalized_odds"])
+def test_a_value_lies_outside_its_band_where_its_p_is_small(metric):
+    """Groups of 500, 250, 120, 60 and 30 rows: p and band are of one statistic."""
+    sizes, seen = np.array([500, 250, 120, 60, 30]), set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        group = np.repeat(np.arange(5), sizes)
+        truth = rng.integers(0, 3, group.size)
+        right = rng.random(group.size) < np.array([0.93, 0.85, 0.9, 0.9, 0.9])[group]
+        said = np.where(right, truth, (truth + rng.integers(1, 3, group.size)) % 3)
+        frame = pl.DataFrame({"truth": truth, "said": said, "group": group}).cast(pl.String)
+        evidence = eh.Predictions.from_frame(frame, truth="truth", prediction="said").count(["group"])
+        one = getattr(eh.metrics, metric)(evidence, by="group", seed=seed)
+        assert one.p_value > 0.05 or one.value > one.null.high
+        assert one.null.low <= one.null.mean <= one.null.high
+        seen.add(one.p_value <= 0.05)
+    assert True in seen

@@ -14,7 +14,7 @@ from evenhand.metrics.classification.margins import MarginInference, null_of, wi
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference
 from evenhand.stats.arrays import Floats, Pair
-from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.exchange.relabelling import exceeded, on_scale_of
 from evenhand.stats.rates.differences import (
     MOST_PAIRED,
     gap_limits,
@@ -71,16 +71,17 @@ def gap_inference(margins: Margins, value: float) -> MarginInference | str:
     if size.size < 2:
         return ""
     share = size / size.sum()
-    hits, p, notes = margins.of_hits, None, []
+    hits, p, draws, notes = margins.of_hits, None, None, []
+    t = float(margins.tally("hit").below_rest()[0])
     if hits is not None:
-        p = exceeded(float(margins.tally("hit").below_rest()[0]), hits.below_rest())
+        statistics = hits.below_rest()
+        p, draws = exceeded(t, statistics), np.clip(on_scale_of(value, t, statistics), 0, 1)
     elif margins.tables is None:
-        p = min(1.0, share.size * float(special.ndtr(-float(margins.tally("hit").below_rest()[0]))))
+        p = min(1.0, share.size * float(special.ndtr(-t)))
         notes = [_BONFERRONI]
-    draws, exchanged = _draws(margins, lambda groups: groups @ share - groups.min(axis=1))
     return MarginInference(
         partial(gap_limits, rates, share), "MOVER of each group and the others, at once",
-        p_value=p, reference=0.0, draws=draws, exchanged=exchanged, notes=notes,
+        p_value=p, reference=0.0, draws=draws, exchanged=_scaled(margins), notes=notes,
         deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
 
@@ -118,13 +119,14 @@ def range_inference(margins: Margins, value: float) -> MarginInference | str:
     groups = rates.value.size
     if not 1 < groups <= _MOST_GROUPS:
         return TOO_MANY if groups > 1 else ""
-    p, quantile, notes = largest_test(margins, ("hit",), None if hits is None else hits.largest(), groups)
-    draws, exchanged = _draws(margins, lambda accuracies: accuracies.max(axis=1) - accuracies.min(axis=1))
+    largest = None if hits is None else hits.largest()
+    p, quantile, notes = largest_test(margins, ("hit",), largest, groups)
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
     return MarginInference(
         lambda level: range_limits(rates, level, quantile=quantile(level)),
-        together("MOVER of each two groups", groups), p_value=p, reference=0.0, draws=draws,
-        exchanged=exchanged, deciding=deciding(margins, extremes), notes=notes,
+        together("MOVER of each two groups", groups), p_value=p, reference=0.0,
+        draws=largest_draws(margins, ("hit",), value, largest), exchanged=_scaled(margins),
+        deciding=deciding(margins, extremes), notes=notes,
     )  # fmt: skip
 
 
@@ -143,13 +145,29 @@ def largest_test(
 
     if draws is None and margins.tables is not None:
         return None, quantile, []
-    t = max(float(margins.tally(kind).largest()[0]) for kind in kinds)
+    t = _largest(margins, kinds)
     if draws is not None:
         return exceeded(t, draws), quantile, []
     from scipy import stats  # its import takes longer than a small audit, which does not come here
 
     p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
     return min(1.0, p), quantile, [_ASYMPTOTIC]
+
+
+def largest_draws(
+    margins: Margins, kinds: Sequence[str], value: float, draws: Floats | None
+) -> Floats | None:
+    """What a largest difference would be at the statistic of each draw; None without draws."""
+    return None if draws is None else np.clip(on_scale_of(value, _largest(margins, kinds), draws), 0, 1)
+
+
+def _largest(margins: Margins, kinds: Sequence[str]) -> float:
+    return max(float(margins.tally(kind).largest()[0]) for kind in kinds)
+
+
+def _scaled(margins: Margins) -> str:
+    """What was exchanged, where bands are those of the statistic."""
+    return f"{margins.exchanged} exchanged, in standard errors"
 
 
 def together(method: str, groups: int) -> str:

@@ -14,7 +14,13 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.catalogue import SKEWSIZE
-from evenhand.metrics.classification.accuracy_inference import TOO_MANY, deciding, largest_test, together
+from evenhand.metrics.classification.accuracy_inference import (
+    TOO_MANY,
+    deciding,
+    largest_draws,
+    largest_test,
+    together,
+)
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed
@@ -215,10 +221,14 @@ def inference_of(question: RangeSummary, margins: Margins, value: float) -> Marg
         return ""
     if not margins.by_label:
         return TOO_MANY
-    return _mean(margins, value, question) if question.aggregate == "mean" else _largest(margins, question)
+    return (
+        _mean(margins, value, question)
+        if question.aggregate == "mean"
+        else _largest(margins, value, question)
+    )
 
 
-def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
+def _largest(margins: Margins, value: float, question: RangeSummary) -> MarginInference:
     """The largest over labels: MOVER of each two groups of each label, at once."""
     chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
     labels, groups = rates[0].value.shape
@@ -239,8 +249,8 @@ def _largest(margins: Margins, question: RangeSummary) -> MarginInference:
 
     return MarginInference(
         ends, together("MOVER of each two groups and label", groups), p_value=p, reference=0.0,
-        draws=None if chance is None else chance.values[question.key],
-        exchanged="" if chance is None else chance.method, notes=notes,
+        draws=largest_draws(margins, question.kinds, value, largest),
+        exchanged="" if chance is None else f"{chance.method}, in standard errors", notes=notes,
         deciding=_extremes(margins, rates, question), details=_explained(margins, question),
     )  # fmt: skip
 

@@ -152,6 +152,15 @@ def each_exceeded(observed: Floats, draws: Floats) -> Floats:
     return np.asarray((1 + (draws >= observed - slack).sum(axis=0)) / (1 + len(draws)))
 
 
+def on_scale_of(value: float, statistic: float, draws: Floats) -> Floats:
+    """What a value would be at other values of its statistic, ``value * draw / statistic``, shape (B,).
+
+    A band of these holds the value where, and only where, the test of the statistic does not reject: p and
+    band are of one statistic. 0 where the statistic is 0, as it is where nothing differs.
+    """
+    return np.zeros(draws.shape) if statistic <= 0 else np.asarray(value * draws / statistic)
+
+
 @dataclass(frozen=True, eq=False)
 class Levels:
     """Exchanges in blocks of few different values: only how often a label gets each has to be drawn."""
