@@ -64,11 +64,19 @@ class Dropped(Model):
     count: float
 
 
-class _Levels:
-    """How an interval is made at another level; not part of what a finding says, so all are equal."""
+Details = Mapping[str, float | str | None]
+"""Further numbers and names of a finding."""
 
-    def __init__(self, make: Callable[[float], Interval | None] | None = None) -> None:
-        self.make = make
+
+class _Levels:
+    """What is made at another level; not part of what a finding says, so all are equal."""
+
+    def __init__(
+        self,
+        make: Callable[[float], Interval | None] | None = None,
+        noticed: Callable[[float], Details] | None = None,
+    ) -> None:
+        self.make, self.noticed = make, noticed
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Levels)
@@ -176,8 +184,24 @@ class Finding(Model):
             make: From a level, such as .99, to the interval.
         """
         copy = self.model_copy()
-        copy._levels = _Levels(make)
+        copy._levels = _Levels(make, self._levels.noticed)
         return copy
+
+    def with_power(self, noticed: Callable[[float], Details]) -> Finding:
+        """The same finding, which can say what a test of another level would usually have shown.
+
+        Args:
+            noticed: From the level of a test, such as .01, to the details that say it.
+        """
+        copy = self.model_copy()
+        copy._levels = _Levels(self._levels.make, noticed)
+        return copy
+
+    def at_test_level(self, alpha: float) -> Finding:
+        """With what a test of this level would usually have shown; itself where nothing says so."""
+        if self._levels.noticed is None:
+            return self
+        return self.model_copy(update={"details": {**self.details, **self._levels.noticed(alpha)}})
 
     def with_card(self, card: MetricCard | None) -> Finding:
         """The same finding, which knows what its metric means."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.findings import Details, Finding, Interval, Null, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
@@ -32,6 +32,8 @@ class MarginInference:
     deciding: Mapping[str, int] = field(default_factory=dict)  # units of each group that decides the value
     details: Mapping[str, float | None] = field(default_factory=dict)  # further numbers
     notes: Sequence[str] = ()  # what a reader has to know
+    # from the level of a test to details on what it would usually have shown; None: nothing is said of that
+    noticed: Callable[[float], Details] | None = None
 
 
 def observed(prepared: BoundCounts, mode: Mode) -> Confusion:
@@ -50,7 +52,7 @@ def margin_finding(
     params: dict[str, Any] | None = None,
     parts: Sequence[Part] = (),
     value: float | None = None,
-    details: Mapping[str, float | str | None] | None = None,
+    details: Details | None = None,
 ) -> Finding:
     """A scalar of ``summaries``, called ``key`` or as the metric, or else a ``value``, as a Finding.
 
@@ -84,12 +86,14 @@ def margin_finding(
     notes = [*result.notes, *few_decide(result.deciding.items(), margins.unit)]
     if margins.tables is not None and margins.tables.relabelling.fixed and len(prepared.grouped.groups) > 1:
         notes.insert(0, explain("one_cluster"))
-    return build(
+    noticed = {} if result.noticed is None else dict(result.noticed(1 - LEVEL))
+    finding = build(
         prepared.grouped, name, all_params, value, parts=list(parts), interval=usual, limits=at,
         null=null_of(result.draws, result.exchanged, result.side, prepared.seed), p_value=p_value,
         corrected=result.corrected, chance_at=reference or None, mde=_detectable(result, usual.high - centre),
-        notes=notes, details={**result.details, **(details or {})},
+        notes=notes, details={**result.details, **(details or {}), **noticed},
     )  # fmt: skip
+    return finding if result.noticed is None else finding.with_power(result.noticed)
 
 
 def _summary(prepared: BoundCounts, key: str, mode: Mode) -> float:

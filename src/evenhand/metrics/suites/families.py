@@ -59,8 +59,11 @@ def adjust_run(
     result = [
         finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
     ]
-    for index, corrected, level in zip(indices, adjusted.tolist(), levels.tolist(), strict=True):
-        result[index] = _primary(findings[index], corrected, 1 - level, method)
+    # a difference that is alone in a run has its turn first
+    first = alpha * weights / max(float(weights[~np.isnan(p)].sum()), 1e-300) if method != "none" else levels
+    for index, corrected, level, share in zip(indices, adjusted, levels, first, strict=True):
+        result[index] = _primary(findings[index], float(corrected), 1 - float(level), method)
+        result[index] = result[index].at_test_level(float(share))
     result = _with_secondary(findings, result, method) if primaries is not None else result
     groupings = {
         _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond

@@ -152,6 +152,16 @@ def each_exceeded(observed: Floats, draws: Floats) -> Floats:
     return np.asarray((1 + (draws >= observed - slack).sum(axis=0)) / (1 + len(draws)))
 
 
+def least_exceeding(draws: Floats, alpha: float) -> float:
+    """The smallest of the draws whose own p is at most ``alpha``; infinite where none has one so small."""
+    values = np.unique(draws)
+    as_large = draws.size - np.searchsorted(
+        np.sort(draws), values - _ROUNDING * np.maximum(1, np.abs(values))
+    )
+    few = values[(1 + as_large) / (1 + draws.size) <= alpha]
+    return float(few[0]) if few.size else float("inf")
+
+
 def on_scale_of(value: float, statistic: float, draws: Floats) -> Floats:
     """What a value would be at other values of its statistic, ``value * draw / statistic``, shape (B,).
 

@@ -36,6 +36,28 @@ def normal_quantile(level: float) -> float:
     return float(-special.ndtri((1 - level) / 2))
 
 
+def noticed_below(others: float, n: int, m: int, quantile: float, power: float = 0.8) -> float:
+    """The rate of n rows, below that of m others, that a test would show this often; NaN where none would.
+
+    It solves ``others - rate = z se0 + z_power se1``: ``se0`` is the standard error at the pooled rate, with
+    which the test rejects from ``z`` on, ``se1`` that at both rates (Fleiss 1981, section 3.2).
+    """
+
+    def lacking(rate: float) -> float:
+        pooled = (n * rate + m * others) / (n + m)
+        se0 = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+        se1 = np.sqrt(rate * (1 - rate) / n + others * (1 - others) / m)
+        return float(quantile * se0 + special.ndtri(power) * se1 - (others - rate))
+
+    low, high = 0.0, others
+    if not lacking(low) <= 0:
+        return float("nan")
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if lacking(middle) <= 0 else (low, middle)
+    return low
+
+
 @lru_cache(maxsize=256)
 def pairwise_quantile(groups: int, level: float, families: int = 1) -> float:
     """The quantile that all differences of two among so many groups pass with ``1 - level`` together.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Details, Finding, Part
 from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
@@ -17,10 +17,10 @@ from evenhand.metrics.estimates import number
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode
 from evenhand.stats.arrays import Floats, Mask, Pair
-from evenhand.stats.exchange.cuts import Cuts
+from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
 from evenhand.stats.exchange.rates import Tally
-from evenhand.stats.exchange.relabelling import exceeded
-from evenhand.stats.rates.differences import normal_quantile, pair_limits, range_limits
+from evenhand.stats.exchange.relabelling import exceeded, least_exceeding
+from evenhand.stats.rates.differences import normal_quantile, noticed_below, pair_limits, range_limits
 from evenhand.stats.rates.rates import Rates
 
 _DRAWS = 4_999  # of normal numbers, where weighted rows cannot be exchanged
@@ -174,7 +174,19 @@ class GroupsApart:
             exchanged=f"{margins.exchanged} exchanged" if margins.testable else "normal numbers drawn",
             deciding=deciding(margins, np.flatnonzero(self._smaller[0]).tolist()),
             notes=[] if margins.tables is not None or margins.testable else [_NORMAL],
+            noticed=None if draws is None or margins.unit != "rows" else partial(self._noticed, draws),
         )  # fmt: skip
+
+    def _noticed(self, draws: Floats, alpha: float) -> Details:
+        """How few rows right in one group of usual size would have shown (4 times in 5) at a level."""
+        sizes, moments = self.prepared.grouped.group_sizes, self.prepared.grouped.moments
+        if moments is not None:
+            return {}
+        n, confusion = int(np.sort(sizes)[(sizes.size - 1) // 2]), self.prepared.confusion
+        z = least_exceeding(draws, alpha) + float(reached_by_chance(sizes.size)[0])
+        usual, total = float(confusion.accuracy()), int(sizes.sum())
+        rate = noticed_below(usual, n, total - n, z)
+        return {"detectable_n": float(n), "detectable_others": usual, "detectable_rate": number(rate)}
 
     def _draws(self, margins: Margins) -> Floats | None:
         """The statistic without differences, shape (R,); None where nothing says how units vary."""

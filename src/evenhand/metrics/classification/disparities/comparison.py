@@ -174,9 +174,11 @@ class GroupMistakes:
         names = dict(zip(values, texts, strict=True))
         return np.array([codes[value] for value in values]), [names[value] for value in codes]
 
-    @cached_property
-    def detectable(self) -> Detectable | None:
-        """What would have been noticed; None where nothing was tested, and where rows come in clusters."""
+    def detectable(self, alpha: float) -> Detectable | None:
+        """What a test of this level would usually have shown.
+
+        None where nothing was tested, and where rows come in clusters.
+        """
         if self.p_value is None or self.bound.grouped.units is not None:
             return None
         lines, (n, m) = self.lines, (_lower_median(rows) for rows in (self.lines.n, self.lines.m))
@@ -185,7 +187,7 @@ class GroupMistakes:
         pairs = lines.take(labels if labels.size else first)
         usual = float(np.quantile((pairs.a + pairs.b) / (pairs.n + pairs.m), 0.75))
         b = int(np.ceil(m * usual - 1e-9))
-        return Detectable(n, usual, detectable_rate(n, m, b, self.options.alpha / len(lines)))
+        return Detectable(n, usual, detectable_rate(n, m, b, alpha / len(lines)))
 
     @property
     def largest(self) -> Lines:

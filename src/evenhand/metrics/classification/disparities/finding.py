@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.findings import Details, Finding, Interval, Part
 from evenhand.core.text.disparities import line_sentence
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import (
@@ -104,10 +105,11 @@ def disparities(
         parts, p_value = [part.model_copy(update=_NO_INFERENCE) for part in parts], None
     reason = comparison.status if comparison.status in UNDEFINED else None
     value = None if reason else float(comparison.listed.size)
-    return build(
+    finding = build(
         comparison.bound.grouped, "disparities", options.params, value, reason=reason,
         p_value=p_value, parts=parts, details=_details(comparison),
     )  # fmt: skip
+    return finding.with_power(partial(_noticed, comparison))
 
 
 def disparity_lines(
@@ -213,6 +215,17 @@ def _parts(comparison: GroupMistakes) -> list[Part]:
     return parts
 
 
+def _noticed(comparison: GroupMistakes, alpha: float) -> Details:
+    """The rate of a mistake in one group of usual size that would have shown (4 times in 5) at a level."""
+    detectable = comparison.detectable(alpha)
+    if detectable is None:
+        return {}
+    return {
+        "detectable_n": float(detectable.n), "detectable_others": detectable.others,
+        "detectable_rate": number(detectable.rate),
+    }  # fmt: skip
+
+
 def _details(comparison: GroupMistakes) -> dict[str, float | str | None]:
     """What came of it, how much was compared, what would have been noticed, and the largest where none is."""
     details: dict[str, float | str | None] = {
@@ -220,12 +233,7 @@ def _details(comparison: GroupMistakes) -> dict[str, float | str | None]:
         "tested": float(len(comparison.lines)) if comparison.status != "weighted" else None,
         "classes": float(np.unique(comparison.mistakes.truth).size),
     }  # fmt: skip
-    detectable = comparison.detectable
-    if detectable is not None:
-        details |= {
-            "detectable_n": float(detectable.n), "detectable_others": detectable.others,
-            "detectable_rate": number(detectable.rate),
-        }  # fmt: skip
+    details |= _noticed(comparison, comparison.options.alpha)
     if comparison.status == "none_beyond_chance":
         largest = comparison.largest
         names = _names(comparison, largest)
