@@ -134,7 +134,7 @@ def test_verbose_prints_every_number_and_no_longer_offers_them(tmp_path, monkeyp
         for one in findings
         if not re.search(rf"^{one.name}(\(.*\))? +{values[one.metric]} ", printed, re.MULTILINE)
     ]
-    assert (len(findings), lost) == (46, [])
+    assert (len(findings), lost) == (48, [])
     assert "equalized_odds(aggregate=mean, eo=avg) " in printed
     assert type_in(monkeypatch, *words) == 0
     assert "With -o DIR a report and the rows behind the findings" in capsys.readouterr().out

@@ -117,3 +117,39 @@ def test_persons_weights_single_groups_and_perfect_models():
     perfect = eh.metrics.accuracy_contrast(evidence(table([100, 50], [100, 50])), by="g")
     assert (perfect.value, perfect.p_value) == (0, 1)
     assert eh.metrics.accuracy_contrast(evidence(frame), by="g", inference="none").p_value is None
+
+
+def test_few_rows_are_called_too_few():
+    frame = table([24, 18], [30, 30])
+    title = eh.audit(evidence(frame), by="g", metrics=PRIMARIES).overview.title
+    assert title.startswith("60 rows are too few to tell by g: only ")
+    assert title.endswith(" would usually have shown.")
+    tiny = eh.audit(evidence(table([1, 0], [1, 1])), by="g", metrics=PRIMARIES).overview.title
+    assert tiny == "2 rows are too few to tell whether anything differs by g."
+    both = evidence(frame.with_columns(h=pl.int_range(60) % 2).cast(pl.String))
+    titles = eh.audit(both, by=["g", "h"], metrics=PRIMARIES).overview.title
+    assert "Nothing differs" not in titles
+    assert titles.count("too few to tell by") == 2
+    many = eh.audit(evidence(table([900, 905, 890], [1_000] * 3)), by="g", metrics=PRIMARIES).overview
+    assert many.title == "Nothing differs by g beyond chance."
+    assert any("rows 8" in text and "would usually have shown (4 times in 5)" in text for text in many.silent)
+
+
+@pytest.mark.parametrize("sizes", [(300, 300), (400, 200, 120), (150,) * 8])
+def test_what_would_usually_have_shown_does(sizes):
+    """Planted at the stated rate, at the level of one of ten attributes: in 40 to 58 of 60."""
+    level = 0.05 * 0.45 / 10
+    z = sorted(range(len(sizes)), key=lambda code: sizes[code])[(len(sizes) - 1) // 2]
+    base = [0.9] * len(sizes)
+    about = eh.metrics.accuracy_contrast(evidence(table([round(0.9 * n) for n in sizes], sizes)), by="g")
+    details = about.at_test_level(level).details
+    assert details["detectable_n"] == sizes[z]
+    assert details["detectable_rate"] < about.details["detectable_rate"]
+    planted = [details["detectable_rate"] if code == z else rate for code, rate in enumerate(base)]
+    shown = 0
+    for seed in range(60):
+        rights = np.random.default_rng(seed).binomial(sizes, planted)
+        shown += (
+            eh.metrics.accuracy_contrast(evidence(table(rights, sizes)), by="g", seed=seed).p_value <= level
+        )
+    assert 40 <= shown <= 58

@@ -27,6 +27,7 @@ Holder = Finding | Part
 _SHARES = ("share", "share difference")
 _ROUNDING = 1e-6
 _FEW = 2
+_LARGE = 0.25  # a difference of rates; where only larger ones would have shown, silence says nothing
 NEAR = 0.006
 """How far a rate may be from its counts: paper mode rounds to per cent."""
 
@@ -197,17 +198,68 @@ def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
     text += f", {filled(verdict.in_words('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     noticed = finding.mde or 0.0
-    if noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach
+    is_kept = card.p_is_about != "groups"  # that of groups is not of the level of the run
+    if is_kept and noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach
         text += _("; {amount} would have been noticed (4 times in 5)", amount=amount(noticed, card))
-    return f"{text}."
+    return f"{text}. {_power(finding, subject)}".rstrip()
+
+
+def _power(finding: Finding, subject: Subject) -> str:
+    """What would usually have shown of a rate in one group; empty where nothing says."""
+    about = finding.details
+    rate, others, n = (about.get(f"detectable_{name}") for name in ("rate", "others", "n"))
+    if finding.card.first_line != "rates" or not (isinstance(others, float) and isinstance(n, float)):
+        return ""
+    if not isinstance(rate, float):
+        return _(
+            "With {n} {noun} in a group no rate would usually have shown.", n=count(n), noun=subject.noun
+        )
+    return _(
+        "In a group of {n} {noun} {rate} beside {others} elsewhere would usually have shown (4 times in 5).",
+        n=count(n),
+        noun=subject.noun,
+        rate=share(rate),
+        others=share(others),
+    )
+
+
+def _is_weak(finding: Finding) -> bool:
+    """Whether only a very large difference between groups would usually have shown."""
+    rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
+    is_rated = finding.card.first_line == "rates" and isinstance(others, float)
+    return is_rated and not (isinstance(rate, float) and others - rate <= _LARGE)  # type: ignore[operator]
+
+
+def _too_few(finding: Finding, subject: Subject) -> str:
+    """That rows are too few to say that nothing differs."""
+    by, rows = subject.about(finding), count(finding.n)
+    rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
+    if not (isinstance(rate, float) and isinstance(others, float)):
+        return _(
+            "{n} {noun} are too few to tell whether anything differs by {by}.",
+            n=rows,
+            noun=subject.noun,
+            by=by,
+        )
+    return _(
+        "{n} {noun} are too few to tell by {by}: only {rate} beside {others} would usually have shown.",
+        n=rows,
+        noun=subject.noun,
+        by=by,
+        rate=share(rate),
+        others=share(others),
+    )
 
 
 def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
-    """That nothing is beyond chance, by whatever was asked about."""
-    names = list(dict.fromkeys(filter(None, map(subject.about, findings))))
-    if not names:
-        return _("Nothing measured is beyond chance.")
-    return _("Nothing differs by {groups} beyond chance.", groups=listing(names, "or"))
+    """That nothing is beyond chance, by whatever was asked about; or that rows are too few to say so."""
+    weak = {finding.grouping: finding for finding in findings if _is_weak(finding)}
+    strong = [finding for finding in findings if finding.grouping not in weak]
+    names = list(dict.fromkeys(filter(None, map(subject.about, strong))))
+    texts = [_too_few(finding, subject) for finding in weak.values()]
+    if names:
+        texts.insert(0, _("Nothing differs by {groups} beyond chance.", groups=listing(names, "or")))
+    return " ".join(texts) or _("Nothing measured is beyond chance.")
 
 
 def of_finding(

@@ -181,7 +181,10 @@ class GroupMistakes:
         """
         if self.p_value is None or self.bound.grouped.units is not None:
             return None
-        lines, (n, m) = self.lines, (_lower_median(rows) for rows in (self.lines.n, self.lines.m))
+        lines, n = self.lines, _lower_median(self.lines.n)
+        m = max(
+            _lower_median(lines.n + lines.m) - n, 1
+        )  # of one class: of two groups both are not the smaller
         _, first = np.unique(lines.pair, return_index=True)
         labels = first[lines.label[first] != MISS]
         pairs = lines.take(labels if labels.size else first)
