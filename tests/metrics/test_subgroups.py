@@ -235,14 +235,20 @@ def test_attributes_that_vary_within_clusters_are_named():
     assert finding.notes == ["office: a value of person has several of these; search channel, tier alone"]
 
 
-def test_an_audit_adds_the_search_and_changes_nothing_else():
+def test_an_audit_adds_the_search_to_its_family_and_changes_no_other_number():
     evidence = evidence_of(tickets(office="Lagos", channel="web"))
     some = {"by": "office", "metrics": ["accuracy_gap", "cramers_v_pooled", "phi"]}
     plain = evenhand.audit(evidence, **some)
     run = evenhand.audit(evidence, **some, search=BY)
-    assert list(run.findings)[:-1] == list(plain.findings)
+    before, after = list(plain.findings), list(run.findings)[:-1]
+    assert [one.p_value for one in after] == [one.p_value for one in before]
+    assert all(
+        one.p_adjusted >= other.p_adjusted
+        for one, other in zip(after, before, strict=True)
+        if other.p_adjusted is not None
+    )  # one more question in the family
     searched = list(run.findings)[-1]
-    assert (searched.metric, searched.role) == ("subgroups(by=office+channel+tier)", "exploratory")
+    assert (searched.metric, searched.role) == ("subgroups(by=office+channel+tier)", "primary")
     assert keys(searched)[0] == ["office = Lagos", "channel = web"]
     assert (run.manifest["search"], run.manifest["by"]) == (BY, ["office"])
     assert "search" not in plain.manifest

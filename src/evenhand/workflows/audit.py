@@ -24,7 +24,7 @@ from evenhand.metrics.classification.disparities.subgroups import subgroups
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
 from evenhand.metrics.prepared import Inference, Mode, check_seed, names_of
 from evenhand.metrics.suites.audit import audit_grouping, check_groups
-from evenhand.metrics.suites.families import AUDIT, adjust_run
+from evenhand.metrics.suites.families import AUDIT, SEARCH, adjust_run
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.outputs.audit_run import AuditRun
@@ -380,7 +380,8 @@ def _measure(
         say(f"searching {', '.join(search)}")
         of_search = {name: options[name] for name in ("alpha", "mode", "inference", "seed")}
         findings.append(subgroups(counts, by=search, **of_search))
-    adjusted = adjust_run(findings, AUDIT, alpha=options["alpha"], method=options["adjustment"])
+    primaries = (*AUDIT, SEARCH) if search else AUDIT
+    adjusted = adjust_run(findings, primaries, alpha=options["alpha"], method=options["adjustment"])
     return adjusted, pl.concat(tables)
 
 

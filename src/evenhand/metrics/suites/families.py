@@ -13,6 +13,8 @@ from evenhand.stats.multiplicity import adjust, holm_levels
 
 AUDIT = ("disparities", "accuracy_contrast", "cramers_v_pooled")
 """Primaries of an audit: does a mistake depend on the group, does accuracy, does anything within classes?"""
+SEARCH = "subgroups"
+"""One more primary where a run searches subgroups."""
 WEIGHTS = {"cramers_v_pooled": 2 / 9}
 """Shares of the error that primaries may spend, 1 where none stands: of an audit .45, .45 and .1.
 

@@ -117,10 +117,10 @@ def _leading(findings: Findings) -> tuple[list[Finding], list[Finding]]:
 
     Those that answer a run's questions: primary ones. Where no finding has a role, those whose metric
     declares first lines, with a test or an interval if one has them, else whatever was tested. A search over
-    subgroups, a family of its own, is always among them.
+    subgroups is always among them.
     """
     able = [finding for finding in findings if finding.role != "exploratory"]
-    primary = [finding for finding in able if finding.role == "primary"]
+    primary = [f for f in able if f.role == "primary" and f.card.first_line != _SEARCH]
     declared = [finding for finding in able if finding.card.first_line not in ("", _SEARCH)]
     sure = [finding for finding in declared if p_shown(finding) is not None or finding.interval is not None]
     tested = [finding for finding in able if significance_of(finding).side]

@@ -13,21 +13,38 @@ from evenhand.core.text.formatting import count, of, plural, points, short_label
 from evenhand.core.text.language import _
 from evenhand.core.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
 
+_SEVERAL = 2
 _TIER = 0.45  # after mistakes and rates of groups
 
 
 def headlines(finding: Finding, subject: Subject) -> list[Headline]:
-    """One for each listed subgroup: a search, a family of its own, lists what chance does not explain."""
-    return [_headline(finding, part, subject) for part in finding.parts if part.p_adjusted is not None]
+    """One for each listed subgroup that is beyond chance among all questions of the run, too."""
+    return [_headline(finding, part, p, subject) for part, p in _beyond(finding, subject)]
+
+
+def _beyond(finding: Finding, subject: Subject) -> list[tuple[Part, float]]:
+    """Subgroups with their p among all questions of the run, where it is small."""
+    once, run = finding.p_value, finding.p_adjusted
+    factor = 1.0 if not once or run is None else run / once
+    tested = [
+        (part, min(1.0, part.p_adjusted * factor)) for part in finding.parts if part.p_adjusted is not None
+    ]
+    return [(part, p) for part, p in tested if p <= subject.alpha]
 
 
 def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
     """Why no subgroup is listed; nothing where that is hidden."""
-    texts = [
-        search_sentence(finding.details, finding.by, noun=subject.noun)
-        for finding in findings
-        if "status" in finding.details
-    ]
+    texts = []
+    for finding in findings:
+        if "status" in finding.details:
+            texts.append(search_sentence(finding.details, finding.by, noun=subject.noun))
+        if any(part.p_adjusted is not None for part in finding.parts) and not _beyond(finding, subject):
+            texts.append(
+                _(
+                    "No subgroup stands out beyond chance, corrected for all questions of this run ({p}).",
+                    p=p_text(finding.p_adjusted),
+                )
+            )
     return [text for text in texts if text]
 
 
@@ -38,7 +55,7 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     )
 
 
-def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
+def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headline:
     line = {"n": part.n, **part.details}
     truth = "" if line["truth"] is None else f"{short_label(line['truth'])} {subject.noun}"
     hits, rest = (float(str(line[name])) for name in ("mistakes", "rest_mistakes"))
@@ -65,7 +82,7 @@ def _headline(finding: Finding, part: Part, subject: Subject) -> Headline:
             n=count(round(float(str(line["expected"])))),
             rows=count(part.n),
         ),
-        certainty=_("{p}, corrected for {compared}.", p=p_text(part.p_adjusted), compared=_tested(finding)),
+        certainty=_("{p}, corrected for {compared}.", p=p_text(p), compared=_tested(finding, subject)),
         by=finding.grouping,
         beyond=True,
         metric=finding.metric,
@@ -87,9 +104,13 @@ def _weight(part: Part) -> tuple[float, ...]:
     return (1.0 if is_crossed else _TIER), certain, (part.value or 0.0) * part.n
 
 
-def _tested(finding: Finding) -> str:
+def _tested(finding: Finding, subject: Subject) -> str:
     tested = finding.details.get("tested")
-    return plural(tested, "subgroup") if isinstance(tested, float) else _("all subgroups")
+    subgroups = plural(tested, "subgroup") if isinstance(tested, float) else _("all subgroups")
+    questions = sum(other.role == "primary" and other.p_value is not None for other in subject.findings)
+    if finding.role != "primary" or questions < _SEVERAL:
+        return subgroups
+    return _("{subgroups} and {n} questions of this run", subgroups=subgroups, n=count(questions))
 
 
 def _size(part: Part) -> str:
