@@ -50,7 +50,7 @@ def noticed_below(others: float, n: int, m: int, quantile: float, power: float =
         return float(quantile * se0 + special.ndtri(power) * se1 - (others - rate))
 
     low, high = 0.0, others
-    if not lacking(low) <= 0:
+    if not np.isfinite(quantile) or lacking(low) > 0:
         return float("nan")
     for _ in range(60):
         middle = (low + high) / 2
