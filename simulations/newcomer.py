@@ -4,8 +4,8 @@
 every office; one of ten is called another intent, whatever the office. In one office, tickets of one intent
 are called one wrong intent besides, at a rate of .15, .3 or .5. Counted is in how many tables the first line
 names office, intent and wrong intent; and, with nothing planted and five times as many tables, in how many
-there is no line. "In a run" counts lines only where the metric is beyond chance together with
-``accuracy_gap``, both corrected by Holm's method. Exit status 1 if a share is below its bound.
+there is no line. "In a run" counts lines only where the metric is beyond chance among the three questions
+of an audit. Exit status 1 if a share is below its bound.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from simulations._common import Clock, aimed, arguments, show
 import evenhand as eh
 from evenhand.core.random_streams import stream
 from evenhand.core.significance import is_beyond
-from evenhand.metrics.suites.families import adjust_run
+from evenhand.metrics.suites.families import AUDIT, adjust_run
 
 INTENTS = ("account_locked", "fraud_report", "refund", "general_question", "delivery_delay")
 OFFICE = "Lagos"
 PLANTED = ["account_locked", OFFICE, "fraud_report"]
 ROWS, ERROR = 100, 0.1
-PRIMARIES = ("disparities", "accuracy_gap")
 LEAST = {
     2: {0.15: 0.60, 0.3: 0.90, 0.5: 0.90},
     3: {0.15: 0.75, 0.3: 0.90, 0.5: 0.90},
@@ -74,8 +73,8 @@ def outcome_of(table: pl.DataFrame, seed: int) -> Outcome:
     """What the metric, and a run, say of a table."""
     evidence = eh.Predictions.from_frame(table, truth="intent", prediction="predicted").count(["office"])
     lines = eh.metrics.disparities(evidence, by="office", seed=seed)
-    gap = eh.metrics.accuracy_gap(evidence, by="office", seed=seed)
-    in_run = adjust_run([lines, gap], PRIMARIES)[0]
+    others = [getattr(eh.metrics, name)(evidence, by="office", seed=seed) for name in AUDIT[1:]]
+    in_run = adjust_run([lines, *others], AUDIT)[0]
     keys = [list(part.key) for part in lines.parts if part.kind in ("mistake", "miss")]
     first = keys[0] if keys else None
     return Outcome(first, first if is_beyond(in_run) else None)
