@@ -22,7 +22,7 @@ Where answers differ in many small ways the pooled test is far beyond any level;
 lack where one mistake or one group differs (docs/statistics.md).
 """
 SECONDARY = {"accuracy_gap": "accuracy_contrast"}
-"""Tests that are looked at only where the primary of the same hypothesis is beyond chance."""
+"""Tests that count only where the primary of the same hypothesis is beyond chance."""
 
 
 def adjust_run(
