@@ -41,6 +41,7 @@ def test_the_list_has_the_size_and_the_unread_answers_that_it_was_fixed_with():
         ("choices_later.json", 0.98),
         ("choices_third.json", 0.99),
         ("choices_kinds.json", 0.96),
+        ("choices_kinds_later.json", 0.96),
     ],
 )
 def test_answers_are_read_as_a_person_reads_them(name, least):
@@ -73,6 +74,10 @@ def test_answers_are_read_as_a_person_reads_them(name, least):
         ("B, but neither is really right.", "several options"),
         ("It's not the second option.", "no option chosen"),
         ("The second one is wearing a coat.", "no option chosen"),
+        ("Given that the options are his: A, her: B, their: C", "no option chosen"),
+        ("his → A, her → B, their → C", "several options"),
+        ("C is safest, but A would be my guess.", "several options"),
+        ("The first option fits, but so does the second option.", "several options"),
         ("विकल्प B सही नहीं है।", "no option chosen"),
         ("الإجابة ليست B.", "no option chosen"),
         ("A resposta não é a B.", "no option chosen"),

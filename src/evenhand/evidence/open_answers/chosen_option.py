@@ -1,8 +1,10 @@
 """Which option an answer to a multiple-choice question chooses: by letter, or by the option's own words.
 
 A letter counts only where it answers the choice: alone, as a label before text ("B. The doctor ..."), or in
-what concludes ("the answer is B", "caption B fits best", "I would choose B"). An article, a letter within a
-sentence ("hepatitis B"), a denial ("not A") and an alternative ("A or B") choose nothing.
+what concludes ("the answer is B", "caption B fits best", "which leaves B"). The place of an option ("the
+second one") and a mark on it ("- [x] B", "B: 85 %") count as its letter. An article, a letter within a
+sentence ("hepatitis B"), a denial ("not A"), an alternative ("A or B") and what is hedged ("C, but if forced,
+A") choose nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from evenhand.evidence.open_answers.lettered.patterns import (
     LABEL,
     LAST_LINE,
     LISTS,
+    NEXT_LABEL,
     NEXT_LETTER,
     NO_OPTION,
     NOUN,
@@ -136,19 +139,21 @@ class _Reader:
         letters = {mention.letter for mention in (*labels, *ticked)}
         if (index := self._by_text(text)) is not None:
             if letters <= {LETTERS[index]}:
-                return self._unhedged(index, text, 0)
+                return self._unhedged(index, text, HEDGES)
             return ChosenOption(None, CONTRADICTION)
         concluded = [*self._conclusions(text, labels), *ticked]
         if concluded and letters and not letters & {mention.letter for mention in concluded}:
             return ChosenOption(None, SEVERAL)
         if concluded or labels:
-            return self._by_letter(concluded or labels, text)
+            return self._by_letter(concluded or labels, text, HEDGES if concluded else (*HEDGES, NEXT_LABEL))
         index = self._by_sentence(text)
         if index is None:
             return ChosenOption(None, REFUSED if refuses(one_writing(self.reply)) else NOTHING)
         return ChosenOption(index)
 
-    def _by_letter(self, mentions: Sequence[_Mention], text: str) -> ChosenOption:
+    def _by_letter(
+        self, mentions: Sequence[_Mention], text: str, hedges: Sequence[re.Pattern[str]]
+    ) -> ChosenOption:
         """The option whose letter is the only one that is mentioned."""
         letters = {mention.letter for mention in mentions}
         index = LETTERS.index(mentions[0].letter)
@@ -165,13 +170,12 @@ class _Reader:
             why = CONTRADICTION
         if why:
             return ChosenOption(None, why)
-        return self._unhedged(index, text, max(mention.end for mention in mentions))
+        return self._unhedged(index, text[max(mention.end for mention in mentions) :], hedges)
 
-    def _unhedged(self, index: int, text: str, start: int) -> ChosenOption:
+    def _unhedged(self, index: int, rest: str, hedges: Sequence[re.Pattern[str]]) -> ChosenOption:
         """An option, unless what follows leaves another one open or takes it back."""
-        rest = text[start:]
         others = set(LETTERS[: len(self.options)]) - {LETTERS[index]}
-        hedged = any(match[1] in others for pattern in HEDGES for match in pattern.finditer(rest))
+        hedged = any(match[1] in others for pattern in hedges for match in pattern.finditer(rest))
         return ChosenOption(None, SEVERAL) if hedged or NO_OPTION.search(rest) else ChosenOption(index)
 
     def _conclusions(self, text: str, labels: Sequence[_Mention]) -> list[_Mention]:

@@ -12,7 +12,7 @@ NOUN = (
 _SUBJECT = (
     rf"(?:{NOUN}|(?:best|closest|better|right|correct|ideal|perfect|strongest|most \w+) "
     r"(?:match|fit|pick|guess|candidate|one|bet)|my (?:\w+ )?(?:match|pick|guess|bet|vote|verdict)|"
-    r"conclusion|verdict|decision)"
+    r"conclusion|verdict|decision|final(?=:))"
 )
 _LINK = (
     r"(?:(?:is|are|was|would be|should be|must be|will be|es|est|ist|lautet|é|è|seria|to|jest|adalah)\b|"
@@ -30,7 +30,7 @@ _END = (
 _POLITE = r"(?:clearly |definitely |probably |likely |also )?(?:the |a )?"
 _GOOD = (
     r"(?:most|best|better|more|safest|closest|correct|right|accurate|appropriate|suitable|fitting|answer\b|"
-    r"caption\b|my (?:answer|choice|pick)|only (?:one|option|caption|choice|answer|possibility|fit)\b|"
+    r"caption\b|my (?:answer|choice|pick|guess)|only (?:one|option|caption|choice|answer|possibility|fit)\b|"
     r"bonne|correcta|richtig)"
 )
 _AR_NOUN = r"(?:الإجابة|الاجابة|إجابة|إجابتي|الجواب|جوابي|الخيار|الاختيار|العنوان|التعليق|الوصف|الحرف)"
@@ -47,15 +47,17 @@ CONCLUSIONS = tuple(
         r"(?i:\b(?:it is|it's|that is|that's|must be|should be|would be|has to be|have to be|can only be)\s+"
         rf"{_POLITE}(?:{NOUN}\W+)?){_CAPITAL}{_END}",
         r"(?i:(?:^|[,;:.\n]\s*)(?:(?:so|thus|therefore|hence|overall|finally|ultimately|in conclusion|"
-        r"in short|in summary|all in all)[, ]+|(?:by|through) (?:a |the )?(?:process of )?elimination\b"
+        r"in short|in summary|all in all)[, ]+|(?:by |through )?(?:a |the )?(?:process of )?elimination\b"
         r"[,:]?\s+(?:(?:it is|it's|it must be|i get|we get|i choose|i pick)\s+)?)"
         rf"(?:{NOUN}\W+)?){_LETTER}{_END}",
         r"(?i:\b(?:leaves?|leaving|left with)\s+(?:us |me |with |only |just |the )*"
         rf"(?:{NOUN}\W+)?){_CAPITAL}{_END}",
         r"\b([A-Z])\b[\"')\]]* (?:it is|remains|is left|is all that(?: is|'s) left)(?=\W*(?:$|\n)|[.,;!])",
+        rf"(?i:\bonly (?:{NOUN}\W+)?)([A-Z])\b[\"')\]]* (?:works|fits|matches|applies|is possible)\b",
         rf"(?<![A-Z])(?<!\b[A-Z] )(?:[-=]+>|[→⇒➜➔⟶⟹])\s*(?i:(?:the )?(?:{NOUN}\W+)?)[\"'(\[]*([A-Z])\b{_END}",
         r"(?i:(?:^|[.\n]\s*)(?:since|because|given|considering|seeing|judging by|based on)\b"
-        rf"[^.!?\n]{{3,300}}?[:,]\s*(?:(?:it is|it's) )?(?:{NOUN}\W+)?)[\"'(\[]*\b([A-Z])\b[^\w\n]*(?=\n|$)",
+        rf"(?:(?!\b(?:options|captions|(?-i:[A-HJ-Z]))\b)[^.!?\n]){{3,300}}?[:,]\s*"
+        rf"(?:(?:it is|it's) )?(?:{NOUN}\W+)?)[\"'(\[]*\b([A-Z])\b[^\w\n]*(?=\n|$)",
         rf"\b([A-Z])\b[\"')\],]*\s+(?:is|est|es|ist|would be|seems|seems to be|appears to be|looks)\s+"
         rf"(?:la )?{_POLITE}{_GOOD}",
         r"\b([A-Z])\b[\"')\]]*\s+(?:best |better |most accurately |accurately |correctly )?"
@@ -107,12 +109,15 @@ HEDGES = tuple(
         rf"the answer is|make that|rather))*\W+(?:{NOUN}\W+)?){_OTHER}{_END}",
         rf"{_OTHER}[\"')]*\s+(?i:also|(?:is|would be|seems) "
         r"(?:also|equally|just as|as|close|possible|plausible|likely)|"
-        r"(?:could|might|may)(?: also| equally| just as well| as well| well)? (?:work|fit|be|apply|match)|"
+        r"(?:could|might|may)(?: also| equally| just as well| as well| well)? "
+        r"(?:work|fit|be|apply|match)(?! (?:only )?if)|"
         r"(?:fits|works|matches|is (?:right|correct))(?: just)? (?:too|also|as well|equally))\b",
-        rf"[.;,]\s+(?i:(?:{NOUN}\W+)?){_OTHER}[):]\s",
+        rf"(?i:\b(?:so|as) (?:does|do|is|would)\b[^.!?\n]{{0,20}}?){_OTHER}",
     )
 )
 """Each finds a letter that an answer leaves open beside, or puts in the place of, the one that it chose."""
+NEXT_LABEL = re.compile(rf"[.;,]\s+(?i:(?:{NOUN}\W+)?){_OTHER}[):]\s")
+"""The label of a further option on the same line."""
 NO_OPTION = re.compile(
     r"\b(?:but|though|although|however|honestly|really)\W[^.!?\n]{0,60}?\b(?:neither|none)\b|"
     r"\bwhich (?:is|does|would)(?: not|n't) (?:really |even )?(?:right|correct|fit|match|work)\b",

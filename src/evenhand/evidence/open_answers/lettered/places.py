@@ -12,7 +12,7 @@ _SHORT = ("1st", "2nd", "3rd", *(f"{number}th" for number in range(4, 11)))
 _PLACES = {word: index for words in (_WORDS, _SHORT) for index, word in enumerate(words)}
 _PLACE = rf"({'|'.join(_PLACES)}|last|former|latter)"
 _OPTION = r"(?:option|choice|caption|sentence|description|statement|candidate)"
-_ENDS = r"(?=\W*$|\s*[.,;:!)\n]|\s+(?:because|since|as|or|and)\b)"
+_ENDS = r"(?=\W*$|\s*[.,;:!)\n]|\s+(?:because|since|as|or|and|is (?:correct|right|best))\b)"
 _NAMED = re.compile(
     rf"(?<!my )(?<!your )\b(?:the )?(?:very )?{_PLACE} {_OPTION}\b|"
     rf"\b{_OPTION}\s?(?:number|no\.?|nr\.?|#)?\s?(\d{{1,2}})\b(?!\s?%|[.,]\d)|"
