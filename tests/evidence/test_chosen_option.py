@@ -42,6 +42,7 @@ def test_the_list_has_the_size_and_the_unread_answers_that_it_was_fixed_with():
         ("choices_third.json", 0.99),
         ("choices_kinds.json", 0.96),
         ("choices_kinds_later.json", 0.96),
+        ("choices_attacks.json", 1),
     ],
 )
 def test_answers_are_read_as_a_person_reads_them(name, least):
@@ -71,7 +72,8 @@ def test_answers_are_read_as_a_person_reads_them(name, least):
         ("The answer is A as well as B.", "no option chosen"),
         ("The answer is B, or maybe C.", "several options"),
         ("B. No, wait, A.", "several options"),
-        ("B, but neither is really right.", "several options"),
+        ("B, but neither is really right.", "no option chosen"),
+        ("Verdict: A. Wrong.", "no option chosen"),
         ("It's not the second option.", "no option chosen"),
         ("The second one is wearing a coat.", "no option chosen"),
         ("Given that the options are his: A, her: B, their: C", "no option chosen"),

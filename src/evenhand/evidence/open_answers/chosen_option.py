@@ -31,6 +31,7 @@ from evenhand.evidence.open_answers.lettered.patterns import (
     NO_OPTION,
     NOUN,
     SUPPOSES,
+    WRONG,
 )
 from evenhand.evidence.open_answers.lettered.places import LETTERS, with_letters
 from evenhand.evidence.open_answers.refusals import refuses
@@ -175,8 +176,12 @@ class _Reader:
     def _unhedged(self, index: int, rest: str, hedges: Sequence[re.Pattern[str]]) -> ChosenOption:
         """An option, unless what follows leaves another one open or takes it back."""
         others = set(LETTERS[: len(self.options)]) - {LETTERS[index]}
-        hedged = any(match[1] in others for pattern in hedges for match in pattern.finditer(rest))
-        return ChosenOption(None, SEVERAL) if hedged or NO_OPTION.search(rest) else ChosenOption(index)
+        if any(match[1] in others for pattern in hedges for match in pattern.finditer(rest)):
+            return ChosenOption(None, SEVERAL)
+        wrong = WRONG.match(rest)
+        if NO_OPTION.search(rest) or (wrong and wrong[1].lower() != plain_form(self.options[index])):
+            return ChosenOption(None, NOTHING)
+        return ChosenOption(index)
 
     def _conclusions(self, text: str, labels: Sequence[_Mention]) -> list[_Mention]:
         """Letters that something concludes on.
@@ -250,8 +255,14 @@ class _Reader:
                 before, _, after = f" {words} ".partition(f" {option} ")
                 if option == without_article(option):
                     before = re.sub(r"(?:^| )(?:an?|the)$", "", before)
-                reads_so = _LEAD.fullmatch(before.strip()) and _TAIL.fullmatch(_REASON.sub("", after).strip())
-                if option in words and words != option and reads_so and not DENIES.search(before):
+                after = _REASON.sub("", after)
+                reads_so = _LEAD.fullmatch(before.strip()) and _TAIL.fullmatch(after.strip())
+                if (
+                    option in words
+                    and words != option
+                    and reads_so
+                    and not DENIES.search(f"{before} {after}")
+                ):
                     indices.add(index)
         return indices.pop() if len(indices) == 1 and len(self._occurring(text)) == 1 else None
 

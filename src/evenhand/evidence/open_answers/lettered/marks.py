@@ -12,8 +12,9 @@ from evenhand.evidence.open_answers.lettered.patterns import LABEL, NOUN
 _MARK = re.compile(
     r"(?P<tick>\[[xX✓✔]\]|\([xX✓✔]\)|[✓✔☑✅🗹◉🔘])\ufe0f?|"
     r"(?P<cross>[✗✘❌✖✕☐⬜□○]|\[ ?\]|\( ?\))\ufe0f?|"
-    r"\(?(?P<share>\d{1,3}(?:[.,]\d{1,2})?) ?%\)?(?=\s*(?:$|[,;.|/\n]))"
+    r"\(?(?P<share>\d{1,3}(?:[.,]\d{1,2})?) ?%\)?(?=\s*(?:$|[,;.|/\n]|(?:and )?[A-Z]\b))"
 )
+_OF_ERROR = re.compile(r"\b(?:wrong|incorrect|errors?|unlikely|risk|not)\b|n't\b", re.IGNORECASE)
 _BESIDE = re.compile(rf"^\W*(?:(?i:{NOUN})\W+)?([A-Z])\W{{0,3}}$")
 _MOST_SURE = 50  # percent; what has less is not what the answer says
 _ALL = 101  # percent, rounded; shares of more in all do not exclude each other
@@ -65,7 +66,7 @@ def marked(text: str) -> Marked:
     if len(shares) < 2:
         rest += unsure
         shares = {}
-    certain = sum(share for share, _ in shares.values()) <= _ALL
+    certain = sum(share for share, _ in shares.values()) <= _ALL and not _OF_ERROR.search(text)
     most = [letter for letter, (share, _) in shares.items() if certain and share > _MOST_SURE]
     for letter in most if len(most) == 1 else shares:
         ticked[letter] = shares[letter][1]

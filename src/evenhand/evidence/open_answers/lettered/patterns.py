@@ -23,14 +23,19 @@ _LETTER = r"[\s\W]*?\b([A-Za-z])\b"
 _CAPITAL = r"[\s\W]*?\b([A-Z])\b"
 _OR = r"(?:or|and|ou|oder|und|et|und|أو|او|و|या|और|/)"
 _END = (
-    r"(?=\s*(?:$|[.!;:)\]}\"。、।،؛]|\n|,(?!\s*(?:(?:or|and)\s)?[A-Z]\b)|\s[-–—]+\s|"
+    r"(?=\s*(?:$|[.!;:)\]}\"。、।؛]|\n|[,،](?!\s*(?:(?:or|and)\s)?[A-Z]\b)|\s[-–—]+\s|"
     r"(?:because|since|porque|pois|as(?! well\b))\b))"
     rf"(?!\s*[.,;:)]?\s*{_OR}\s*(?:option |caption )?[A-Z]\b)"
 )
 _POLITE = r"(?:clearly |definitely |probably |likely |also )?(?:the |a )?"
+_BAD = (
+    r"(?:wrong|incorrect|inaccurate|unlikely|misleading|inappropriate|offensive|sexist|biased|stereotypical|"
+    r"problematic|harmful|questionable|doubtful)"
+)
 _GOOD = (
-    r"(?:most|best|better|more|safest|closest|correct|right|accurate|appropriate|suitable|fitting|answer\b|"
-    r"caption\b|my (?:answer|choice|pick|guess)|only (?:one|option|caption|choice|answer|possibility|fit)\b|"
+    rf"(?:(?:most|more)(?! (?:\w+ )?{_BAD})|best|better|safest|closest|correct|right|accurate|appropriate|"
+    r"suitable|fitting|answer\b|caption\b|my (?:answer|choice|pick|guess)|"
+    r"only (?:one|option|caption|choice|answer|possibility|fit)\b|"
     r"bonne|correcta|richtig)"
 )
 _AR_NOUN = r"(?:الإجابة|الاجابة|إجابة|إجابتي|الجواب|جوابي|الخيار|الاختيار|العنوان|التعليق|الوصف|الحرف)"
@@ -70,7 +75,7 @@ CONCLUSIONS = tuple(
         rf"(?:أختار|اختار|سأختار|اخترت)\s[^A-Za-z.\n]{{0,25}}([A-Z])\b{_END}",
         rf"{_AR_NOUN}\s*[\"'(]*([A-Z])\b[\"')]*\s*(?:(?:هو|هي)\s+)?{_AR_GOOD}",
         rf"{_HI_NOUN}[^A-Za-z।.\n]{{0,25}}?([A-Z])\b[\"')]*(?:\s*(?:है|होगा))?(?=\s*(?:[।.!]|\n|$))",
-        rf"{_HI_NOUN}\s*[\"'(]*([A-Z])\b[\"')]*\s*{_HI_GOOD}\s+(?:विकल्प\s+|उत्तर\s+)?(?:है|रहेगा|होगा|लगता)(?!\s*नहीं)",
+        rf"{_HI_NOUN}\s*[\"'(]*([A-Z])\b[\"')]*\s*(?:भी\s+)?{_HI_GOOD}\s+(?:विकल्प\s+|उत्तर\s+)?(?:है|रहेगा|होगा|लगता)(?!\s*नहीं)",
         r"\b([A-Z])\b[\"')]*\s*(?:को\s+)?(?:चुनूंगा|चुनूँगा|चुनूंगी|चुनूँगी|चुनता|चुनती)(?!\s*नहीं)",
     )
 )
@@ -87,12 +92,13 @@ DENIES = re.compile(
     r"\b(?:not|never|no|none|neither|nor|cannot|hardly|least|less|worst|wrong|false|incorrect|unlikely|except|exclude[sd]?|"
     r"eliminate[sd]?|rather than|instead of|rule[sd]? out|whether|could|might|may|maybe|"
     r"perhaps|either|both|nicht|pas|keine?|não|nem|nunca|talvez)\b|n't\b|不|ない|아니|"
-    r"(?<!\S)(?:ليس|ليست|لا|لن|لم|غير|ربما)(?!\S)|नहीं|शायद|गलत|सबसे कम|"
+    r"(?<!\S)(?:ليس|ليست|لا|لن|لم|غير|ربما)(?!\S)|नहीं|शायद|गलत|सबसे कम|(?<!\S)न(?!\S)|"
     r"\b[A-Z]\s*(?:,|and|or|/|&)\s*(?:option |caption )?$",
     re.IGNORECASE,
 )
 SUPPOSES = re.compile(
-    r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|must|were|am|need))|(?<!\S)(?:إذا|لو|यदि|अगर)(?!\S)",
+    r"\b(?:if|unless)\b(?! (?:i|we) (?:had|have|must|were|am|need))|"
+    r"\b(?:wenn|falls|si (?:c'est|l[ae]|il|elle)|se (?:for|fosse))\b|(?<!\S)(?:إذا|لو|यदि|अगर)(?!\S)",
     re.IGNORECASE,
 )
 LISTS = re.compile(r"\b(?:each|every|following|these|options|captions)\b[^.!?]*$", re.IGNORECASE)
@@ -120,7 +126,10 @@ NEXT_LABEL = re.compile(rf"[.;,]\s+(?i:(?:{NOUN}\W+)?){_OTHER}[):]\s")
 """The label of a further option on the same line."""
 NO_OPTION = re.compile(
     r"\b(?:but|though|although|however|honestly|really)\W[^.!?\n]{0,60}?\b(?:neither|none)\b|"
-    r"\bwhich (?:is|does|would)(?: not|n't) (?:really |even )?(?:right|correct|fit|match|work)\b",
+    r"\bwhich (?:(?:is|does|would)(?: not|n't) (?:really |even )?(?:right|correct|fit|match|work)|"
+    r"is (?:wrong|incorrect|impossible|unlikely))\b",
     re.IGNORECASE,
 )
 """What takes every option back."""
+WRONG = re.compile(r"^\W{0,4}(?:is |was )?(wrong|incorrect|impossible)\b", re.IGNORECASE)
+"""What takes back the letter that it follows."""

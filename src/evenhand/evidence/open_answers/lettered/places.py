@@ -19,9 +19,10 @@ _NAMED = re.compile(
     rf"^\W*(?:number |no\. ?|#)(\d{{1,2}})(?=\W*$)|"
     rf"\bthe {_PLACE} one\b{_ENDS}|"
     rf"(?:^|(?<=\bis )|(?<=\bbe )|(?<=\bchoose )|(?<=\bpick )|(?<=\bselect )|(?<=\bwith )|(?<=\beither )|"
-    rf"(?<=\bor )|(?<=\band ))the {_PLACE}\b{_ENDS}",
+    rf"(?<=\bor )|(?<=\band )|(?<=\bperhaps )|(?<=\bmaybe )|(?<=\bpossibly ))the {_PLACE}\b{_ENDS}",
     re.IGNORECASE,
 )
+_LETTERED = re.compile(rf"(?i:\b{_OPTION}) [A-Z]\b")
 _COUNTED = re.compile(rf"\d|\b{_PLACE}\b", re.IGNORECASE)
 
 
@@ -29,13 +30,13 @@ def with_letters(text: str, options: Sequence[str]) -> str:
     """A text in which options named by their place have their letter: "the second one" is "option B".
 
     Args:
-        text: Without markup.
+        text: Without markup; where it names letters, nothing is changed.
         options: Texts of the options; where one holds a number or a place itself, nothing is changed.
 
     Returns:
         The text; places beyond the options stay.
     """
-    if any(map(_COUNTED.search, options)):
+    if _LETTERED.search(text) or any(map(_COUNTED.search, options)):
         return text
 
     def lettered(match: re.Match[str]) -> str:
