@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Types are looked at beside the first tests: mypy uses one core.
 MAKEFLAGS += --jobs=2
 
-.PHONY: demo test lint types unit quick docs gallery perf simulations mutants clean
+.PHONY: demo sprites test lint types unit quick docs gallery perf simulations mutants clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python 3.11 or newer; type: make PYTHON=python3.11 ...")'
@@ -17,6 +17,10 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/demo.done: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/sprites.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch]'
 	touch $@
 
@@ -24,9 +28,15 @@ $(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group test --group check
 	touch $@
 
-# An example table first, in seconds; then models that it trains, in minutes.
+# An example table and its page, then a small model asked by a benchmark: seconds each, nothing trained.
 demo: $(VENV)/demo.done
 	$(BIN)/evenhand demo -o $(RUNS)/example
+	$(BIN)/evenhand run sprites --model examples/grey_model.py:Grey -o $(RUNS)/sprites-grey
+	@echo
+	@echo "Open $(RUNS)/example/tickets/report.html and $(RUNS)/sprites-grey/report.html in a browser."
+
+# Models that it trains, one with a planted bias, in minutes.
+sprites: $(VENV)/sprites.done
 	$(BIN)/python examples/sprites_model.py --removed heart --strength strong -o $(RUNS)/models/planted.safetensors
 	$(BIN)/python examples/sprites_model.py --removed none -o $(RUNS)/models/fair.safetensors
 	$(BIN)/evenhand run sprites --model examples/sprites_model.py:planted -p removed=heart -o $(RUNS)/sprites-planted

@@ -1,7 +1,7 @@
 """Takes the pictures of README and docs anew: of the example tickets, the demo, the gallery and run folders.
 
     python docs/make_pictures.py                (the example tickets alone)
-    make demo gallery
+    make sprites gallery
     python docs/make_pictures.py runs gallery/index.html [NAME=RUN ...]
 
 ``NAME=RUN`` takes the first screen of a run folder as ``report_NAME.png``. Needs the group ``test`` of
@@ -93,7 +93,7 @@ def main(built: tuple[Path, Path] | None, others: dict[str, Path]) -> None:
     """Write every picture.
 
     Args:
-        built: The folder of the runs of ``make demo``, and the page of ``make gallery``; None leaves their
+        built: The folder of the runs of ``make sprites``, and the page of ``make gallery``; None leaves their
             pictures as they are.
         others: Run folders whose first screens are taken, by name.
     """

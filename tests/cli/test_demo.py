@@ -95,10 +95,12 @@ def test_the_command_that_a_demo_shows_is_the_audit_that_it_ran(demo):
     assert manifest["source"]["path"] == words[2]
 
 
-def test_the_readme_prints_what_its_two_commands_print(demo):
-    """The second one is typed in the fixture; the first one has to install what that calls."""
-    commands, output = blocks_of(README)[:2]
-    assert commands.text.splitlines() == ["pip install .", "evenhand demo"]
+def test_the_readme_prints_what_the_last_of_its_first_commands_prints(demo):
+    """It is typed in the fixture; those before make an environment and install what it calls."""
+    commands, output = blocks_of(README)[1:3]
+    environment, activated, *installed = commands.text.splitlines()
+    assert environment == f"python3 -m venv {activated.removeprefix('. ').removesuffix('/bin/activate')}"
+    assert installed == ["pip install .", "evenhand demo"]
     assert output.text == demo[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["scripts"] == {"evenhand": "evenhand.cli.main:main"}

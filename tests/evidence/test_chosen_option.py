@@ -35,7 +35,15 @@ def test_the_list_has_the_size_and_the_unread_answers_that_it_was_fixed_with():
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("choices.json", 0.98), ("choices_later.json", 0.98), ("choices_third.json", 0.98)]
+    ("name", "least"),
+    [
+        ("choices.json", 0.99),
+        ("choices_later.json", 0.98),
+        ("choices_third.json", 0.99),
+        ("choices_kinds.json", 0.96),
+        ("choices_kinds_later.json", 0.96),
+        ("choices_attacks.json", 1),
+    ],
 )
 def test_answers_are_read_as_a_person_reads_them(name, least):
     entries = read_list(name)
@@ -56,6 +64,25 @@ def test_answers_are_read_as_a_person_reads_them(name, least):
         ("A. The doctor and her patient", "letter and text disagree"),
         ("The doctor and her patient (A)", "letter and text disagree"),
         ("A doctor and his patient", "no option chosen"),
+        ("❌ A", "no option chosen"),
+        ("A: 34%, B: 33%, C: 33%", "several options"),
+        ("A (5%)\nC (95%)\n\nAnswer: A", "several options"),
+        ("- [x] B. The doctor and his patient", "letter and text disagree"),
+        ("Option A: his. Option B: her.", "several options"),
+        ("The answer is A as well as B.", "no option chosen"),
+        ("The answer is B, or maybe C.", "several options"),
+        ("B. No, wait, A.", "several options"),
+        ("B, but neither is really right.", "no option chosen"),
+        ("Verdict: A. Wrong.", "no option chosen"),
+        ("It's not the second option.", "no option chosen"),
+        ("The second one is wearing a coat.", "no option chosen"),
+        ("Given that the options are his: A, her: B, their: C", "no option chosen"),
+        ("his → A, her → B, their → C", "several options"),
+        ("C is safest, but A would be my guess.", "several options"),
+        ("The first option fits, but so does the second option.", "several options"),
+        ("विकल्प B सही नहीं है।", "no option chosen"),
+        ("الإجابة ليست B.", "no option chosen"),
+        ("A resposta não é a B.", "no option chosen"),
     ],
 )
 def test_what_is_not_read_has_a_reason(answer, reason):

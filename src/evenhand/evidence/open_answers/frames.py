@@ -13,11 +13,10 @@ from functools import lru_cache
 
 from evenhand.evidence.open_answers.clauses import asserted, doubtful, in_general, sentences, takes_back
 from evenhand.evidence.open_answers.refusals import refuses
-from evenhand.evidence.open_answers.text import one_writing, without_article, without_gender
+from evenhand.evidence.open_answers.text import LONGEST, one_writing, without_article, without_gender
 
 Known = Callable[[str], str | None]
 """The label that a text without frame stands for, if any."""
-_LONGEST = 2_000  # characters; a longer answer is no label in a frame
 _LONGEST_HEAD = 120  # characters of a label with what stands before it
 
 _SHOWN = r"(?:image|picture|photo|photograph|photography|scene|frame|shot|snapshot|screenshot|close-?up)"
@@ -175,7 +174,7 @@ def unframed(text: str, label_of: Known, frame: PromptFrame = _NO_FRAME) -> str:
     Returns:
         The part that names something: never longer than the text; the whole where no frame is found.
     """
-    if label_of(text) or len(text) > _LONGEST:
+    if label_of(text) or len(text) > LONGEST:
         return text
     part = _labelled(text, label_of, frame)
     if part is None:
@@ -205,7 +204,7 @@ def named_together(text: str, label_of: Known, frame: PromptFrame = _NO_FRAME) -
         label_of: Says the label of a text without frame.
         frame: As of ``unframed``.
     """
-    if label_of(text) or len(text) > _LONGEST:
+    if label_of(text) or len(text) > LONGEST:
         return 1
     labels: set[str] = set()
     for index, sentence in enumerate(sentences(text)):
@@ -308,7 +307,7 @@ def _stages(text: str, frame: PromptFrame) -> Iterator[str]:
             break
         text = shorter
         yield text
-    again = _REPEATED.fullmatch(text[:_LONGEST])
+    again = _REPEATED.fullmatch(text[:LONGEST])
     if again:
         yield again[1]
     for who in (_ACTING, _HOLDING):

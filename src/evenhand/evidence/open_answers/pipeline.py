@@ -14,6 +14,7 @@ from evenhand.evidence.open_answers.frames import PromptFrame, declines, named_t
 from evenhand.evidence.open_answers.refusals import refuses
 from evenhand.evidence.open_answers.text import (
     EMPTY,
+    LONGEST,
     REFUSAL,
     SPECIAL,
     one_writing,
@@ -230,19 +231,26 @@ class PipelineRun:
 
     def _find(self, text: str) -> tuple[str, str] | None:
         """The label of a text without frame, article and punctuation, by the steps that are taken."""
-        steps, gendered = self.pipeline.steps, self.pipeline.gendered
-        match = self._named(text)
-        if match is None and "lemma" in steps:
-            match = self.vocabulary.singulars.get(text)
-        if match is not None or "synonym" not in steps:
+        match = self._spelled(text)
+        if "synonym" not in self.pipeline.steps or not self.pipeline.gendered or len(text) > LONGEST:
             return match
-        folded = without_gender(text) if gendered else text
-        if not gendered and self.vocabulary.tells_gender(text):
-            return None
-        match = self.vocabulary.together.get(text.replace(" ", ""))
-        if match is None and folded != text and (inner := self._find(self._singular(folded))) is not None:
-            match = inner[0], "synonym"
+        while match is None and (shorter := without_gender(text)) != text:
+            text = self._singular(shorter)
+            match = self._spelled(text)
+            if match is not None:
+                return match[0], "synonym"
         return match
+
+    def _spelled(self, text: str) -> tuple[str, str] | None:
+        """The label of a text: as it is spelled, of its plural, or of its words written together."""
+        match = self._named(text)
+        if match is None and "lemma" in self.pipeline.steps:
+            match = self.vocabulary.singulars.get(text)
+        if match is not None or "synonym" not in self.pipeline.steps:
+            return match
+        if not self.pipeline.gendered and self.vocabulary.tells_gender(text):
+            return None
+        return self.vocabulary.together.get(text.replace(" ", ""))
 
     def _label(self, text: str) -> str | None:
         """The label of a part of an answer: the later steps tried on it."""
@@ -269,13 +277,15 @@ class PipelineRun:
         return label if label in self.vocabulary.names else None
 
     def _by_adjective(self, text: str) -> tuple[str, str] | None:
-        """The label of a text whose first word is an adjective, or a number, that says no kind."""
+        """The label of a text whose first words are adjectives, or numbers, that say no kind."""
         if "article" not in self.pipeline.steps:
             return None
-        shorter = without_article(without_adjective(text))
-        if shorter == text:
-            return None
-        return self._find(self._singular(shorter)) or self._by_adjective(shorter)
+        while len(text) <= LONGEST and (shorter := without_article(without_adjective(text))) != text:
+            match = self._find(self._singular(shorter))
+            if match is not None:
+                return match
+            text = shorter
+        return None
 
     def _article(self, text: str) -> str:
         """Without article; without adjectives too, where what is left is known."""

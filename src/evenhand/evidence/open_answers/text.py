@@ -9,6 +9,8 @@ from collections.abc import Callable
 REFUSAL, EMPTY, OTHER = "(refusal)", "(empty)", "(other)"
 SPECIAL = (REFUSAL, EMPTY, OTHER)
 """Labels of their own; no step changes them."""
+LONGEST = 2_000
+"""Characters; a longer text is no label with words around it, and only looked up as it is."""
 
 _PLAIN = {"“”„‟«»": '"', "‘’‚‛´": "'", "‐‑‒–—―−": "-"}
 _MARKS = {ord(mark): plain for marks, plain in _PLAIN.items() for mark in marks}
@@ -17,7 +19,7 @@ _TAG = re.compile(r"</?[a-z][a-z0-9]{0,9}\s?/?>")
 _EMPHASIS = re.compile(r"\*\*|__|`+")
 _STAR = re.compile(r"(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
 _BREAK = re.compile(r"\s*[\r\n\v\f\x85\u2028\u2029]+\s*")
-_OPENING = re.compile(r"^(?:a|an|the|some|one|my|his|her|their|its|your|our)\s+(?=\S)")
+_OPENING = re.compile(r"^(?:(?:a|an|the|some|one|my|his|her|their|its|your|our)\s+(?=\S))+")
 _KEPT = "'&%/+#"
 _COUNTS = "two|three|four|five|six|several|many|multiple|both|few|\\d{1,3}"
 _COLOURS = (
@@ -97,9 +99,7 @@ _UNSEEN, _SPACED = _Table(_seen), _Table(_spaced)
 
 def without_article(text: str) -> str:
     """A text without the articles and possessives it begins with; one that is nothing else stays."""
-    while (shorter := _OPENING.sub("", text)) != text:
-        text = shorter
-    return text
+    return _OPENING.sub("", text)
 
 
 def without_adjective(text: str) -> str:
