@@ -102,7 +102,8 @@ def _sample(content: Any, number: int, path: Path) -> _Sample:
     if not is_sample or not any(key in content for key in _OF_A_SAMPLE):
         raise InputError(
             f"line {number} of {str(path)!r} is no logged sample of lm-evaluation-harness (with "
-            f"{', '.join(_KEYS)} and doc); evaluate with --log_samples, and give the file samples_TASK_DATE.jsonl"
+            f"{', '.join(_KEYS)} and doc); evaluate with --log_samples, and give the file "
+            "samples_TASK_DATE.jsonl"
         )
     labels, values = _choices(content)
     metrics = {str(name): content.get(str(name)) for name in content.get("metrics", ())}

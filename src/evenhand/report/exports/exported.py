@@ -66,6 +66,7 @@ class RunView:
         content: The bytes of its findings.json.
         counts: Its counts of predictions; None where it keeps none.
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
+        declared: Attributes by what they are declared to be: ``people``, ``sex`` or ``race``.
     """
 
     name: str
@@ -75,6 +76,7 @@ class RunView:
     content: bytes = b""
     counts: Counts | None = None
     fewest: int = 0
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def model(self) -> str:
