@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Literal, TextIO, cast
+from typing import Any, Literal, TextIO, cast
 
 from evenhand.core.text.unseen import harmless
 
@@ -60,9 +60,13 @@ class _Harmless(_Written):
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):  # typer asks in this way whether bytes may be written
+            raise TypeError(f"{type(text).__name__} is written to a stream of text")
         shown = harmless(text)
-        encoding = getattr(self.stream, "encoding", None) or "utf-8"
-        return self.stream.write(shown.encode(encoding, "backslashreplace").decode(encoding))
+        if not isinstance(self.stream, _Ascii):  # which has its own signs
+            encoding = getattr(self.stream, "encoding", None) or "utf-8"
+            shown = shown.encode(encoding, "backslashreplace").decode(encoding)
+        return self.stream.write(shown)
 
 
 def plain_stream(stream: TextIO) -> TextIO:
@@ -70,9 +74,14 @@ def plain_stream(stream: TextIO) -> TextIO:
     return cast(TextIO, _Ascii(_behind(stream)))
 
 
-def binary_output() -> BinaryIO:
-    """Standard output for bytes of a format, which stay as they are."""
-    return _behind(sys.stdout).buffer
+def write_format(content: bytes) -> None:
+    """Write a file's bytes to standard output: as they are into a pipe or file, harmless on a terminal."""
+    behind = _behind(sys.stdout)
+    behind.flush()
+    if behind.isatty():
+        content = harmless(content.decode("utf-8", "replace")).encode()
+    behind.buffer.write(content)
+    behind.buffer.flush()
 
 
 @contextmanager

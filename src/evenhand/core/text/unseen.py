@@ -2,8 +2,9 @@
 
 Each medium has one place where all of it passes: the terminal ``cli/arguments/plain.py`` and ``console.py``,
 pages the filters of ``report/inline.py``, JSON ``json_escaped``, JSON for other tools
-``exports/exported.json_bytes``, CSV ``files/tables/spreadsheets.py``, Markdown and XML
-``exports/exported.py``, lines of messages ``core/errors.one_line``.
+``exports/exported.json_bytes``, Markdown and XML ``exports/exported.py``, lines of messages
+``core/errors.one_line``. CSV and Parquet hold labels as they are: CSV only keeps spreadsheets from running
+them (``files/tables/spreadsheets.py``).
 """
 
 from __future__ import annotations

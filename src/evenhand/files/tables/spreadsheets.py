@@ -7,34 +7,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.core.text.unseen import harmless
 
 if TYPE_CHECKING:
     import polars
 
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"
-_ACTING = r"[\p{C}\p{Zl}\p{Zp}--\t\n]"
 _PLAIN_NUMBER = r"^[-+]?[\d.,]+%?$"
 _WRITTEN = r"^'('*[=+\-@\t\r\n＝＋－＠])"
 
 
 def csv_bytes(table: polars.DataFrame) -> bytes:
-    """A table as CSV in UTF-8 that neither a spreadsheet nor a terminal acts on.
+    """A table as CSV in UTF-8 that a spreadsheet does not run.
 
     A text that it would take for a formula (after any number of apostrophes it begins with ``=``, ``+``,
     ``-``, ``@``, also in full width, a tab or a line break) has one more apostrophe in front; plain numbers
-    are left as they are. Take that one away to read the text back. Control and direction characters, but for
-    line breaks and tabs, are signs, such as ``[U+202E]``. A null is an empty cell, an empty text a pair of
-    quotes.
+    are left as they are. Take that one away to read the text back. A null is an empty cell, an empty text a
+    pair of quotes.
     """
     import polars as pl
 
     texts = [name for name, kind in table.schema.items() if kind == pl.String]
-    shown = table.with_columns(_harmless(table[name]) for name in texts)
-    safe = shown.with_columns(_safe(pl.col(name)).alias(name) for name in texts)
-    names = {name: harmless(name) for name in safe.columns}
-    unique = len(set(names.values())) == len(names)
-    return (safe.rename(names) if unique else safe).write_csv().encode("utf-8")
+    safe = [_safe(pl.col(name)).alias(name) for name in texts]
+    return table.with_columns(safe).write_csv().encode("utf-8")
 
 
 def rows_csv(table: polars.DataFrame) -> bytes:
@@ -67,14 +61,6 @@ def read_rows(path: Path) -> polars.DataFrame:
     names = pl.Series(table.columns, dtype=pl.String).str.replace(_WRITTEN, "$1").to_list()
     plain = table.with_columns(pl.all().str.replace(_WRITTEN, "$1"))
     return plain.rename(dict(zip(table.columns, names, strict=True)))
-
-
-def _harmless(texts: polars.Series) -> polars.Series:
-    """Texts with signs for what acts on a terminal; hardly any have one: others are not touched."""
-    acting = texts.str.contains(_ACTING).fill_null(False)
-    if not acting.any():
-        return texts
-    return texts.map_elements(harmless, return_dtype=texts.dtype)
 
 
 def _safe(texts: polars.Expr) -> polars.Expr:
