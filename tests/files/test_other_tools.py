@@ -309,6 +309,26 @@ def test_grades_that_labels_do_not_show_are_noted(tmp_path):
     assert "--normalize" in note
 
 
+@pytest.mark.parametrize("with_doc", [True, False])
+def test_a_single_answer_that_lmms_eval_logs_as_plain_text_is_read(tmp_path, with_doc):
+    of_word = [sample for sample in logged(TEXT) if sample["filter"] == "word"]
+    lines = [
+        {"doc_id": s["doc_id"], "input": s["doc"]["question"], "target": s["target"], "filter": "none"}
+        | {"filtered_resps": s["filtered_resps"][0], "exact_match": s["exact_match"]}
+        | ({"doc": s["doc"]} if with_doc else {})
+        for s in of_word
+    ]
+    path = tmp_path / "20260101_samples_jobs.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    read = eh.Predictions.read_from("lm-eval", path)
+    plain = eh.Predictions.read_from("lm-eval:word", TEXT)
+    answers = [each.frame.collect().to_native()["answer"].to_list() for each in (read, plain)]
+    assert answers[0] == answers[1]
+    assert None not in answers[0]
+    assert ("doc.gender" in read.columns) == with_doc
+    assert read.count().n_total == plain.count().n_total == 36
+
+
 def test_targets_that_are_numbers_name_the_choice_that_the_metric_scored(tmp_path):
     """The choices are 1, 2 and 3, and targets their positions 0, 1 and 2."""
     arguments = {f"gen_args_{choice}": {"arg_0": "Which?", "arg_1": f" {choice + 1}"} for choice in range(3)}

@@ -6,6 +6,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from evenhand.benchmarks.benchmark import words_to_keep
+from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import UnknownName
 from evenhand.core.findings import Part
 from evenhand.evidence.predictions.predictions import Predictions
@@ -48,8 +50,13 @@ def test_every_need_of_a_control_is_either_met_or_missing(name):
 
 
 def test_evidence_has_a_value_and_what_it_must_hold():
-    runs = {name: control_mapping.controls([run], {"framework": "eu-ai-act"})[0]["controls"]
-            for name, run in samples().items()}  # fmt: skip
+    people = {"usual": "perceived_gender", "undefined": "gender"}
+    runs = {
+        name: control_mapping.controls([samples()[name]], {"framework": "eu-ai-act", "people": column})[0][
+            "controls"
+        ]
+        for name, column in people.items()
+    }
     usual, undefined = runs["usual"][1], runs["undefined"][1]
     found = usual["evidence"][0]["found"]
     assert "usual, findings.json: accuracy_gap(by=perceived_gender) = 0.011" in found
@@ -58,9 +65,9 @@ def test_evidence_has_a_value_and_what_it_must_hold():
     assert any("accuracy" in line.lower() for line in undefined["not_estimable"])
 
 
-def need_of(runs, framework, control, says):
+def need_of(runs, framework, control, says, **declared):
     """The evidence for one need of one control; None where there is none."""
-    made = control_mapping.controls(runs, {"framework": framework})[0]["controls"]
+    made = control_mapping.controls(runs, {"framework": framework, **declared})[0]["controls"]
     one = next(each for each in made if each["id"].startswith(control))
     assert says in [need["says"] for need in (*one["evidence"], *one["missing"])]
     return next((need["found"] for need in one["evidence"] if need["says"] == says), None)
@@ -135,16 +142,18 @@ CROSSED = ("nist-ai-rmf", "MEASURE 2.11", "groups of two attributes of people cr
 
 
 @pytest.mark.parametrize(
-    ("by", "counts"),
-    [(("sex", "race"), True), (("perceived_gender", "age"), True), (("colour", "shape"), False),
-     (("gender", "colour"), False), (("sex",), False), (("gender", "image", "skin_tone"), True)],
+    ("by", "people", "counts"),
+    [(("sex", "race"), "sex,race", True), (("camera", "age"), "camera, age", True),
+     (("sex", "race"), "", False), (("gender", "colour"), "gender", False), (("sex",), "sex", False),
+     (("gender", "image", "skin_tone"), "gender,skin_tone", True)],
 )  # fmt: skip
-def test_crossed_groups_are_those_of_two_attributes_of_people(by, counts):
-    found = need_of([a_run(findings=[plain("accuracy", by, 0.5, "higher is better")])], *CROSSED)
+def test_crossed_groups_are_those_of_two_attributes_declared_to_be_of_people(by, people, counts):
+    run = a_run(findings=[plain("accuracy", by, 0.5, "higher is better")])
+    found = need_of([run], *CROSSED, people=people)
     expected = f"run, findings.json: accuracy(by={'+'.join(by)}) = 0.5, by {' x '.join(by)}"
     assert found == ([expected] if counts else None)
     missing = a_run(findings=[plain("accuracy", by, None, "higher is better", reason="empty")])
-    assert need_of([missing], *CROSSED) is None
+    assert need_of([missing], *CROSSED, people=people) is None
 
 
 def test_a_mitigation_counts_on_the_half_that_it_was_not_fitted_on():
@@ -210,27 +219,47 @@ APART = ("eu-ai-act", "Article 27", "differences between groups of people with w
 
 
 @pytest.mark.parametrize(
-    ("kind", "by", "counts"),
-    [("group", ("perceived_gender",), True), ("group", ("colour",), False), ("gender", (), True),
-     ("sector*gender", (), True), ("income_bucket*region", (), True), ("sector", (), False),
-     ("class", ("gender",), False), ("item", ("gender",), False)],
+    ("kind", "by", "people", "counts"),
+    [("group", ("perceived_gender",), "perceived_gender", True), ("group", ("region",), "", False),
+     ("group", ("camera",), "camera", True), ("gender", (), "gender", True),
+     ("sector*gender", (), "gender", True), ("income_bucket*region", (), "region", True),
+     ("sector", (), "", False), ("class", ("gender",), "gender", False),
+     ("item", ("gender",), "gender", False)],
 )  # fmt: skip
-def test_groups_that_are_served_are_groups_of_people_of_any_kind(kind, by, counts):
+def test_groups_that_are_served_are_groups_declared_to_be_of_people(kind, by, people, counts):
     parts = [Part(kind=kind, key="a", value=0.5, n=30)]
     run = a_run(findings=[plain("resolution_accuracy", by, 0.5, "higher is better", parts=parts)])
-    assert (need_of([run], *GROUPS) is not None) == counts
+    assert (need_of([run], *GROUPS, people=people) is not None) == counts
     hidden = [parts[0].model_copy(update={"value": None, "reason": "suppressed"})]
     run = a_run(findings=[plain("resolution_accuracy", by, 0.5, "higher is better", parts=hidden)])
-    assert need_of([run], *GROUPS) is None
+    assert need_of([run], *GROUPS, people=people) is None
 
 
 @pytest.mark.parametrize(
-    ("by", "of", "counts"),
-    [(("colour",), "sprites", False), (("skin_tone",), None, True), ((), "visogender/resolution", True)],
-)
-def test_gaps_are_of_people_where_names_or_the_benchmark_say_so(by, of, counts):
-    gap = plain("accuracy_gap", by, 0.5, "lower is fairer", benchmark=of, p_value=0.01)
-    assert (need_of([a_run(findings=[gap])], *APART) is not None) == counts
+    ("by", "people", "of_benchmark", "counts"),
+    [(("region",), "", (), False), (("region",), "region", (), True), (("camera",), "camera", (), True),
+     (("skin_tone",), "", (), False), (("skin_tone",), "", ("skin_tone",), True), ((), "", ("gender",), True),
+     ((), "", (), False)],
+)  # fmt: skip
+def test_gaps_are_of_people_where_somebody_declares_it_and_not_by_a_columns_name(
+    by, people, of_benchmark, counts
+):
+    gap = plain("accuracy_gap", by, 0.5, "lower is fairer", p_value=0.01)
+    run = a_run(findings=[gap], words={"people": list(of_benchmark)})
+    assert (need_of([run], *APART, people=people) is not None) == counts
+
+
+def test_benchmarks_declare_which_of_their_attributes_are_of_people():
+    assert set(BENCHMARKS.get("visogender/resolution").people) == {"gender"}
+    assert {"perceived_race", "gender"} <= set(BENCHMARKS.get("indicators/retrieval").people)
+    assert BENCHMARKS.get("geode").people == BENCHMARKS.get("sprites").people == ()
+    assert "skin_tone" in words_to_keep(BENCHMARKS.get("gras"))["words"]["people"]
+
+
+def test_an_attribute_that_no_run_has_cannot_be_declared():
+    run = a_run(findings=[plain("accuracy", ("gender",), 0.5, "higher is better")])
+    with pytest.raises(UnknownName, match="there is no attribute 'gendr'; did you mean 'gender'"):
+        control_mapping.controls([run], {"people": "gendr"})
 
 
 def counted(**columns):
@@ -250,13 +279,14 @@ def test_counts_are_evidence_for_hiring_only_by_sex_and_race():
         (rates, "counts of predictions by sex"), (rates, "counts of predictions by race or ethnicity"),
         (rates, "counts of predictions by both crossed"), (scores, numbers),
     ]  # fmt: skip
+    declared = [{"people": "colour"}, {"sex": "sex", "race": "race"}, {"sex": "gender"}, {}]
     found = [
-        [need_of([run], "nyc-ll144", *need) is not None for need in needs]
-        for run in (colours, people, labels, a_run())
+        [need_of([run], "nyc-ll144", *need, **says) is not None for need in needs]
+        for run, says in zip((colours, people, labels, people), declared, strict=True)
     ]
     assert found == [[False] * 4, [True] * 4, [True, False, False, False], [False] * 4]
     entry = "run, counts/predictions.parquet: rows by sex x race and prediction"
-    assert need_of([people], "nyc-ll144", *needs[2]) == [entry]
+    assert need_of([people], "nyc-ll144", *needs[2], **declared[1]) == [entry]
 
 
 def test_what_is_hidden_is_not_told_as_what_could_not_be_estimated():

@@ -20,6 +20,13 @@ RECORDED = "the recording"
 USER = "the user's table"
 """Not known here."""
 
+OF_PEOPLE = (
+    "age", "gender", "race", "skin_tone", "perceived_age", "perceived_age_utk", "perceived_gender",
+    "perceived_race", "perceived_skin_tone", "perceived_fitzpatrick", "perceived_monk", "native_language",
+    "secondary_languages", "country",
+)  # fmt: skip
+"""Attributes that the data sets of faces annotate of the people shown, not of the pictures."""
+
 
 @dataclass(frozen=True)
 class AnnotatedAttribute:

@@ -187,6 +187,7 @@ class Benchmark(ABC, Generic[S]):
         examined: What of a model it examines.
         nouns: What its samples, queries and groups are called in sentences.
         limits: What its findings cannot show, in sentences.
+        people: Attributes of people, as its findings and their parts name them.
     """
 
     name: str
@@ -199,6 +200,7 @@ class Benchmark(ABC, Generic[S]):
     examined: str = BenchmarkWords().examined
     nouns: Nouns = Nouns()
     limits: Sequence[str] = ()
+    people: Sequence[str] = ()
 
     @abstractmethod
     def plan(self, setting: Setting) -> Plan[S]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from evenhand.cli.arguments.plain import plain_where_asked
+from evenhand.cli.arguments.plain import harmless_output
 from evenhand.cli.commands.adapt import adapt
 from evenhand.cli.commands.audit import audit
 from evenhand.cli.commands.compare import compare
@@ -80,7 +80,7 @@ def main() -> None:
     """Run the command line; mistakes of the user become one line on stderr and an exit code."""
     if "_EVENHAND_COMPLETE" in os.environ or any(word in _COMPLETION for word in sys.argv[1:2]):
         _command()(prog_name="evenhand")  # which exits
-    with plain_where_asked("stderr"):
+    with harmless_output("stderr"):
         _run()
 
 
@@ -89,7 +89,7 @@ def _run() -> NoReturn:
 
     try:
         with (
-            readers_may_leave(), plain_where_asked("stdout"), sigterm_as_ctrl_c() as terminations,
+            readers_may_leave(), harmless_output("stdout"), sigterm_as_ctrl_c() as terminations,
             exits_are_errors("code that this command runs"),
         ):  # fmt: skip
             code = _command()(standalone_mode=False)

@@ -24,13 +24,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from evenhand.core.text.addresses import without_secrets
+
 _LONGEST = 300  # letters of a cause
 
 
 class EvenhandError(Exception):
-    """Base of everything evenhand raises on purpose."""
+    """Base of everything evenhand raises on purpose; addresses in its message have no passwords."""
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_secrets(text) if isinstance(text, str) else text for text in args))
 
 
 class UserError(EvenhandError):

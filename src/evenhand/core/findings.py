@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 from pydantic import Field, FiniteFloat, PrivateAttr
 
 from evenhand.core.cards import Direction, MetricCard, Model, Source
+from evenhand.core.text.unseen import json_escaped
 
 if TYPE_CHECKING:
     import altair
@@ -381,7 +382,7 @@ class Findings(Model):
 
     def dump(self) -> bytes:
         """The canonical bytes written to disk."""
-        return self.model_dump_json(indent=1).encode() + b"\n"
+        return json_escaped(self.model_dump_json(indent=1)).encode() + b"\n"
 
 
 def json_schema() -> dict[str, Any]:

@@ -61,12 +61,15 @@ class BenchmarkWords(Model):
         examined: What of a model it examines.
         nouns: What it calls things.
         limits: What its findings cannot show, in sentences.
+        people: Attributes of people, as its findings and their parts name them; none: its groups are of
+            other things.
     """
 
     asks: str = ""
     examined: str = "the predictions"
     nouns: Nouns = Nouns()
     limits: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
 
 
 def words_of(manifest: Mapping[str, Any]) -> BenchmarkWords:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.language import _, filled
+from evenhand.core.text.unseen import harmless, json_escaped
 
 if TYPE_CHECKING:
     import jinja2
@@ -38,9 +39,9 @@ _STYLES = ("page.css", "schemes.css", "figures.css", "opening.css", "media.css")
 def script_json(value: object) -> str:
     """JSON that is safe between script tags, whatever the labels hold."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return json_escaped(text)
 
 
 def script_hash(script: str) -> str:
@@ -80,7 +81,7 @@ def page_environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        bytecode_cache=compiled_templates(),
+        bytecode_cache=compiled_templates(), finalize=_harmless,
     )  # fmt: skip
     environment.globals |= {"_": _marked, "plural_of": _marked_plural}
     filters = {
@@ -98,11 +99,16 @@ def page_environment() -> jinja2.Environment:
     return environment
 
 
+def _harmless(value: object) -> object:
+    """What a template writes; markup, scripts among it, is made of what went through here before."""
+    return harmless(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
 def _marked(text: str, /, **values: object) -> markupsafe.Markup:
     """A text in the page's language; what is no markup, the text itself too, is escaped."""
     from markupsafe import escape
 
-    return escape(_(text)).format(**values)
+    return escape(_(text)).format(**{name: _harmless(value) for name, value in values.items()})
 
 
 def _marked_plural(singular: str, plural: str, n: float, /, **values: object) -> markupsafe.Markup:

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
+from evenhand.core.text.addresses import without_secrets
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.gates import gates_of
 
@@ -59,7 +60,7 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
         "manifest_id": hashlib.sha256(text.encode()).hexdigest(),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "evenhand": version("evenhand"),
-        "command": sys.argv,
+        "command": list(map(without_secrets, sys.argv)),
         "gates": gates_of(sys.argv),
         "versions": {
             "python": platform.python_version(),

@@ -20,6 +20,7 @@ from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
+from evenhand.core.text.unseen import harmless_line, json_escaped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.tables.spreadsheets import read_rows
 from evenhand.metrics.catalogue import with_cards
@@ -128,10 +129,13 @@ class RunFolder:
     def __str__(self) -> str:
         """At most eight lines: what the run is, what differs and what to call; else its first findings."""
         if self.overview.title:
-            return "\n".join(run_lines(self.overview, run_title(self.manifest, self.folder)))
+            lines = run_lines(self.overview, run_title(self.manifest, self.folder))
+            return "\n".join(map(harmless_line, lines))
         lines = [run_title(self.manifest, self.folder), *map(str, self.findings.findings[:_LINES])]
         more = len(self.findings) - _LINES
-        return "\n".join([*lines, f"and {more} more; run.findings holds all" if more > 0 else ""]).rstrip()
+        return "\n".join(
+            [*map(harmless_line, lines), f"and {more} more; run.findings holds all" if more > 0 else ""]
+        ).rstrip()
 
     def __repr__(self) -> str:
         return str(self)
@@ -273,7 +277,7 @@ def _with_cards(findings: Findings, path: Path) -> Findings:
 def dump_cards(findings: Findings) -> bytes:
     """What the metrics of findings mean, as bytes of JSON."""
     dumped = [card.model_dump() for _, card in sorted(findings.cards.items())]
-    return json.dumps(dumped, indent=1, ensure_ascii=False).encode() + b"\n"
+    return json_escaped(json.dumps(dumped, indent=1, ensure_ascii=False)).encode() + b"\n"
 
 
 def _manifest(path: Path) -> dict[str, Any]:

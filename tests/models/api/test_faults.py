@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UnknownName, UserError
-from evenhand.models.adapters.api.faults import CUT, FAILED, LIMITED, REFUSED, TIMED_OUT
+from evenhand.models.adapters.api.faults import CUT, FAILED, LIMITED, REFUSED, TIMED_OUT, SentRequest
 from tests.models.api.conftest import PROMPTS, Served, ask
 
 
@@ -166,3 +166,16 @@ def test_ctrl_c_does_not_wait_for_a_back_off(server, tmp_path):
     asking.send_signal(signal.SIGINT)
     _, told = asking.communicate(timeout=90)  # the back-off takes longer
     assert told.strip().endswith("KeyboardInterrupt")
+
+
+def test_a_key_that_the_server_sends_back_is_kept_nowhere(load, server, pictures, monkeypatch):
+    key = "sk-very-secret-0123456789"
+    monkeypatch.setenv("EVENHAND_API_KEY", key)
+    said = {"content": f"You sent Bearer {key}.", "reasoning_content": f"the key {key}"}
+    server.post("/admin/replies", {PROMPTS[0]: said})
+    model = load()
+    (answer,) = ask(model, pictures[:1], PROMPTS[:1])
+    assert answer == "You sent Bearer [key]."
+    assert key not in repr(model.usage())
+    short = SentRequest("tiny", server.url, "no")  # a local server's: a word of answers
+    assert short.struck({"no": ["no", 1, None]}) == {"no": ["no", 1, None]}

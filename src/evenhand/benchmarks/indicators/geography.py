@@ -50,6 +50,7 @@ class Geography(Benchmark[Households]):
     name = NAME
     asks = "does the model recognise things at home alike, whatever the income and region of the household?"
     nouns = Nouns(attributes={"income_bucket": Attribute(groups=_HOUSEHOLDS)})
+    people = ("income_bucket", "region", "country")  # of the households
     parameters: Mapping[str, Parameter] = {
         "kind": Parameter("auto", ("auto", *HOUSEHOLD_KINDS), "layout of --data; auto: by what lies there"),
         "by": Parameter(DEFAULT_BY, help=f"of {', '.join(_GROUPS)}, A+B crosses, separated by commas"),

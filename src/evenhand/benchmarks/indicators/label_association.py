@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.attributes import OF_PEOPLE
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.people.samples import People
 from evenhand.benchmarks.indicators.questions import (
@@ -56,6 +57,7 @@ class LabelAssociation(Benchmark[People]):
     asks = (
         "which labels does the model give pictures of people, harmful ones among them, and whom more often?"
     )
+    people = OF_PEOPLE
     parameters: Mapping[str, Parameter] = {
         **PEOPLE,
         "taxonomy": Parameter(AUTO, help="casual-conversations, openimages-miap, or your own JSON file"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.attributes import OF_PEOPLE
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.people.datasets.layouts import KINDS
 from evenhand.benchmarks.indicators.query_database import BY_CONTENT, QueryDatabaseSplit, read_two_sides
@@ -32,6 +33,7 @@ class Retrieval(Benchmark[QueryDatabaseSplit]):
 
     name = NAME
     asks = "are the nearest images of people of the same group, for each group alike?"
+    people = OF_PEOPLE
     parameters: Mapping[str, Parameter] = {
         "queries": Parameter("", help="folder or table of the queries; else --data is split"),
         "query_kind": Parameter(AUTO, (AUTO, *KINDS), "layout of -p queries="),

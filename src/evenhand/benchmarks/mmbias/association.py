@@ -42,6 +42,7 @@ class MMBiasAssociation(Benchmark[AssociationSets]):
     examined = "the embeddings"
     nouns = Nouns(sample=("item", "items"))
     limits = (PERCEIVED,)
+    people = ("set",)
     parameters: Mapping[str, Parameter] = {
         "form": Parameter("auto", help=f"auto, or of {', '.join(FORMS)}, separated by commas"),
         **SHARED_PARAMETERS,

@@ -45,6 +45,7 @@ class MMBiasMatching(Benchmark[AssociationSets]):
     examined = "the match probabilities"
     nouns = Nouns(sample=("item", "items"))
     limits = (PERCEIVED,)
+    people = ("set",)
     parameters: Mapping[str, Parameter] = {
         **SHARED_PARAMETERS,
         "reading": Parameter(

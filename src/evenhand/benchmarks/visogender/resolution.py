@@ -57,6 +57,7 @@ class VisoGenderResolution(Benchmark[None]):
     )
     nouns = Nouns(attributes={"gender": Attribute(groups=_SUBJECTS)})
     limits = (PERCEIVED,)
+    people = ("gender",)
     parameters: Mapping[str, Parameter] = {
         **DATA_PARAMETERS,
         "ask": Parameter("auto", ("auto", *WAYS), "how a model is asked"),

@@ -37,6 +37,7 @@ class VisoGenderRetrieval(Benchmark[None]):
     asks = "whose images does the model rank first for a caption that names no gender?"
     nouns = Nouns(query=("occupation", "occupations"), attributes=dict.fromkeys(SUBJECTS.values(), GENDER))
     limits = (PERCEIVED,)
+    people = ("gender", *SUBJECTS.values())
     parameters: Mapping[str, Parameter] = {
         **DATA_PARAMETERS,
         "templates": Parameter("occ_first,par_first", help="occ_first, par_first, or both"),

@@ -1,4 +1,4 @@
-"""Output in ASCII alone, for terminals, fonts and logs that have nothing else."""
+"""What is written to the terminal: no character that acts on it, and where it is asked for ASCII alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Literal, TextIO, cast
+from typing import Any, Literal, TextIO, cast
+
+from evenhand.core.text.unseen import harmless
 
 VARIABLE = "EVENHAND_ASCII"
 """Set to 1, it makes every command print ASCII."""
@@ -18,17 +20,14 @@ _PLAIN = str.maketrans(
 )
 
 
-class _Ascii:
-    """A stream whose signs outside ASCII are written as like ones within it."""
-
-    encoding = "ascii"
+class _Written:
+    """A stream that hands on what is written to it in another form."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        plain = text.replace("Cramér", "Cramer").translate(_PLAIN)
-        return self.stream.write(plain.encode("ascii", "backslashreplace").decode("ascii"))
+        return self.stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":  # typer would write UTF-8 into it
@@ -36,24 +35,69 @@ class _Ascii:
         return getattr(self.stream, name)
 
 
+class _Ascii(_Written):
+    """A stream whose signs outside ASCII are written as like ones within it."""
+
+    encoding = "ascii"
+
+    def write(self, text: str) -> int:
+        plain = text.replace("Cramér", "Cramer").translate(_PLAIN)
+        return self.stream.write(plain.encode("ascii", "backslashreplace").decode("ascii"))
+
+
+class _Harmless(_Written):
+    """A stream on which control and direction characters are shown as signs.
+
+    Whatever a column, a label or a server is called, it cannot move the cursor, set the title or turn the
+    rest of a line round.
+
+    Attributes:
+        rich_proxied_file: Where Rich writes instead; ``SafeConsole`` has looked at its texts.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):  # typer asks in this way whether bytes may be written
+            raise TypeError(f"{type(text).__name__} is written to a stream of text")
+        shown = harmless(text)
+        if not isinstance(self.stream, _Ascii):  # which has its own signs
+            encoding = getattr(self.stream, "encoding", None) or "utf-8"
+            shown = shown.encode(encoding, "backslashreplace").decode(encoding)
+        return self.stream.write(shown)
+
+
 def plain_stream(stream: TextIO) -> TextIO:
-    """The stream in ASCII."""
-    return cast(TextIO, _Ascii(stream))
+    """The stream in ASCII, for Rich."""
+    return cast(TextIO, _Ascii(_behind(stream)))
 
 
-def binary_output() -> BinaryIO:
-    """Standard output for bytes of a format, which stay as they are."""
-    stream = sys.stdout
-    return (stream.stream if isinstance(stream, _Ascii) else stream).buffer
+def write_format(content: bytes) -> None:
+    """Write a file's bytes to standard output: as they are into a pipe or file, harmless on a terminal."""
+    behind = _behind(sys.stdout)
+    behind.flush()
+    if behind.isatty():
+        content = harmless(content.decode("utf-8", "replace")).encode()
+    behind.buffer.write(content)
+    behind.buffer.flush()
 
 
 @contextmanager
-def plain_where_asked(name: Literal["stdout", "stderr"]) -> Iterator[None]:
-    """Write a stream in ASCII while the block runs, if the environment asks for it."""
+def harmless_output(name: Literal["stdout", "stderr"]) -> Iterator[None]:
+    """Let no text act on the terminal while the block runs; in ASCII, if the environment asks for it."""
     usual = getattr(sys, name)
-    if os.environ.get(VARIABLE, "").lower() in _YES:
-        setattr(sys, name, plain_stream(usual))
+    is_plain = os.environ.get(VARIABLE, "").lower() in _YES
+    setattr(sys, name, _Harmless(cast(TextIO, _Ascii(usual)) if is_plain else usual))
     try:
         yield
     finally:
         setattr(sys, name, usual)
+
+
+def _behind(stream: TextIO) -> TextIO:
+    """The stream that is written to in the end."""
+    while isinstance(stream, _Written):
+        stream = stream.stream
+    return stream

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from evenhand.cli.summaries.text import console_of
 
 if TYPE_CHECKING:
     from evenhand.workflows.outputs.artifact import MadeArtifact
@@ -16,9 +17,7 @@ _MOST = 10  # columns that can be read beside each other
 
 def print_artifact(artifact: MadeArtifact) -> None:
     """Its tables under their headings, and its notes; of a wide table the first columns."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=240)
+    console = console_of(240)
     console.print(escape(artifact.title), style="italic")
     for title, sheet in artifact.sheets():
         rich_table = Table(title=escape(title) or None, box=None, title_justify="left")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from evenhand.core.notes import NOTES
+from evenhand.core.text.unseen import harmless
 
 Show = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how many."""
@@ -27,9 +28,10 @@ def bars(quiet: bool) -> Iterator[Show]:
         with _notes(lambda line: print(line, file=sys.stderr)):
             yield lambda _what, _done, _total: None
         return
-    from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
     from rich.text import Text
+
+    from evenhand.cli.arguments.console import SafeConsole
 
     class Rate(ProgressColumn):
         """Items a second."""
@@ -40,14 +42,14 @@ def bars(quiet: bool) -> Iterator[Show]:
             return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
 
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     above = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     with _notes(above), Progress(*columns, console=console) as bar:
         tasks = {}
 
         def show(what: str, n_done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
+                tasks[what] = bar.add_task(harmless(what), total=total)
             bar.update(tasks[what], completed=n_done, total=total)
 
         yield show
@@ -80,8 +82,8 @@ def status(quiet: bool) -> Iterator[Callable[[str], None]]:
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
+    from evenhand.cli.arguments.console import SafeConsole
 
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     with console.status("reading", spinner="line" if console.options.ascii_only else "dots") as line:
-        yield line.update
+        yield lambda text: line.update(harmless(text))

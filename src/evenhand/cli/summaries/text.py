@@ -9,6 +9,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.markup import escape
 
+from evenhand.cli.arguments.console import SafeConsole
 from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null
@@ -29,8 +30,8 @@ def console_of(width: int, *, ascii: bool = False) -> Console:
         ascii: Print ASCII alone.
     """
     stream = plain_stream(sys.stdout) if ascii else None
-    console = Console(highlight=False, soft_wrap=False, file=stream)
-    return console if console.is_terminal else Console(highlight=False, width=width, file=stream)
+    console = SafeConsole(highlight=False, soft_wrap=False, file=stream)
+    return console if console.is_terminal else SafeConsole(highlight=False, width=width, file=stream)
 
 
 def span(band: Interval | Null | None) -> str:

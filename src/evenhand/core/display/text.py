@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from evenhand.core.errors import one_line
+
 _LONGEST = 60  # of the name of a metric with its parameters
 
 
 def finding_line(finding: Any) -> str:
     """A finding in one line: metric, value, interval, what chance gives, p and n."""
-    name = _one_line(finding.metric)
+    name = one_line(finding.metric)
     name = name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
     if finding.value is None:
-        reason = _one_line(finding.reason or "no reason was recorded")
+        reason = one_line(finding.reason or "no reason was recorded")
         return f"{name}: no value ({reason}); n = {finding.n:,.0f}"
     sign = ";" if finding.corrected is None else ","
     value = f"{finding.value:,.12g}" if finding.card.unit == "count" else f"{finding.value:z.3f}"
@@ -35,11 +37,6 @@ def finding_facts(finding: Any) -> list[str]:
     if p_value is not None:
         phrases.append("p <0.001" if p_value < 0.0005 else f"p = {p_value:.3f}")
     return [*phrases, f"n = {finding.n:,.0f}"]
-
-
-def _one_line(text: object) -> str:
-    """Any text as one line of printable characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
 
 
 def _ends(band: Any) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime
 from evenhand.core.significance import level_text, p_text
 from evenhand.core.text.language import _, digits, plural_of
 from evenhand.core.text.model_names import model_names
+from evenhand.core.text.unseen import visible
 
 DASH = "–"
 _ROUNDING = 1e-12  # what adding leaves of a sum that is 0
@@ -19,22 +20,8 @@ PROSE_LIMIT = 240
 
 _ISOLATE, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
-# Invisible or text-reversing characters are shown, so that a label cannot pose as another one.
-_SIGNS: dict[str, str] = {
-    **{chr(code): chr(0x2400 + code) for code in range(0x20)},
-    **dict.fromkeys("\n\r\u2028\u2029", "⏎"),
-    "\t": "⇥",
-}
-_SPACE = "␣"
 _KEPT_TOGETHER = re.compile(r"(?<=\d) (?=%)|(?<=\bof) (?=\.\d)")
-_UNSEEN = {"Cc", "Cf", "Cn", "Co"}  # categories without a shape of their own
-_BLANK = {  # letters and marks that draw nothing: fillers, joiners, selectors of variants
-    *map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x2800, 0x3164, 0xFFA0)),
-    *map(chr, (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
-}
-_JOINER, _AS_PICTURE = "\u200d", "\ufe0f"
 _EMPTY = re.compile(r"(?:^|(?<= [·×=] ))(?= [·×] |$)")  # of crossed labels, where one has no letter
-_KEYCAPS, _KEYCAP = "0123456789#*", "\u20e3"
 
 
 def number(value: float | None) -> str:
@@ -91,45 +78,6 @@ def percent(level: float) -> str:
 def interval_title(level: float) -> str:
     """What an interval is called: ``95% interval``."""
     return _("{level}% interval", level=digits(level_text(level)))
-
-
-def visible(text: object) -> str:
-    """Any text with line breaks, control, direction and all other invisible characters shown as signs.
-
-    Joiners and selectors that make one picture of several signs, as in emoji, stay. Of blanks, those at the
-    ends are signs, which would not be seen either.
-    """
-    string = str(text)
-    inside = string.strip(" ")
-    if inside != string:
-        before = len(string) - len(string.lstrip(" "))
-        after = len(string) - before - len(inside)
-        return f"{_SPACE * before}{visible(inside)}{_SPACE * after}"
-    if string.isascii() and string.isprintable():
-        return string
-    return "".join(_sign(string, index) for index in range(len(string)))
-
-
-def _sign(text: str, index: int) -> str:
-    letter = text[index]
-    if letter in _SIGNS:
-        return _SIGNS[letter]
-    category = unicodedata.category(letter)
-    if category == "Cs":
-        return "\ufffd"
-    if (category in _UNSEEN or letter in _BLANK) and not _of_a_picture(text, index):
-        return f"[U+{ord(letter):04X}]"
-    return letter
-
-
-def _of_a_picture(text: str, index: int) -> bool:
-    """Whether a joiner or selector stands where emoji have it."""
-    letter, before, after = text[index], text[max(index - 1, 0)], text[index + 1 : index + 2]
-    if letter == _AS_PICTURE:
-        keycap = before in _KEYCAPS and after == _KEYCAP
-        return index > 0 and (keycap or unicodedata.category(before) == "So")
-    follows_picture = before == _AS_PICTURE or unicodedata.category(before) in ("So", "Sk")
-    return letter == _JOINER and follows_picture and after != "" and unicodedata.category(after) == "So"
 
 
 def shorten(text: object, limit: int = LABEL_LIMIT) -> str:

@@ -5,6 +5,9 @@ Layout: lm_eval 0.4.13, ``result_schema.SampleResult``, ``evaluator.evaluate`` a
 ``doc_id``, ``doc`` (the fields of the data set), ``target`` (text; of a multiple choice mostly the number of
 the choice), ``arguments`` (``gen_args_N``: ``arg_0`` the context, ``arg_1`` the continuation or the settings
 of generation), ``resps``, ``filtered_resps``, ``filter``, ``metrics`` (names) and the metrics' values.
+
+lmms-eval writes the same with three differences (``loggers/evaluation_tracker.py``): a single response stands
+in ``filtered_resps`` as plain text, ``doc`` may be left out, and metrics are not listed by name.
 """
 
 from __future__ import annotations
@@ -30,7 +33,8 @@ from evenhand.files.other_tools.samples import (
     times,
 )
 
-_KEYS = ("doc_id", "doc", "target", "filtered_resps")
+_KEYS = ("doc_id", "target", "filtered_resps")
+_OF_A_SAMPLE = ("doc", "input")  # lmms-eval keeps the prompt, and may leave the document out
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +98,19 @@ def read_samples(path: Path, choice: str | None) -> SampleTable:
 
 
 def _sample(content: Any, number: int, path: Path) -> _Sample:
-    if not isinstance(content, Mapping) or not all(key in content for key in _KEYS):
+    is_sample = isinstance(content, Mapping) and all(key in content for key in _KEYS)
+    if not is_sample or not any(key in content for key in _OF_A_SAMPLE):
         raise InputError(
             f"line {number} of {str(path)!r} is no logged sample of lm-evaluation-harness (with "
-            f"{', '.join(_KEYS)}); evaluate with --log_samples, and give the file samples_TASK_DATE.jsonl"
+            f"{', '.join(_KEYS)} and doc); evaluate with --log_samples, and give the file "
+            "samples_TASK_DATE.jsonl"
         )
     labels, values = _choices(content)
     metrics = {str(name): content.get(str(name)) for name in content.get("metrics", ())}
     answer = _generated(content["filtered_resps"]) if not labels else _most_likely(labels, values)
     filtered_by = str(content.get("filter", "none"))
     target = str(content["target"])
-    return _Sample(content["doc_id"], content["doc"], target, filtered_by, metrics, labels, answer)
+    return _Sample(content["doc_id"], content.get("doc", {}), target, filtered_by, metrics, labels, answer)
 
 
 def _row(sample: _Sample, by_text: bool) -> dict[str, Any]:
@@ -150,7 +156,7 @@ def _most_likely(labels: Sequence[str], values: Sequence[float]) -> str | None:
 
 def _generated(responses: Any) -> str | None:
     """The text that a filter let through, None where it let several through."""
-    first = responses[0] if isinstance(responses, list) and responses else None
+    first = responses[0] if isinstance(responses, list) and responses else responses
     if isinstance(first, list) and len(first) == 1:
         first = first[0]
     return first.strip() if isinstance(first, str) else None

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.core.text.addresses import without_secrets
 from evenhand.files.hashing import sha256_file, sha256_text
 from evenhand.files.tables.text import (
     COMPRESSIONS,
@@ -34,7 +35,7 @@ class Origin:
     """Where rows came from: never a copy of them.
 
     Attributes:
-        path: As the user gave it.
+        path: As the user gave it; of an address without passwords and signatures.
         size: Bytes of all files, None in the cloud.
         sha256: Of the file, or of the files' hashes in order of their names; None in the cloud.
         files: The local files.
@@ -51,10 +52,13 @@ class Origin:
     beside: tuple[Origin, ...] = ()
     on: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", without_secrets(self.path))
+
     @property
     def is_text(self) -> bool:
         """Whether the format writes numbers as text, so that 97 may stand there as 97.0."""
-        return format_of(self.path) in SEPARATED
+        return format_of(self.path.partition("?")[0]) in SEPARATED
 
 
 def state_of(files: Sequence[Path]) -> tuple[tuple[int, int], ...]:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite
 
 from evenhand.core.findings import Finding
+from evenhand.core.nouns import words_of
 from evenhand.core.text.formatting import plural
 from evenhand.core.text.model_names import lineage_of
 from evenhand.report.exports.exported import RunView, json_text, text_of
 
-SEX = ("gender", "sex")
-RACE = ("race", "racial", "ethnicity", "ethnic")
-PEOPLE = (
-    *SEX, *RACE, "pronoun", "skin", "age", "religion", "faith", "disability", "nationality", "income",
-    "caste", "orientation", "migration", "language", "country", "region",
-)  # fmt: skip
-"""Words of a column's name that say that it is an attribute of people."""
+SEX, RACE, PEOPLE = "sex", "race", "people"
+"""What an attribute can be declared to be: of people at all, their sex, their race or ethnicity."""
 
-_ABOUT_PEOPLE = ("visogender/", "mmbias/", "indicators/")  # benchmarks
-_WORD = re.compile(r"[^\W\d_]+")
 _AFTER = frozenset(("after", "reduction"))
 _Fact = Callable[[RunView, Sequence[RunView]], Iterator[str]]
 
@@ -87,10 +80,10 @@ def _sources(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
 
 
 def _crossed(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
-    """Findings by two attributes or more crossed, two of which are of people by the words of their names."""
+    """Findings by two attributes or more crossed, two of which are declared to be of people."""
+    people = people_in(run)
     for finding in run.estimable:
-        people = [name for name in finding.by if _has(name, PEOPLE)]
-        if len(people) > 1:
+        if len(people & set(finding.by)) > 1:
             yield f"{_entry(finding)} = {finding.value:.6g}, by {' x '.join(map(text_of, finding.by))}"
 
 
@@ -139,14 +132,14 @@ def _comparison(run: RunView, runs: Sequence[RunView]) -> Iterator[str]:
             )
 
 
-def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
-    """Counts of predictions by an attribute whose name holds one of these words."""
+def _counts_by(roles: Collection[str], *, scores: bool = False) -> _Fact:
+    """Counts of predictions by an attribute that is declared to be one of these."""
 
     def counts_lines(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
         if run.counts is None or (scores and not _scores(run.counts.axis("prediction").levels)):
             return
         for name in run.counts.attributes:
-            if _has(name, words):
+            if any(name in run.declared.get(role, ()) for role in roles):
                 what = "predictions that are numbers" if scores else "prediction"
                 yield f"counts/predictions.parquet: rows by {text_of(name)} and {what}"
 
@@ -156,8 +149,8 @@ def _counts_by(words: Collection[str], *, scores: bool = False) -> _Fact:
 def _sex_and_race(run: RunView, _: Sequence[RunView]) -> Iterator[str]:
     """Counts of predictions by sex and race together, of which impact ratios of both crossed are made."""
     names = run.counts.attributes if run.counts is not None else ()
-    sex = next((name for name in names if _has(name, SEX)), None)
-    race = next((name for name in names if _has(name, RACE) and name != sex), None)
+    sex = next((name for name in names if name in run.declared.get(SEX, ())), None)
+    race = next((name for name in names if name in run.declared.get(RACE, ()) and name != sex), None)
     if sex is not None and race is not None:
         yield f"counts/predictions.parquet: rows by {text_of(sex)} x {text_of(race)} and prediction"
 
@@ -170,27 +163,30 @@ def _scores(labels: Sequence[object]) -> bool:
         return False
 
 
-def serves_people(finding: Finding) -> bool:
-    """Whether a finding has a value for each of several groups of people, by the words of their names."""
+def people_in(run: RunView) -> set[str]:
+    """Attributes of people: those that the person who exports declares, and those of the benchmark."""
+    declared = {name for names in run.declared.values() for name in names}
+    return declared | set(words_of(run.manifest).people)
+
+
+def serves_people(run: RunView, finding: Finding) -> bool:
+    """Whether a finding has a value for each of several groups of people."""
+    people = people_in(run)
     return any(
         part.value is not None
-        and any(_has(name, PEOPLE) for name in (finding.by if part.kind == "group" else part.kind.split("*")))
+        and not people.isdisjoint(finding.by if part.kind == "group" else part.kind.split("*"))
         for part in finding.parts
     )
 
 
-def compares_people(finding: Finding) -> bool:
-    """Whether its groups are of people: their names say so, or its benchmark is about people."""
-    about = (finding.benchmark or "").startswith(_ABOUT_PEOPLE)
-    return about or any(_has(name, PEOPLE) for name in finding.by)
+def compares_people(run: RunView, finding: Finding) -> bool:
+    """Whether its groups are of people; without a grouping they are its benchmark's own."""
+    people = people_in(run)
+    return not people.isdisjoint(finding.by) or (not finding.by and bool(words_of(run.manifest).people))
 
 
 def _entry(finding: Finding) -> str:
     return f"findings.json: {text_of(finding.metric)}"
-
-
-def _has(name: str, words: Collection[str]) -> bool:
-    return any(word.lower() in words for word in _WORD.findall(name))
 
 
 def _when(run: RunView) -> float:
@@ -211,9 +207,9 @@ FACTS: Mapping[str, _Fact] = {
     "source": _source,
     "mitigation": _mitigation,
     "comparison": _comparison,
-    "counts by sex": _counts_by(SEX),
-    "counts by race": _counts_by(RACE),
+    "counts by sex": _counts_by((SEX,)),
+    "counts by race": _counts_by((RACE,)),
     "counts by both": _sex_and_race,
-    "scores": _counts_by((*SEX, *RACE), scores=True),
+    "scores": _counts_by((SEX, RACE), scores=True),
 }
 """What a mapping may ask for beside findings: a line for each piece that a run has of it."""

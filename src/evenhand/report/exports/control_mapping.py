@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import UnknownName
+from evenhand.core.errors import UnknownName, check_known
 from evenhand.core.findings import Finding
-from evenhand.report.exports.control_facts import FACTS, compares_people, serves_people
+from evenhand.report.exports.control_facts import (
+    FACTS,
+    PEOPLE,
+    RACE,
+    SEX,
+    compares_people,
+    people_in,
+    serves_people,
+)
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
@@ -25,11 +33,11 @@ FOLDER = Path(__file__).resolve().parent / "controls"
 NOTE = "Evidence, not a conformity decision."
 NONE = "no evidence in this run"
 NOT_HIDDEN = "some findings are hidden: export without --suppress"
-PARAMETERS = {"framework": "all"}
+PARAMETERS = {"framework": "all", PEOPLE: "", SEX: "", RACE: ""}
 
-_HOLDS: Mapping[str, Callable[[Finding], bool]] = {
-    "chance": lambda finding: finding.null is not None or finding.p_value is not None,
-    "interval": lambda finding: finding.interval is not None,
+_HOLDS: Mapping[str, Callable[[RunView, Finding], bool]] = {
+    "chance": lambda _, finding: finding.null is not None or finding.p_value is not None,
+    "interval": lambda _, finding: finding.interval is not None,
     "groups of people": serves_people,
     "people": compares_people,
 }
@@ -80,12 +88,15 @@ def controls(runs: Sequence[RunView], params: Mapping[str, str]) -> list[dict[st
 
     Args:
         runs: The runs.
-        params: ``framework``; all where not given.
+        params: ``framework``; all where not given. ``people``, ``sex`` and ``race``: the attributes that are
+            of people, and which of them say sex, and race or ethnicity. A name alone says none of that; a
+            benchmark declares its own.
 
     Raises:
-        UnknownName: No such framework.
+        UnknownName: No such framework, or no such attribute in any run.
     """
-    name = chosen(params, PARAMETERS, "controls")["framework"]
+    settings = chosen(params, PARAMETERS, "controls")
+    name, runs = settings["framework"], _declared(runs, settings)
     names = frameworks() if name == "all" else [name]
     return [_framework(mapping(framework), runs) for framework in names]
 
@@ -103,6 +114,23 @@ def controls_markdown(mappings: Sequence[Mapping[str, Any]]) -> bytes:
         for control in framework["controls"]:
             lines += [f"### {control['id']}", "", control["asks"], "", *_lines(control), ""]
     return ("\n".join(lines).rstrip() + "\n").encode("utf-8")
+
+
+def _declared(runs: Sequence[RunView], settings: Mapping[str, str]) -> list[RunView]:
+    """The runs with what is declared of their attributes."""
+    possible = {name for run in runs for name in people_in(run)}
+    findings = [finding for run in runs for finding in run.findings.findings]
+    possible |= {name for finding in findings for name in finding.by}
+    possible |= {name for finding in findings for part in finding.parts for name in part.kind.split("*")}
+    possible |= {name for run in runs if run.counts is not None for name in run.counts.attributes}
+    declared = {}
+    for role in (PEOPLE, SEX, RACE):
+        text = settings[role].strip()
+        declared[role] = (
+            [text] if text in possible else [name for name in map(str.strip, text.split(",")) if name]
+        )
+        check_known("attribute", declared[role], sorted(possible), f"-p {role}= names attributes of the runs")
+    return [replace(run, declared=declared) for run in runs]
 
 
 def _framework(framework: Mapping[str, Any], runs: Sequence[RunView]) -> dict[str, Any]:
@@ -157,7 +185,7 @@ def _evidence(need: Mapping[str, Any], runs: Sequence[RunView]) -> Iterator[str]
     holds = [_HOLDS[name] for name in need.get("holds", [])]
     for run in runs:
         for finding in run.estimable:
-            if _is_about(finding, need) and all(hold(finding) for hold in holds):
+            if _is_about(finding, need) and all(hold(run, finding) for hold in holds):
                 yield f"{run.name}, findings.json: {finding.metric} = {finding.value:.6g}"
 
 

@@ -16,6 +16,7 @@ from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import alpha_of
 from evenhand.core.text.formatting import DASH, count, key_text, number, percent, quoted, span, visible
+from evenhand.core.text.unseen import json_escaped, shown_in
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
 from evenhand.report.suppression.findings import REASON as HIDDEN
@@ -66,6 +67,7 @@ class RunView:
         content: The bytes of its findings.json.
         counts: Its counts of predictions; None where it keeps none.
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
+        declared: Attributes by what they are declared to be: ``people``, ``sex`` or ``race``.
     """
 
     name: str
@@ -75,6 +77,7 @@ class RunView:
     content: bytes = b""
     counts: Counts | None = None
     fewest: int = 0
+    declared: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def model(self) -> str:
@@ -140,13 +143,14 @@ def text_of(value: object) -> str:
 
 def json_text(value: object) -> str:
     """JSON on one line with sorted keys, so that equal values give equal text."""
-    return text_of(json.dumps(value, ensure_ascii=False, sort_keys=True, default=text_of, allow_nan=False))
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=text_of, allow_nan=False)
+    return json_escaped(text_of(text))
 
 
 def json_bytes(value: object) -> bytes:
-    """A JSON file; equal values give equal bytes."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, default=text_of, allow_nan=False)
-    return text.encode("utf-8", "replace") + b"\n"
+    """A JSON file for other tools, with signs for what acts on a terminal; equal values give equal bytes."""
+    text = json.dumps(shown_in(value), ensure_ascii=False, indent=1, default=text_of, allow_nan=False)
+    return json_escaped(text).encode("utf-8", "replace") + b"\n"
 
 
 def title(finding: Finding) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.core.errors import MissingExtra, ParameterError
 from evenhand.core.findings import Finding
+from evenhand.core.text.unseen import harmless, shown_in
 from evenhand.report.exports.exported import CAUTION, RunView, about_one_model, chosen, title
 from evenhand.report.exports.summary import section
 
@@ -42,7 +43,7 @@ def model_card(runs: Sequence[RunView], params: Mapping[str, str] | None = None)
         )
     results = [_result(run, finding, settings["pipeline"]) for run in runs for finding in run.estimable]
     data = ModelCardData(
-        model_name=settings["name"] or models[0], eval_results=results or None, tags=["bias-audit"]
+        model_name=settings["name"] or harmless(models[0]), eval_results=results or None, tags=["bias-audit"]
     )
     if not results:
         data.model_name = None
@@ -56,12 +57,12 @@ def _result(run: RunView, finding: Finding, pipeline: str) -> Any:
 
     return EvalResult(
         task_type=pipeline,
-        dataset_type=run.benchmark,
-        dataset_name=run.benchmark,
+        dataset_type=harmless(run.benchmark),
+        dataset_name=harmless(run.benchmark),
         metric_type=finding.name,
         metric_name=title(finding),
         metric_value=finding.value,
-        metric_config=finding.metric,
+        metric_config=harmless(finding.metric),
         metric_args={**_arguments(finding), "manifest": run.findings.manifest_id},
     )
 
@@ -85,4 +86,4 @@ def _arguments(finding: Finding) -> dict[str, Any]:
         key: value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else value
         for key, value in arguments.items()
     }
-    return {key: value for key, value in plain.items() if value not in (None, [], {})}
+    return {key: shown_in(value) for key, value in plain.items() if value not in (None, [], {})}

@@ -12,6 +12,7 @@ from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.core.findings import Finding
+from evenhand.core.text.unseen import harmless, shown_in
 from evenhand.report.exports.exported import RunView, chosen, json_text, why
 from evenhand.report.exports.tidy import tidy_frame
 
@@ -70,7 +71,7 @@ def _log_to_mlflow(client: Any, experiment: str, run: RunView) -> str:
     entities = import_module("mlflow.entities")
     time = int(run.created.timestamp() * 1000) if run.created else 0
     tags = {name: text[:5000] for name, text in _facts(run).items()}
-    mlflow_run = client.create_run(experiment, start_time=time, run_name=run.name, tags=tags)
+    mlflow_run = client.create_run(experiment, start_time=time, run_name=harmless(run.name), tags=tags)
     id = str(mlflow_run.info.run_id)
     settings = [entities.Param(key(name), json_text(value)[:500]) for name, value in _parameters(run).items()]
     metrics = [entities.Metric(name, value, time, 0) for name, value in numbers(run).items()]
@@ -121,13 +122,13 @@ def _log_to_wandb(wandb: Any, project: str, folder: Path, run: RunView) -> str:
     config |= {"hidden": _hidden(run)} if run.fewest else {}
     quiet = wandb.Settings(silent=True, console="off", disable_git=True)
     with wandb.init(
-        project=project, name=run.name, dir=str(folder), mode=mode, config=config, settings=quiet
+        project=project, name=harmless(run.name), dir=str(folder), mode=mode, config=config, settings=quiet
     ) as wandb_run:
         wandb_run.summary.update(numbers(run))
         frame = tidy_frame([run])
         # Types are known; wandb would infer them anew from each cell, seven times as slowly.
         types = [float if dtype.is_numeric() else str for dtype in frame.dtypes]
-        rows = [list(row) for row in frame.rows()]
+        rows = [shown_in(row) for row in frame.rows()]
         table = wandb.Table(columns=frame.columns, data=rows, dtype=types, optional=True)
         wandb_run.log({"findings": table})
         artifact = wandb.Artifact(f"findings-{run.findings.manifest_id[:32]}", type="findings")
@@ -174,22 +175,23 @@ def _readable(text: str) -> str:
 
 
 def _facts(run: RunView) -> dict[str, str]:
-    return {
+    facts = {
         "model": run.model,
         "benchmark": run.benchmark,
         "manifest_id": run.findings.manifest_id,
         "evenhand": run.version,
     }
+    return {name: harmless(text) for name, text in facts.items()}
 
 
 def _parameters(run: RunView) -> dict[str, Any]:
     keys = ("parameters", "by", "mode", "seed", "alpha", "rows")
-    return {name: run.manifest[name] for name in keys if run.manifest.get(name) is not None}
+    return {name: shown_in(run.manifest[name]) for name in keys if run.manifest.get(name) is not None}
 
 
 def _missing(run: RunView) -> dict[str, str]:
-    return {finding.metric: why(finding.reason) for finding in run.not_estimable}
+    return {harmless(finding.metric): why(finding.reason) for finding in run.not_estimable}
 
 
 def _hidden(run: RunView) -> list[str]:
-    return [finding.metric for finding in run.hidden]
+    return [harmless(finding.metric) for finding in run.hidden]

@@ -13,6 +13,7 @@ from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.language import _, current_catalogue, written_in
+from evenhand.core.text.unseen import json_escaped
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
@@ -94,7 +95,7 @@ def _rendered(content: ReportInput, suppress: int) -> str:
             strip=provenance.strip(manifest, Subject.of(manifest).noun),
             version=str(manifest.get("evenhand") or ""),
             entries=provenance.entries(manifest),
-            manifest_json=json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str),
+            manifest_json=json_escaped(json.dumps(dict(manifest), indent=2, ensure_ascii=False, default=str)),
             card=card_text.card_html(manifest.get("card")),
             tables=[(name, table.height) for name, table in content.tables.items()],
             data=inline.script_json(data.as_json()),

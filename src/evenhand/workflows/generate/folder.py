@@ -16,6 +16,7 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.core.text.unseen import json_escaped
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.hashing import sha256_text
 from evenhand.files.tables.write import telling_where, write_table
@@ -149,9 +150,9 @@ class GeneratedFolder:
             "versions": {"evenhand": version("evenhand"), "python": platform.python_version()},
             **facts,
         }
-        text = json.dumps(content, indent=1, ensure_ascii=False).encode() + b"\n"
+        text = json_escaped(json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
         with telling_where(self.path):
-            write_bytes(self.path / MANIFEST, text)
+            write_bytes(self.path / MANIFEST, text.encode())
 
     def image(self, sample: str) -> Path:
         """Where an image is."""

@@ -13,8 +13,8 @@ from evenhand.benchmarks.benchmark import Artifact, Setting, parse_parameters
 from evenhand.benchmarks.catalogue import ARTIFACTS
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
-from evenhand.evidence.open_answers.decisions import to_cell
 from evenhand.files.atomic import atomic_path, write_bytes
+from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
 from evenhand.runs.adaptations import adaptation_warnings
 from evenhand.runs.run_folder import RunFolder
@@ -222,12 +222,7 @@ def _write_table(table: pl.DataFrame, path: Path, suffix: str) -> None:
         # A cell of CSV holds no list: its items are joined.
         nested = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.List | pl.Array)]
         plain = table.with_columns(pl.col(nested).cast(pl.List(pl.String)).list.join(" "))
-        texts = [column for column in plain.get_columns() if column.dtype == pl.String]
-        safe = [
-            pl.Series(column.name, [text if text is None else to_cell(text) for text in column], pl.String)
-            for column in texts
-        ]
-        plain.with_columns(safe).write_csv(path)
+        write_bytes(path, csv_bytes(plain))
 
 
 def _drawn(drawn_artifact: MadeArtifact, suffix: str) -> bytes:

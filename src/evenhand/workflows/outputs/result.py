@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import InputError
+from evenhand.core.text.unseen import json_escaped
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
 from evenhand.files.tables.spreadsheets import rows_csv
 from evenhand.files.tables.write import telling_where, write_table
@@ -118,7 +119,7 @@ class Run(run_folder.RunFolder):
     def _write_all(self, building: Path) -> None:
         write_bytes(building / run_folder.FINDINGS, self.findings.dump())
         write_bytes(building / run_folder.METRICS, run_folder.dump_cards(self.findings))
-        manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
+        manifest = json_escaped(json.dumps(self.manifest, indent=1, ensure_ascii=False))
         write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
         for name, counts in self.counts.items():
             counts.save(building / "counts" / f"{name}.parquet")

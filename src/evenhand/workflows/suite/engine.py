@@ -12,6 +12,7 @@ from typing import Any
 
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import InputError, MissingCapability, ParameterError, UnknownName, UserError
+from evenhand.core.text.unseen import json_escaped
 from evenhand.execution.collect import Progress
 from evenhand.execution.engines.shared_models import SharedModels
 from evenhand.execution.options import AskOptions
@@ -246,9 +247,8 @@ class _Record:
     def write(self) -> None:
         """Write everything, whole or not at all."""
         content = {"schema_version": "1.0", "pairs": self.pairs, "compared": self.compared}
-        write_bytes(
-            self._path, json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True).encode() + b"\n"
-        )
+        text = json_escaped(json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True))
+        write_bytes(self._path, text.encode() + b"\n")
 
 
 @dataclass(frozen=True, eq=False)

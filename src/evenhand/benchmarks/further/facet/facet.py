@@ -109,6 +109,7 @@ class Facet(PictureBenchmark):
 
     asks = "are people at work recognised as well whatever they look like?"
     nouns = Nouns(sample=("person", "people"))
+    people = (*USUAL, *TONES)
     limits = ("Attributes are how annotators perceived a person; a box shows more than the person.",)
 
     def measure(self, answered: Answered[LabelledPlan]) -> Measured:

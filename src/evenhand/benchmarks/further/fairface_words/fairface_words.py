@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from evenhand.benchmarks.attributes import OF_PEOPLE
 from evenhand.benchmarks.benchmark import Answered, Benchmark, Measured, Parameter, Plan, Setting
 from evenhand.benchmarks.indicators.label_association import association_findings
 from evenhand.benchmarks.indicators.people.datasets.fairface_shards import OBJECTIVES
@@ -55,6 +56,7 @@ class FairFaceWords(Benchmark[Faces]):
     name, primaries = "clip/fairface_words", tuple(_GAP.format(kind) for kind in HARMFUL["harmful"])
     asks = "are faces called animals or criminals, and whose faces more often?"
     nouns = Nouns(sample=("face", "faces"))
+    people = OF_PEOPLE
     limits = ("Rates depend on the words and the crop; other words to choose from give other rates.",)
     parameters: Mapping[str, Parameter] = {
         "by": Parameter(AUTO, help="attributes, A+B crosses, separated by commas; auto: gender, age, race"),

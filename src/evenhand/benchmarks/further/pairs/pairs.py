@@ -34,6 +34,7 @@ class Pairs(Benchmark[RoleQuestions]):
         sample=("answer", "answers"), attributes={"race": Attribute(title="depicted race"),
         "gender": Attribute(title="depicted gender")},
     )  # fmt: skip
+    people = ("gender", "race")
     limits = (
         "The images are generated; gender and race are the words that they were generated from.",
         "20, 20 and 10 scenarios: only large differences can be seen.",

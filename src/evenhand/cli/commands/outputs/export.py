@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.arguments import options
-from evenhand.cli.arguments.plain import binary_output
+from evenhand.cli.arguments.plain import write_format
 
 
 def export(
@@ -53,9 +53,7 @@ def export(
         suppress=suppress,
     )
     if exported.content is not None and out is None:
-        stdout = binary_output()
-        stdout.write(exported.content)
-        stdout.flush()
+        write_format(exported.content)
     elif not quiet:
         for sentence in (*exported.messages, *([f"wrote {out}"] if exported.content is not None else [])):
             typer.echo(sentence, err=True)

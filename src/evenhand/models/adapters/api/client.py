@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import MissingExtra, UnknownName, UserError
+from evenhand.core.errors import MissingExtra, UnknownName, UserError, one_line
 from evenhand.models.adapters.api.address import Address, api_key
 from evenhand.models.adapters.api.faults import LIMITED, SentRequest, explain, not_answered, stop_reason
 from evenhand.models.adapters.api.loop_thread import LoopThread
@@ -108,7 +108,7 @@ class ApiClient:
                 return await self.complete(messages, max_tokens, extra)
             return await self._give_up(error)
         self._failures, self._answered = 0, True
-        return self._count(raw.http_response.json())
+        return self._count(self._sent.struck(raw.http_response.json()))
 
     async def make_image(self, prompt: str, fields: Body) -> Body | NotAnswered:
         """One image, as the server's JSON; or which field it ``refuses`` and what it ``said``.
@@ -132,9 +132,10 @@ class ApiClient:
                 return {"refuses": refused, "said": explain(error, self._sent)}
             missing = await self._give_up(error)
             code = getattr(error, "code", None)
-            return replace(missing, detail=f"{missing.detail} ({code})") if code else missing
+            said = self._sent.struck(one_line(code)[:100]) if code else ""
+            return replace(missing, detail=f"{missing.detail} ({said})") if said else missing
         self._failures, self._answered = 0, True
-        return self._count(raw.http_response.json())
+        return self._count(self._sent.struck(raw.http_response.json()))
 
     def close(self) -> None:
         """Close connections and the thread."""

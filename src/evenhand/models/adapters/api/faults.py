@@ -13,6 +13,7 @@ TIMED_OUT = "the server did not answer in time"
 CUT = "the connection to the server failed"
 LIMITED = "the server's rate limit was reached"
 FAILED = "the server failed"
+_SHORTEST = 8  # characters of a key
 _RETRIED = {408: FAILED, 409: FAILED, 429: LIMITED}
 _FIXED = (
     "temperature",
@@ -42,6 +43,17 @@ class SentRequest:
     def __repr__(self) -> str:
         return f"Asked({self.model!r}, {self.base_url!r})"
 
+    def struck(self, said: Any) -> Any:
+        """What a server said, JSON or text, without the key: some send back what they were sent.
+
+        A key of fewer than 8 characters is no secret, and may be a word of an answer.
+        """
+        if isinstance(said, str):
+            return said.replace(self.key, "[key]") if self.key and len(self.key) >= _SHORTEST else said
+        if isinstance(said, dict):
+            return {self.struck(name): self.struck(value) for name, value in said.items()}
+        return [self.struck(entry) for entry in said] if isinstance(said, list) else said
+
 
 def explain(error: Any, request: SentRequest) -> str:
     """What the server or the connection said, on one line, without the key."""
@@ -49,8 +61,7 @@ def explain(error: Any, request: SentRequest) -> str:
     message = body.get("message") if isinstance(body, dict) else None
     cause = error.__cause__
     text = one_line(message or (f"{type(cause).__name__}: {cause}" if cause else error)).strip(": ")
-    if request.key:
-        text = text.replace(request.key, "[key]")
+    text = text.replace(request.key, "[key]") if request.key else text
     return text if len(text) <= 300 else text[:299] + "…"
 
 
