@@ -12,6 +12,7 @@ import pytest
 from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
 from evenhand.benchmarks.recipe import Compared
 from evenhand.benchmarks.sprites import presets
+from evenhand.core.errors import InputError
 from evenhand.stats.association import permutation
 from evenhand.workflows.outputs import result
 from evenhand.workflows.reproduce.beside import beside_paper, beside_table
@@ -177,3 +178,32 @@ def test_numbers_stand_beside_those_of_the_same_thing() -> None:
     assert (rows[1]["paper"], rows[1]["reason"]) == (0.1, "not measured")
     chosen = beside_paper("x/table1", table, compared, "GIT")
     assert [row["paper"] for row in chosen] == [0.7, 0.1]  # of b it prints CLIP's alone
+
+
+def _told(rows: list[tuple[object, ...]], compared: Compared) -> list[tuple[object, ...]]:
+    schema = ["source", "model", "what", "mev", "how", "value"]
+    table = pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+    told = beside_table(beside_paper("x/table4", table, compared))
+    return told.select("of", "setting", "ours", "paper").rows()
+
+
+def test_each_number_of_ours_stands_beside_that_of_its_own_setting() -> None:
+    ours = [("ours", "mine", "a", 5.0, "exact", 0.7), ("ours", "mine", "a", 0.0, "exact", 1.7)]
+    stated = [("paper", "P", "a", 5.0, "paper", 0.2), *ours]
+    assert _told(stated, Compared(("what", "mev"))) == [("a, mev 5", "", 0.7, 0.2)]
+    unstated = [("paper", "P", "A", None, "paper", 0.2), *ours]  # which setting the paper has is not said
+    both = [("A", "mev 5", 0.7, 0.2), ("A", "mev 0", 1.7, 0.2)]
+    assert _told(unstated, Compared(("what", "mev"))) == both
+    drawn = [*stated, ("ours", "mine", "a", 5.0, "drawn", 0.8)]
+    settings = [("a, mev 5", "exact", 0.7, 0.2), ("a, mev 5", "drawn", 0.8, 0.2)]
+    assert _told(drawn, Compared(("what", "mev"), settings=("how",))) == settings
+    whole = [("paper", "P", "a", 5.0, "paper", 0.2), ("ours", "mine", "a", None, "exact", 0.7)]
+    assert _told(whole, Compared(("what", "mev"))) == [("a, mev 5", "", 0.7, 0.2)]
+
+
+@pytest.mark.parametrize("source", ["ours", "paper"])
+def test_two_numbers_for_one_place_are_an_error(source) -> None:
+    rows = [(name, "one", "a", mev, "exact", 0.5) for name in ("ours", "paper") for mev in (5.0,)]
+    rows.append((source, "one", "a", 0.0, "exact", 0.1))
+    with pytest.raises(InputError, match=r"x/table4: value of a.*several numbers of .*one.*keys or settings"):
+        _told(rows, Compared(("what",)))

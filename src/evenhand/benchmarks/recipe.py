@@ -54,13 +54,16 @@ class Compared:
     """Which numbers of an artifact stand beside those that the paper prints.
 
     Attributes:
-        keys: Columns that say what a number is of.
+        keys: Columns that say what a number is of, with every setting of it that the paper states: a number
+            of one model has one place, and two are an error.
         values: Columns of numbers.
+        settings: Columns of settings in which several of ours stand beside one of the paper's.
         held_out: Column of numbers to the column that has them of items which nothing was chosen on.
     """
 
     keys: tuple[str, ...]
     values: tuple[str, ...] = ("value",)
+    settings: tuple[str, ...] = ()
     held_out: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -31,7 +31,7 @@ RECIPE = Recipe(
     compared={
         f"{_P}table2": Compared(("form", "pair")),
         f"{_P}table3": Compared(
-            ("pair",), ("before", "after", "less"),
+            ("form", "pair"), ("before", "after", "less"),
             held_out={"before": "held_out_before", "after": "held_out_after"},
         ),
     },

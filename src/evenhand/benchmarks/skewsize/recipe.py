@@ -50,8 +50,8 @@ RECIPE = Recipe(
     compared={
         f"{_TABLE}1": Compared(("removed",), ("accuracy", "worst_group_accuracy", "accuracy_gap")),
         f"{_TABLE}2": Compared(("bias strength",), ("accuracy", "worst_group_accuracy", f"V {SHAPES[1]}")),
-        f"{_TABLE}4": Compared(("benchmark",), ("skewsize",)),
-        f"{_TABLE}6": Compared(("answers",), ("skewsize",)),
+        f"{_TABLE}4": Compared(("benchmark", "answers", "mev"), ("skewsize",)),
+        f"{_TABLE}6": Compared(("answers", "mev"), ("skewsize",)),
         f"{_TABLE}7": Compared(("heading",), ("skewsize",)),
     },
 )

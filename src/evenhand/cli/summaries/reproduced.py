@@ -64,9 +64,7 @@ def _beside(result: Reproduction, name: str) -> Table:
             f"{number(low)} … {number(high)}" if row["paper"] is None and low != high else number(low)
         )
         apart = [number(row["held_out"])] if held_out else []
-        what, model = (
-            escape(f"{row['of']}{measure}"),
-            escape(clean(row["model"], _NAME)) if row["model"] else "",
-        )
+        whose = " · ".join(filter(None, (row["model"], row["setting"])))
+        what, model = escape(f"{row['of']}{measure}"), escape(clean(whose, _NAME)) if whose else ""
         table.add_row(what, model, number(row["ours"]), *apart, paper_number, escape(row["paper_model"]))
     return table
