@@ -12,7 +12,6 @@ import polars as pl
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.core.nouns import WORDS, words_of
-from evenhand.core.random_streams import stream
 from evenhand.metrics.suites.families import adjust_run
 from evenhand.mitigate.mitigation import Fitter, Mitigation
 from evenhand.runs import run_folder
@@ -129,7 +128,7 @@ def _fitted_and_measured(
 ) -> DebiasRun:
     labelled = None if utility is None else UtilityImages.read(utility, seed)
     filter_labels = read_filter_labels(protocol.labels, source, items, seed)
-    halves = split_halves(items, stream(seed, "halves", items.form))
+    halves = split_halves(items, seed)
     work = _Fitting(fitter, items, protocol.pairs, seed, model_facts(source.manifest), filter_labels)
     of_half = work.fitted(*halves)
     of_all = work.fitted(everything(items)) if protocol.of_paper else []
