@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +17,7 @@ from evenhand.core.errors import InputError
 from evenhand.stats.association import permutation
 from evenhand.workflows.outputs import result
 from evenhand.workflows.reproduce.beside import beside_paper, beside_table
+from evenhand.workflows.reproduce.engine import ReproduceOptions, carried_out, planned
 from tests.benchmarks import mmbias_release, people_layouts, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.cli.test_audit import type_in
@@ -207,3 +209,38 @@ def test_two_numbers_for_one_place_are_an_error(source) -> None:
     rows.append((source, "one", "a", 0.0, "exact", 0.1))
     with pytest.raises(InputError, match=r"x/table4: value of a.*several numbers of .*one.*keys or settings"):
         _told(rows, Compared(("what",)))
+
+
+def test_libraries_are_checked_before_anything_is_asked(tmp_path, monkeypatch, capsys) -> None:
+    words = ["reproduce", "mmbias", *mmbias(tmp_path / "data", monkeypatch), "--check"]
+    assert type_in(monkeypatch, *words) == 0
+    printed = capsys.readouterr().out
+    assert "step     debias, of association (debiased)" in printed
+    assert printed.splitlines()[1].startswith("time     about 20 minutes")
+    for module, said in (
+        ("sklearn", ["missing  debias, of association: scikit-learn is not installed; type: pip install"]),
+        (
+            "transformers",
+            [
+                f"missing  {what}: transformers is not installed"
+                for what in ("mmbias/matching", "debias, of association")
+            ],
+        ),
+    ):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, module, None)
+            assert type_in(without, *words) == 0
+        printed = capsys.readouterr().out
+        assert all(line in printed for line in said), printed
+
+
+def test_a_recipe_says_where_it_is_and_how_far_a_training_is(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(presets.PRESETS, "quick", SMALL)
+    options = ReproduceOptions(preset="quick", limit=30)
+    plan = planned("skewsize", models=[], data=[], out=tmp_path, options=options)
+    first = dataclasses.replace(plan, steps=plan.steps[:1])
+    said: list[str] = []
+    shown: list[tuple[str, int, int]] = []
+    carried_out(first, options, say=said.append, progress=lambda *all: shown.append(all))
+    assert said[0] == "1 of 1: sprites with a model that is trained here, sprites-none"
+    assert ("training sprites-none", SMALL.steps, SMALL.steps) in shown

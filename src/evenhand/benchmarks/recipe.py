@@ -81,6 +81,7 @@ class Recipe:
         data_of: Artifact to the data that it describes, one after the other; the first of the recipe where
             it is not said.
         parameters: Artifact to its own parameters, where they are not the default.
+        time: How long it takes, in a sentence; empty: not long.
     """
 
     paper: str
@@ -91,6 +92,7 @@ class Recipe:
     compared: Mapping[str, Compared] = field(default_factory=dict)
     data_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    time: str = ""
 
 
 def numbered(prefix: str, numbers: Sequence[int], *steps: str) -> dict[str, tuple[str, ...]]:

@@ -24,6 +24,8 @@ def _sprites(name: str, removed: str, strength: str = "strong") -> Step:
 RECIPE = Recipe(
     paper="skewsize",
     title="SkewSize (Albuquerque et al. 2024): do mistakes differ by group, class by class",
+    time="six networks are trained on sprites: about 6 minutes each on two CPU cores with --preset quick, "
+    "hours with --preset paper, which is for a GPU",
     data=(
         *(
             RecipeData(name, get=f"evenhand generate {name} --model diffusers:URI -o DIR")

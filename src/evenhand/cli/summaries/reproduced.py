@@ -17,6 +17,8 @@ def print_plan(plan: Reproduction) -> None:
     """The data, the steps with their models, and how to get what is missing."""
     console = console_of(_WIDTH)
     console.print(escape(plan.recipe.title), style="bold")
+    if plan.recipe.time:
+        console.print(f"time     {escape(plan.recipe.time)}", soft_wrap=True)
     for state in plan.data:
         where = f" in {escape(str(state.folder))}" if state.folder is not None else ""
         console.print(f"data     {state.name}: {escape(state.here)}{where}", soft_wrap=True)
