@@ -74,7 +74,7 @@ def run_folders(data, tmp_path_factory) -> dict[str, Path]:
     few = {"pairs": "muslim:christian,arab:american,lgbt:heterosexual"}
     eh.run("mmbias/association", model=Own(), data=data, parameters=few, out=folder / "association")
     eh.run("mmbias/matching", model=Matches(), data=data, parameters=few, out=folder / "matching")
-    given = {"remove": 3, "form": "cross-modal"}
+    given = {"remove": 3, "form": "cross-modal", "parameters": {"stop_at_zero": False}}
     eh.debias(folder / "association", method="pruning", out=folder / "debias", **given)
     return {name: folder / name for name in ("association", "matching", "debias")}
 

@@ -208,7 +208,7 @@ def test_the_same_model_is_known_by_its_identity_and_another_version_is_not(fold
 def test_a_gate_chooses_by_parameters(folder, monkeypatch, capsys) -> None:
     def code(*choices: str) -> int:
         words = ["debias", "run", "--method", "mean_difference", "-o", "out", "-q"]
-        gates = [word for choice in choices for word in ("--fail-if", f"association_effect_size{choice}>1.2")]
+        gates = [word for choice in choices for word in ("--fail-if", f"association_effect_size{choice}>1.5")]
         return type_in(monkeypatch, *words, *gates)
 
     assert code("") == 4  # before the mitigation it was

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -12,9 +13,11 @@ import pytest
 from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
 from evenhand.benchmarks.recipe import Compared
 from evenhand.benchmarks.sprites import presets
+from evenhand.core.errors import InputError
 from evenhand.stats.association import permutation
 from evenhand.workflows.outputs import result
 from evenhand.workflows.reproduce.beside import beside_paper, beside_table
+from evenhand.workflows.reproduce.engine import ReproduceOptions, carried_out, planned
 from tests.benchmarks import mmbias_release, people_layouts, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.cli.test_audit import type_in
@@ -177,3 +180,67 @@ def test_numbers_stand_beside_those_of_the_same_thing() -> None:
     assert (rows[1]["paper"], rows[1]["reason"]) == (0.1, "not measured")
     chosen = beside_paper("x/table1", table, compared, "GIT")
     assert [row["paper"] for row in chosen] == [0.7, 0.1]  # of b it prints CLIP's alone
+
+
+def _told(rows: list[tuple[object, ...]], compared: Compared) -> list[tuple[object, ...]]:
+    schema = ["source", "model", "what", "mev", "how", "value"]
+    table = pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+    told = beside_table(beside_paper("x/table4", table, compared))
+    return told.select("of", "setting", "ours", "paper").rows()
+
+
+def test_each_number_of_ours_stands_beside_that_of_its_own_setting() -> None:
+    ours = [("ours", "mine", "a", 5.0, "exact", 0.7), ("ours", "mine", "a", 0.0, "exact", 1.7)]
+    stated = [("paper", "P", "a", 5.0, "paper", 0.2), *ours]
+    assert _told(stated, Compared(("what", "mev"))) == [("a, mev 5", "", 0.7, 0.2)]
+    unstated = [("paper", "P", "A", None, "paper", 0.2), *ours]  # which setting the paper has is not said
+    both = [("A", "mev 5", 0.7, 0.2), ("A", "mev 0", 1.7, 0.2)]
+    assert _told(unstated, Compared(("what", "mev"))) == both
+    drawn = [*stated, ("ours", "mine", "a", 5.0, "drawn", 0.8)]
+    settings = [("a, mev 5", "exact", 0.7, 0.2), ("a, mev 5", "drawn", 0.8, 0.2)]
+    assert _told(drawn, Compared(("what", "mev"), settings=("how",))) == settings
+    whole = [("paper", "P", "a", 5.0, "paper", 0.2), ("ours", "mine", "a", None, "exact", 0.7)]
+    assert _told(whole, Compared(("what", "mev"))) == [("a, mev 5", "", 0.7, 0.2)]
+
+
+@pytest.mark.parametrize("source", ["ours", "paper"])
+def test_two_numbers_for_one_place_are_an_error(source) -> None:
+    rows = [(name, "one", "a", mev, "exact", 0.5) for name in ("ours", "paper") for mev in (5.0,)]
+    rows.append((source, "one", "a", 0.0, "exact", 0.1))
+    with pytest.raises(InputError, match=r"x/table4: value of a.*several numbers of .*one.*keys or settings"):
+        _told(rows, Compared(("what",)))
+
+
+def test_libraries_are_checked_before_anything_is_asked(tmp_path, monkeypatch, capsys) -> None:
+    words = ["reproduce", "mmbias", *mmbias(tmp_path / "data", monkeypatch), "--check"]
+    assert type_in(monkeypatch, *words) == 0
+    printed = capsys.readouterr().out
+    assert "step     debias, of association (debiased)" in printed
+    assert printed.splitlines()[1].startswith("time     about 20 minutes")
+    for module, said in (
+        ("sklearn", ["missing  debias, of association: scikit-learn is not installed; type: pip install"]),
+        (
+            "transformers",
+            [
+                f"missing  {what}: transformers is not installed"
+                for what in ("mmbias/matching", "debias, of association")
+            ],
+        ),
+    ):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, module, None)
+            assert type_in(without, *words) == 0
+        printed = capsys.readouterr().out
+        assert all(line in printed for line in said), printed
+
+
+def test_a_recipe_says_where_it_is_and_how_far_a_training_is(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(presets.PRESETS, "quick", SMALL)
+    options = ReproduceOptions(preset="quick", limit=30)
+    plan = planned("skewsize", models=[], data=[], out=tmp_path, options=options)
+    first = dataclasses.replace(plan, steps=plan.steps[:1])
+    said: list[str] = []
+    shown: list[tuple[str, int, int]] = []
+    carried_out(first, options, say=said.append, progress=lambda *all: shown.append(all))
+    assert said[0] == "1 of 1: sprites with a model that is trained here, sprites-none"
+    assert ("training sprites-none", SMALL.steps, SMALL.steps) in shown

@@ -11,7 +11,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.mitigate import Map, Mitigation
 from evenhand.workflows.debias.fitting import make_fitter, parameters_of
@@ -181,7 +180,7 @@ def test_calibrated_projection_takes_pairs_from_the_whole_lists(run) -> None:
     made = eh.debias(run, method="calibrated_projection", form="textual")
     assert made.mitigations["mitigation"].facts["paired"] == "as given"
     items = read_items(SourceRun.read(run), form="textual")
-    fit, _ = split_halves(items, stream(0, "halves", "textual"))
+    fit, _ = split_halves(items, 0)
     material = part_of(items.material, fit)
     names = [items.targets[row] for row in fit.targets]
     for one, other in material.positive_pairs:
@@ -309,10 +308,48 @@ def test_the_same_photo_under_two_names_goes_to_one_half_and_out_of_its_pair(tmp
     x, y, _, _ = items.compared["north", "south", "unpleasant", "pleasant"]
     assert (len(x), len(y)) == (11, 11)
     for seed in range(10):
-        halves = split_halves(items, stream(seed, "halves"))
+        halves = split_halves(items, seed)
         for one, other in (("north/7", "south/3"), ("north/1", "north/2")):
             rows = [items.targets.index(name) for name in (one, other)]
             assert sum(np.isin(rows, half.targets).all() for half in halves) == 1
+
+
+def _halves(made: eh.Run) -> set[tuple[str, str, str]]:
+    return set(made.tables["halves"].select("role", "sample", "half").rows())
+
+
+def test_halves_go_by_id_whatever_numbers_the_vectors_are(tmp_path, pruned) -> None:
+    made, _ = pruned
+    for name, sets, numbers in (
+        (
+            "scaled",
+            planted(seed=1),
+            lambda vectors: vectors.astype(np.float32).astype(np.float64) * (1 + 1e-6),
+        ),
+        ("half", planted(seed=1), lambda vectors: vectors.astype(np.float16).astype(np.float64)),
+        ("other model", planted(seed=99, dimensions=48), lambda vectors: vectors),
+    ):
+        changed = {part: {group: numbers(of) for group, of in sets[part].items()} for part in sets}
+        again = eh.debias(
+            write_run(tmp_path / name, changed, numbers=np.float64), parameters={"strategy": "greedy"}
+        )
+        assert _halves(again) == _halves(made), name
+        if name == "scaled":
+            one, other = (each.tables["before_after"]["reduction"] for each in (made, again))
+            np.testing.assert_allclose(other, one, atol=1e-4)
+
+
+def test_an_item_without_a_vector_moves_one_other_of_its_set_at_most(tmp_path) -> None:
+    sets = planted(seed=6, items=13)
+    whole = split_halves(read_items(SourceRun.read(write_run(tmp_path / "all", sets))), 0)
+    ids = [f"north/{index}" for index in range(13)] + [f"south/{index}" for index in range(13)]
+    fit = {ids[row] for row in whole[0].targets}
+    for gone in (0, 5, 12):
+        fewer = planted(seed=6, items=13)
+        fewer["images"]["north"][gone] = 0
+        items = read_items(SourceRun.read(write_run(tmp_path / str(gone), fewer)))
+        left = {items.targets[row] for row in split_halves(items, 0)[0].targets}
+        assert len((left ^ fit) - {f"north/{gone}"}) <= 1
 
 
 def test_items_without_a_usable_vector_are_counted(tmp_path) -> None:

@@ -54,13 +54,16 @@ class Compared:
     """Which numbers of an artifact stand beside those that the paper prints.
 
     Attributes:
-        keys: Columns that say what a number is of.
+        keys: Columns that say what a number is of, with every setting of it that the paper states: a number
+            of one model has one place, and two are an error.
         values: Columns of numbers.
+        settings: Columns of settings in which several of ours stand beside one of the paper's.
         held_out: Column of numbers to the column that has them of items which nothing was chosen on.
     """
 
     keys: tuple[str, ...]
     values: tuple[str, ...] = ("value",)
+    settings: tuple[str, ...] = ()
     held_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -78,6 +81,7 @@ class Recipe:
         data_of: Artifact to the data that it describes, one after the other; the first of the recipe where
             it is not said.
         parameters: Artifact to its own parameters, where they are not the default.
+        time: How long it takes, in a sentence; empty: not long.
     """
 
     paper: str
@@ -88,6 +92,7 @@ class Recipe:
     compared: Mapping[str, Compared] = field(default_factory=dict)
     data_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    time: str = ""
 
 
 def numbered(prefix: str, numbers: Sequence[int], *steps: str) -> dict[str, tuple[str, ...]]:

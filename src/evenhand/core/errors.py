@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import sysconfig
 import traceback
 from collections.abc import Collection, Iterable, Iterator
@@ -112,6 +113,21 @@ class GateBroken(EvenhandError):  # noqa: N818
     """A finding broke a gate given with ``--fail-if``."""
 
     exit_code = 4
+
+
+def require_extra(module: str, library: str, extra: str) -> None:
+    """Refuse at once what could only fail later, without importing anything.
+
+    Args:
+        module: What is imported.
+        library: What it is called where it is installed from.
+        extra: The extra of evenhand that installs it.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtra(library, extra)
 
 
 @contextmanager

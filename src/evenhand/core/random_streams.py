@@ -17,6 +17,13 @@ def stream(seed: int, *keys: object) -> np.random.Generator:
     Returns:
         A PCG64 generator; equal arguments give equal streams on every machine.
     """
-    digests = [hashlib.blake2b(str(key).encode(), digest_size=8).digest() for key in keys]
-    words = [int.from_bytes(digest, "big") for digest in digests]
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words])))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *map(_digest, keys)])))
+
+
+def lot(seed: int, *keys: object) -> int:
+    """A number drawn for one thing, whatever else is there: of 64 bits, equal for equal arguments."""
+    return _digest(":".join(map(str, (seed, *(_digest(key) for key in keys)))))
+
+
+def _digest(key: object) -> int:
+    return int.from_bytes(hashlib.blake2b(str(key).encode(), digest_size=8).digest(), "big")

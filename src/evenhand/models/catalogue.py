@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evenhand.core.capabilities import CAPABILITIES
+from evenhand.core.errors import require_extra
 from evenhand.core.registry import Registry
 from evenhand.models.adapters.huggingface.families import ARCHITECTURES, CLASSIFIER, MODEL_TYPES
 
@@ -38,6 +39,13 @@ SCHEMES = Registry(
     },
     "evenhand.models",
 )
+_LIBRARIES = {
+    "api": ("openai", "openai", "api"),
+    "hf": ("transformers", "transformers", "hf"),
+    "onnx": ("onnxruntime", "onnxruntime", "onnx"),
+    "openclip": ("open_clip", "open-clip-torch", "openclip"),
+    "timm": ("timm", "timm", "timm"),
+}
 GRAMMAR = (
     "hf:org/name[@revision] or hf:FOLDER, timm:name, openclip:arch/weights, onnx:FILE, api:model@base_url, "
     "py:module:object, FILE.py:object, adapted:FOLDER, diffusers:org/name[@revision] or diffusers:FOLDER, "
@@ -72,6 +80,17 @@ def adapters() -> list[Adapter]:
     added = set(SCHEMES.names()) - set(SCHEMES.builtin)
     added_adapters = [Adapter(f"{name}:...", "added by a package", ()) for name in sorted(added)]
     return [*hf, *_OTHERS, *added_adapters]
+
+
+def require_library(uri: str) -> None:
+    """Refuse a model whose library is not there, before anything is asked.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    library = _LIBRARIES.get(uri.partition(":")[0])
+    if library is not None:
+        require_extra(*library)
 
 
 def who_can(capability: str) -> str:

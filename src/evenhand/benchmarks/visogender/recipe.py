@@ -32,10 +32,12 @@ RECIPE = Recipe(
         **numbered(_FIGURE, (13,)),
     },
     compared={
-        **dict.fromkeys((f"{_TABLE}2", f"{_TABLE}4", f"{_TABLE}6"), _MEASURE),
-        **dict.fromkeys((f"{_TABLE}3", f"{_TABLE}5"), Compared(("measure",), ("value", "sigma"))),
+        **dict.fromkeys((f"{_TABLE}2", f"{_TABLE}4"), _MEASURE),
+        **dict.fromkeys((f"{_TABLE}3", f"{_TABLE}5"), Compared(("measure", "counted"), ("value", "sigma"))),
         f"{_TABLE}1": Compared(("context", "what")),
-        f"{_TABLE}7": Compared(("gender_pair",), ("pearson", "kendall")),
-        **dict.fromkeys((f"{_TABLE}8", f"{_TABLE}9"), Compared(("of", "measure"))),
+        f"{_TABLE}6": Compared(("measure",), ("value", "sigma")),
+        f"{_TABLE}7": Compared(("measure",), ("pearson", "kendall")),
+        **dict.fromkeys((f"{_TABLE}8", f"{_TABLE}9"), Compared(("of", "measure"), settings=("how",))),
+        f"{_TABLE}10": Compared(("level", "name", "context")),
     },
 )  # fmt: skip

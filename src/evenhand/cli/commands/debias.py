@@ -51,6 +51,7 @@ def debias(
     """Fit a mitigation on half of a run's items, and measure it on the other half."""
     from evenhand.cli.arguments.pairs import parse_pairs
     from evenhand.cli.summaries.mitigations import print_debias
+    from evenhand.cli.summaries.progress import one_bar
     from evenhand.runs.gates import check_gate_names, check_gates
     from evenhand.workflows.debias.engine import debias as fit_and_measure
 
@@ -59,10 +60,12 @@ def debias(
         raise ParameterError(
             "debias writes a mitigation, and needs to know where; add -o DIR, for instance -o runs/debiased"
         )
-    run = fit_and_measure(
-        folder, method=method, parameters=parse_pairs("-p", parameters or []), remove=remove, pairs=pairs,
-        tests=tests or [], form=form, utility=utility, labels=labels, mode=mode, seed=seed, out=out,
-    )  # fmt: skip
+    with one_bar(quiet, "measuring mitigations") as show:
+        run = fit_and_measure(
+            folder, method=method, parameters=parse_pairs("-p", parameters or []), remove=remove, pairs=pairs,
+            tests=tests or [], form=form, utility=utility, labels=labels, mode=mode, seed=seed, out=out,
+            progress=show,
+        )  # fmt: skip
     if run.manifest.get("utility_note"):
         print(run.manifest["utility_note"], file=sys.stderr)
     if not quiet:

@@ -78,7 +78,7 @@ def _carry_out(plan: Reproduction, how: ReproduceOptions, quiet: bool) -> None:
     with bars(quiet) as show:
         result = carried_out(
             plan, how, say=None if quiet else lambda line: typer.echo(f"running  {line}", err=True),
-            progress=lambda name, n_done, total: show(f"asking {name}", n_done, total),
+            progress=show,
         )  # fmt: skip
     if not quiet:
         print_reproduction(result)

@@ -1,15 +1,18 @@
-"""Progress on stderr; nothing is shown when quiet, or where stderr is no terminal."""
+"""Progress on stderr, in lines now and then where that is no terminal; nothing is shown when quiet."""
 
 from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from evenhand.core.notes import NOTES
 from evenhand.core.text.unseen import harmless
+
+_PAUSE = 30.0  # seconds between lines
 
 Show = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how many."""
@@ -26,7 +29,7 @@ def bars(quiet: bool) -> Iterator[Show]:
         return
     if not sys.stderr.isatty():
         with _notes(lambda line: print(line, file=sys.stderr)):
-            yield lambda _what, _done, _total: None
+            yield _lines()
         return
     from rich.progress import MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
     from rich.text import Text
@@ -53,6 +56,19 @@ def bars(quiet: bool) -> Iterator[Show]:
             bar.update(tasks[what], completed=n_done, total=total)
 
         yield show
+
+
+def _lines() -> Show:
+    """A line twice a minute at most, for logs of long work; short work has none."""
+    last_line = time.monotonic()
+
+    def show(what: str, n_done: int, total: int) -> None:
+        nonlocal last_line
+        if time.monotonic() - last_line > _PAUSE:
+            last_line = time.monotonic()
+            print(f"{what}: {n_done:,} of {total:,}", file=sys.stderr, flush=True)
+
+    return show
 
 
 @contextmanager

@@ -17,6 +17,8 @@ def print_plan(plan: Reproduction) -> None:
     """The data, the steps with their models, and how to get what is missing."""
     console = console_of(_WIDTH)
     console.print(escape(plan.recipe.title), style="bold")
+    if plan.recipe.time:
+        console.print(f"time     {escape(plan.recipe.time)}", soft_wrap=True)
     for state in plan.data:
         where = f" in {escape(str(state.folder))}" if state.folder is not None else ""
         console.print(f"data     {state.name}: {escape(state.here)}{where}", soft_wrap=True)
@@ -64,9 +66,7 @@ def _beside(result: Reproduction, name: str) -> Table:
             f"{number(low)} … {number(high)}" if row["paper"] is None and low != high else number(low)
         )
         apart = [number(row["held_out"])] if held_out else []
-        what, model = (
-            escape(f"{row['of']}{measure}"),
-            escape(clean(row["model"], _NAME)) if row["model"] else "",
-        )
+        whose = " · ".join(filter(None, (row["model"], row["setting"])))
+        what, model = escape(f"{row['of']}{measure}"), escape(clean(whose, _NAME)) if whose else ""
         table.add_row(what, model, number(row["ours"]), *apart, paper_number, escape(row["paper_model"]))
     return table

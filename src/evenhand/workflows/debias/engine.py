@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, require_extra
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.core.nouns import WORDS, words_of
-from evenhand.core.random_streams import stream
 from evenhand.metrics.suites.families import adjust_run
 from evenhand.mitigate.mitigation import Fitter, Mitigation
 from evenhand.runs import run_folder
@@ -31,6 +30,9 @@ from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.run import named
 
 JOINT = "mitigation"
+PROBES = ("sklearn", "scikit-learn", "debias")
+"""The library that every debias run needs for its measures of utility, as ``require_extra`` takes it."""
+
 _ASKS = (
     "is the tie weaker after the mitigation, on items that were not used to fit it, and what does that cost?"
 )
@@ -75,6 +77,7 @@ def debias(
     mode: str = "default",
     seed: int = 0,
     out: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> DebiasRun:
     """Fit a mitigation on half of a run's items, and measure it on both halves.
 
@@ -98,6 +101,7 @@ def debias(
             holds out stands beside it.
         seed: Of the halves, of what is fitted, and of resampling.
         out: Folder to write.
+        progress: Called with the mitigations that are measured, and how many there are.
 
     Returns:
         The run: findings, the tables ``before_after``, ``tradeoff``, ``utility``, ``norm_share`` and
@@ -109,11 +113,14 @@ def debias(
         MissingExtra: scikit-learn is not installed.
     """
     check_out(out)
+    require_extra(*PROBES)
     source = SourceRun.read(run)
     protocol = debias_settings(mode, source, method, parameters or {}, pairs, tests, labels, form)
     fitter = make_fitter(method, protocol.parameters, remove)
     items = read_items(source, form=form, tests=protocol.tests)
-    debias_run = _fitted_and_measured(source, protocol, fitter, items, utility, seed)
+    debias_run = _fitted_and_measured(
+        source, protocol, fitter, items, utility, seed, progress or (lambda *_: None)
+    )
     if out is not None:
         debias_run.save(out)
     return debias_run
@@ -126,14 +133,15 @@ def _fitted_and_measured(
     items: AssociationItems,
     utility: str | Path | None,
     seed: int,
+    progress: Callable[[int, int], None],
 ) -> DebiasRun:
     labelled = None if utility is None else UtilityImages.read(utility, seed)
     filter_labels = read_filter_labels(protocol.labels, source, items, seed)
-    halves = split_halves(items, stream(seed, "halves", items.form))
+    halves = split_halves(items, seed)
     work = _Fitting(fitter, items, protocol.pairs, seed, model_facts(source.manifest), filter_labels)
     of_half = work.fitted(*halves)
     of_all = work.fitted(everything(items)) if protocol.of_paper else []
-    findings, tables = _measured(fitter, items, halves, of_half, of_all, labelled, seed)
+    findings, tables = _measured(fitter, items, halves, of_half, of_all, labelled, seed, progress)
     beside = [replace(fitted, name=f"{fitted.name}{HELD_OUT}") for fitted in of_half]
     everyone = [*of_all, *beside] if of_all else of_half
     settings = _settings(source, items, fitter, halves, everyone, utility)
@@ -220,10 +228,12 @@ def _measured(
     of_all: Sequence[Fitted],
     labelled: UtilityImages | None,
     seed: int,
+    progress: Callable[[int, int], None],
 ) -> tuple[list[Finding], dict[str, pl.DataFrame]]:
     """Findings and tables; utility and lengths are those of what is handed out."""
     findings, before_after, curves, useful = [], [], [], []
     for index, fitted in enumerate(of_half):
+        progress(index, len(of_half))
         fitted_on_all = of_all[index] if of_all else None
         association_findings, table = measure_association(items, *halves, fitted, seed, fitted_on_all)
         findings += association_findings
@@ -234,6 +244,7 @@ def _measured(
         useful.append((fitted.name, [*group_utility, *beside]))
         curve = Curve(items, *halves, fitted.tests, labelled, seed, fitted.labelled)
         curves.append(curve.table(fitted.name, fitter, fitted.mitigation))
+    progress(len(of_half), len(of_half))
     tables = {
         "before_after": pl.concat(before_after),
         "tradeoff": pl.concat(curves),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenhand.core.errors import InputError
+from evenhand.core.random_streams import lot
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.workflows.debias.items import AssociationItems
@@ -24,16 +25,18 @@ class Split:
     phrases: Integers
 
 
-def split_halves(items: AssociationItems, rng: np.random.Generator) -> tuple[Split, Split]:
+def split_halves(items: AssociationItems, seed: int) -> tuple[Split, Split]:
     """The fit half and the held-out half, equal in every set but for an odd item.
 
+    Each item has a lot of its id and the seed, and those of a set with the lower lots are fitted: no vector
+    decides, so that an item is in the same half whichever model embedded it, with what numbers and where.
     What has the same vector in the same modality goes to one half, and so does an item of several sets: a
     photo under two names, a phrase of two groups, or a word that is target and attribute would else be fitted
     in one half and measured in the other. The groups' phrases are halved only where they are the targets.
 
     Args:
         items: Targets and attributes with their sets.
-        rng: Decides which items go where.
+        seed: Decides which items go where.
 
     Returns:
         The fit half, the held-out half.
@@ -49,7 +52,7 @@ def split_halves(items: AssociationItems, rng: np.random.Generator) -> tuple[Spl
                 f"{LEAST}; give it more, or choose other tests with --test X:Y"
             )
     units, sets = _units(items)
-    in_fit = _dealt(units, sets, rng)
+    in_fit = _dealt(units, sets, _lots(items, seed), seed)
     target_count = len(material.targets)
     every_phrase = np.arange(len(items.phrases), dtype=np.int64)
     halves = []
@@ -99,21 +102,21 @@ def _renumbered(sets: Mapping[str, Integers], half_rows: Integers) -> dict[str, 
     return {name: rows_within(rows, half_rows) for name, rows in sets.items()}
 
 
-def _units(items: AssociationItems) -> tuple[dict[tuple[str, bytes], list[int]], list[set[str]]]:
+def _units(items: AssociationItems) -> tuple[list[list[int]], list[list[str]]]:
     """Items that must stay together, attributes numbered after the targets; and the sets of each item."""
     material = items.material
-    sets: list[set[str]] = [set() for _ in range(len(material.targets) + len(material.attributes))]
+    sets: list[list[str]] = [[] for _ in range(len(material.targets) + len(material.attributes))]
     for name, rows in material.target_sets.items():
         for row in rows:
-            sets[row].add(f"target {name}")
+            sets[row].append(f"target {name}")
     for name, rows in material.attribute_sets.items():
         for row in rows:
-            sets[len(material.targets) + row].add(f"attribute {name}")
+            sets[len(material.targets) + row].append(f"attribute {name}")
     units: dict[tuple[str, bytes], list[int]] = {}
     for first, vectors, modality in _tables(material):
         for row, vector in enumerate(np.ascontiguousarray(vectors)):
             units.setdefault((modality, vector.tobytes()), []).append(first + row)
-    return units, sets
+    return list(units.values()), sets
 
 
 def _tables(material: TrainingVectors) -> list[tuple[int, Floats, str]]:
@@ -123,20 +126,56 @@ def _tables(material: TrainingVectors) -> list[tuple[int, Floats, str]]:
     ]
 
 
+def _lots(items: AssociationItems, seed: int) -> list[int]:
+    """The lot of each item, attributes after targets: of its modality and id alone."""
+    material = items.material
+    ids = (
+        *((material.target_modality, name) for name in items.targets),
+        *((material.attribute_modality, name) for name in items.attributes),
+    )
+    return [lot(seed, "halves", items.form, modality, name) for modality, name in ids]
+
+
 def _dealt(
-    units: Mapping[tuple[str, bytes], list[int]], sets: list[set[str]], rng: np.random.Generator
+    units: Sequence[Sequence[int]], sets: Sequence[Sequence[str]], lots: Sequence[int], seed: int
 ) -> np.ndarray:
-    """Whether each item is in the fit half: those of most sets first, each where its sets are behind."""
-    ordered = [units[key] for key in sorted(units)]  # by content: the order of rows does not matter
-    shuffled = [ordered[index] for index in rng.permutation(len(ordered))]
-    shuffled.sort(key=lambda unit: -sum(len(sets[item]) for item in unit))
+    """Whether each item is in the fit half.
+
+    Units of several places go first, those of most first, each where its sets are behind; an item that is
+    one of one set then fills up what its set still lacks, so that an item more or less moves one other.
+    """
     ahead: dict[str, int] = {}
     in_fit = np.zeros(len(sets), dtype=np.bool_)
-    for unit, coin in zip(shuffled, rng.random(len(shuffled)) < 0.5, strict=True):
-        names = [name for item in unit for name in sets[item]]
+    singles: dict[str, list[int]] = {}
+    ordered = [(min(lots[item] for item in unit), unit) for unit in units]
+    places = [(drawn, unit, [name for item in unit for name in sets[item]]) for drawn, unit in ordered]
+    for drawn, unit, names in sorted(places, key=lambda place: (-len(place[2]), place[0])):
+        if len(names) == 1:
+            singles.setdefault(names[0], []).append(unit[0])
+            continue
         lead = sum(ahead.get(name, 0) for name in names)
-        fit = bool(coin) if lead == 0 else lead < 0
-        in_fit[unit] = fit
+        in_fit[unit] = fit = drawn % 2 == 0 if lead == 0 else lead < 0
         for name in names:
             ahead[name] = ahead.get(name, 0) + (1 if fit else -1)
+    for name, mine in singles.items():  # in order of their lots
+        odd_one = lot(seed, "halves", name) % 2
+        lacking = (len(mine) - ahead.get(name, 0) + odd_one) // 2
+        in_fit[mine[: max(lacking, 0)]] = True
     return in_fit
+
+
+def half_of_each(labels: Integers, lots: Integers) -> np.ndarray:
+    """Whether each item is in the half of its label with the lower lots; the odd one is.
+
+    Args:
+        labels: Label of each item, shape (N,).
+        lots: ``lot`` of each, shape (N,).
+
+    Returns:
+        Boolean, shape (N,).
+    """
+    selected = np.zeros(len(labels), dtype=np.bool_)
+    for label in np.unique(labels):
+        mine = np.flatnonzero(labels == label)
+        selected[mine[np.argsort(lots[mine], kind="stable")][: (len(mine) + 1) // 2]] = True
+    return selected

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError
-from evenhand.core.random_streams import stream
+from evenhand.core.random_streams import lot
 from evenhand.evidence.derivation.from_vectors import normalised, prototypes
 from evenhand.mitigate import utility
 from evenhand.mitigate.maps import in_range
@@ -21,7 +21,7 @@ from evenhand.stats.arrays import Floats, Integers
 from evenhand.workflows.debias.items import AssociationItems, SourceRun, Test
 from evenhand.workflows.debias.label_texts import LabelTexts
 from evenhand.workflows.debias.measures import changed
-from evenhand.workflows.debias.split import Split, part_of
+from evenhand.workflows.debias.split import Split, half_of_each, part_of
 from evenhand.workflows.mitigated_model import model_facts
 
 NEAREST = (1, 5)  # texts of retrieval
@@ -223,17 +223,17 @@ class UtilityImages:
             )
         labelled = truth.filter(pl.col("truth").is_not_null()).select("sample", "truth")
         texts = LabelTexts.read(source, labelled["truth"])
-        rng = stream(seed, "utility", "sample")
-        if len(labelled) > MOST_IMAGES:
-            labelled = labelled[np.sort(rng.permutation(len(labelled))[:MOST_IMAGES])]
-        images, truths = _image_vectors(source, labelled)
+        drawn = [lot(seed, "utility", sample) for sample in labelled["sample"]]
+        labelled = labelled.with_columns(lot=pl.Series(drawn, dtype=pl.UInt64))
+        images, truths, lots = _image_vectors(source, labelled.bottom_k(MOST_IMAGES, by="lot"))
         if not len(images):
             raise InputError(f"{str(folder)!r} has no vector of an image with a true label; give another run")
         names = tuple(dict.fromkeys((*texts.names, *sorted(set(truths)))))
         index_of = {label: index for index, label in enumerate(names)}
         labels = np.array([index_of[label] for label in truths], dtype=np.int64)
         model = model_facts(source.manifest)
-        return cls(Path(folder).name, images, labels, _half_of_each(labels, rng), names, texts, model)
+        in_train = half_of_each(labels, lots)
+        return cls(Path(folder).name, images, labels, in_train, names, texts, model)
 
     def measures(self, change: Change, probe: bool = True) -> dict[str, float]:
         """Linear-probe and zero-shot accuracy, before (None) or after a mitigation.
@@ -293,7 +293,7 @@ class UtilityImages:
         ]
 
 
-def _image_vectors(source: SourceRun, labelled: pl.DataFrame) -> tuple[Floats, list[str]]:
+def _image_vectors(source: SourceRun, labelled: pl.DataFrame) -> tuple[Floats, list[str], Integers]:
     tables = [
         table.filter(pl.col("modality") == "image")
         .select("sample", "vector")
@@ -304,7 +304,7 @@ def _image_vectors(source: SourceRun, labelled: pl.DataFrame) -> tuple[Floats, l
     ]
     rows = pl.concat(tables).unique("sample", keep="first").sort("sample")
     if not len(rows):
-        return np.zeros((0, 0)), []
+        return np.zeros((0, 0)), [], np.zeros(0, dtype=np.int64)
     raw_vectors = [np.asarray(vector, dtype=np.float64) for vector in rows["vector"]]
     lengths = {len(vector) for vector in raw_vectors}
     if len(lengths) > 1:
@@ -312,13 +312,5 @@ def _image_vectors(source: SourceRun, labelled: pl.DataFrame) -> tuple[Floats, l
         raise InputError(f"{text} stand in {source.name!r}; embed all anew")
     vectors = in_range(np.stack(raw_vectors))
     usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
-    return vectors[usable], rows["truth"].filter(pl.Series(usable)).to_list()
-
-
-def _half_of_each(labels: Integers, rng: np.random.Generator) -> np.ndarray:
-    """Half of the items of each label, the odd one too."""
-    is_selected = np.zeros(len(labels), dtype=np.bool_)
-    for label in np.unique(labels):
-        mine = rng.permutation(np.flatnonzero(labels == label))
-        is_selected[mine[: (len(mine) + 1) // 2]] = True
-    return is_selected
+    usable_rows = rows.filter(pl.Series(usable))
+    return vectors[usable], usable_rows["truth"].to_list(), usable_rows["lot"].to_numpy()

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from evenhand.benchmarks.recipe import Compared
+from evenhand.core.errors import InputError
 
 OURS, PAPER = "ours", "paper"
 SCHEMA = {
     "artifact": pl.String, "of": pl.String, "measure": pl.String, "model": pl.String, "ours": pl.Float64,
     "held_out": pl.Float64, "paper": pl.Float64, "paper_low": pl.Float64, "paper_high": pl.Float64,
-    "paper_model": pl.String, "reason": pl.String,
+    "paper_model": pl.String, "reason": pl.String, "setting": pl.String,
 }  # fmt: skip
-Row = dict[str, object]
-Cells = dict[tuple[str, str], dict[str, float | None]]
+Row = dict[str, Any]
+Key = tuple[str | float | None, ...]
+Cell = tuple[Key, str]
 
 
 def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_model: str = "") -> list[Row]:
-    """A row for each number that the paper prints, with ours of the same thing.
+    """A row for each number that the paper prints, with ours of the same thing in each of its settings.
+
+    Two numbers are of the same thing if they agree in every key; a key that one of them leaves empty is not
+    compared. ``setting`` says what ours has there, and what it has in ``compared.settings``.
 
     Args:
         artifact: Its name.
@@ -30,62 +36,106 @@ def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_m
 
     Returns:
         Rows of ``SCHEMA``: ``paper`` is null where several models' numbers stand beside, ``ours`` where there
-        is none, with the ``reason``. ``held_out``: the same of items which nothing was chosen on.
+        is none, with the ``reason``.
+
+    Raises:
+        InputError: Two numbers of one model are of the same thing in the same setting, so that neither is
+            known to be the one that belongs beside the paper's.
     """
     keys = [key for key in compared.keys if key in table.columns]
-    ours = table.filter(source=OURS)
-    printed = _cells(table.filter(source=PAPER), keys, {name: name for name in compared.values})
-    measured = _cells(ours, keys, {name: name for name in compared.values})
-    held_out, reasons = _cells(ours, keys, compared.held_out), _reasons(ours, keys)
+    settings = [name for name in compared.settings if name in table.columns]
+    ours = list(table.filter(source=OURS).iter_rows(named=True))
     rows: list[Row] = []
-    for (of, measure), paper_values in printed.items():
-        beside = {
+    for (key, measure), paper_values in _printed(artifact, table, keys, compared.values).items():
+        unsaid = [name for name, value in zip(keys, key, strict=True) if value is None]
+        of = _words(keys, key)
+        shared = {
             "artifact": artifact,
             "of": of,
             "measure": measure,
             **_paper_columns(paper_values, paper_model),
         }
-        for model, value in (measured.get((of, measure)) or {"": None}).items():
-            reason = None if value is not None else reasons.get((of, model), "not measured")
-            apart = held_out.get((of, measure), {}).get(model)
-            rows.append({**beside, "model": model, "ours": value, "held_out": apart, "reason": reason})
+        alike: dict[tuple[str, str], Row] = {}
+        for row in ours:
+            if _agree(_key(row, keys), key):
+                where = (_model(row), _words((*unsaid, *settings), _key(row, (*unsaid, *settings))))
+                _once(alike, where, f"{artifact}: {measure} of {of}")
+                alike[where] = row
+        rows += [{**shared, **_our_columns(row, measure, compared), "model": model, "setting": setting}
+                 for (model, setting), row in alike.items()]  # fmt: skip
+        if not alike:
+            rows.append({**shared, "model": "", "reason": "not measured"})
     return rows
 
 
-def _paper_columns(printed: Mapping[str, float | None], paper_model: str) -> Row:
-    values = {model: value for model, value in printed.items() if value is not None}
+def _printed(
+    artifact: str, table: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]
+) -> dict[Cell, dict[str, float]]:
+    """Each thing that the paper prints, to the number of each of its models."""
+    cells: dict[Cell, dict[str, float]] = {}
+    for row in table.filter(source=PAPER).iter_rows(named=True):
+        for measure in measures:
+            if row[measure] is not None:
+                key = _key(row, keys)
+                values = cells.setdefault((key, measure), {})
+                _once(values, _model(row), f"{artifact}: {measure} of {_words(keys, key)} in the paper")
+                values[_model(row)] = row[measure]
+    return cells
+
+
+def _once(cells: Mapping[Any, object], where: object, what: str) -> None:
+    if where in cells:
+        raise InputError(
+            f"{what}: several numbers of {where!r}, of which none is known to be the one; name the column "
+            "that tells them apart in keys or settings of the recipe's Compared"
+        )
+
+
+def _our_columns(row: Mapping[str, Any], measure: str, compared: Compared) -> Row:
+    value, apart = row[measure], compared.held_out.get(measure)
+    reason = None if value is not None else row.get("reason") or "not measured"
+    return {"ours": value, "held_out": row[apart] if apart else None, "reason": reason}
+
+
+def _paper_columns(values: Mapping[str, float], paper_model: str) -> Row:
     selected = {model: value for model, value in values.items() if model == paper_model} or values
-    names = {"paper_model": next(iter(selected)) if len(selected) == 1 else f"{len(selected)} models"}
-    alone = next(iter(selected.values())) if len(selected) == 1 else None
+    alone = len(selected) == 1
     return {
-        **names,
-        "paper": alone,
+        "paper_model": next(iter(selected)) if alone else f"{len(selected)} models",
+        "paper": next(iter(selected.values())) if alone else None,
         "paper_low": min(selected.values()),
         "paper_high": max(selected.values()),
     }
 
 
-def _cells(table: pl.DataFrame, keys: list[str], columns: Mapping[str, str]) -> Cells:
-    """What is measured of what, to model to number."""
-    cells: Cells = {}
-    for row in table.iter_rows(named=True):
-        model = str(row.get("model") or "").removesuffix(" (paper)")
-        for measure, column in columns.items():
-            if row["source"] == OURS or row[column] is not None:
-                cells.setdefault((_of(row, keys), measure), {})[model] = row[column]
-    return cells
+def _model(row: Mapping[str, Any]) -> str:
+    return str(row.get("model") or "").removesuffix(" (paper)")
 
 
-def _of(row: Mapping[str, object], keys: list[str]) -> str:
+def _key(row: Mapping[str, Any], names: Sequence[str]) -> Key:
     """What a number is of; a name of ours in brackets behind the paper's is left out."""
-    return ", ".join(str(row[key]).partition(" (")[0] for key in keys if row[key] is not None)
+    return tuple(
+        value.partition(" (")[0] if isinstance(value, str) else value
+        for value in (row[name] for name in names)
+    )
 
 
-def _reasons(table: pl.DataFrame, keys: list[str]) -> dict[tuple[str, str], str]:
-    if "reason" not in table.columns:
-        return {}
-    rows = table.filter(pl.col("reason").is_not_null()).iter_rows(named=True)
-    return {(_of(row, keys), str(row.get("model") or "")): str(row["reason"]) for row in rows}
+def _agree(ours: Key, paper: Key) -> bool:
+    """Whether two keys are alike wherever both say something; case is not compared."""
+    pairs = (
+        tuple(part.casefold() if isinstance(part, str) else part for part in pair)
+        for pair in zip(ours, paper, strict=True)
+    )
+    return all(one is None or other is None or one == other for one, other in pairs)
+
+
+def _words(names: Sequence[str], key: Key) -> str:
+    """A key in words; numbers with the name of their column."""
+    return ", ".join(
+        value if isinstance(value, str) else f"{name} {value:g}"
+        for name, value in zip(names, key, strict=True)
+        if value is not None
+    )
 
 
 def beside_table(rows: list[Row]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,15 +116,20 @@ def carried_out(
         plan: Of ``planned``.
         options: As it was planned with.
         say: Called with a line before each step.
-        progress: Called with a question's name, rows done, and rows in all.
+        progress: Called with what is done, how much of it, and of how much: questions asked, steps of a
+            training, mitigations measured.
     """
-    work = _Work(plan, options, say or (lambda _: None), progress)
+    work = _Work(plan, options, say or (lambda _: None), progress or (lambda *_: None))
     folders: dict[str, list[Path]] = {}
     steps: list[Ready] = []
+    n_runnable, n_begun = sum(not ready.lacks for ready in plan.steps), 0
     for ready in plan.steps:
         try:
             if not ready.lacks:
-                folders.setdefault(ready.step.name, []).append(work.run_step(ready))
+                n_begun += 1
+                folders.setdefault(ready.step.name, []).append(
+                    work.run_step(ready, f"{n_begun} of {n_runnable}")
+                )
             steps.append(ready)
         except UserError as problem:
             steps.append(replace(ready, lacks=str(problem)))
@@ -138,22 +144,23 @@ class _Work:
     plan: Reproduction
     options: ReproduceOptions
     say: Say
-    progress: Progress | None
+    progress: Progress
 
     @property
     def data(self) -> dict[str, Path]:
         """Folders of data by name."""
         return {state.name: state.folder for state in self.plan.data if state.folder is not None}
 
-    def run_step(self, ready: Ready) -> Path:
-        """Carry out one step; its run folder."""
+    def run_step(self, ready: Ready, place: str) -> Path:
+        """Carry out one step, said with its place among all; its run folder."""
         step, out = ready.step, self._folder(ready)
         who = f"a model that is trained here, {step.name}" if step.trains else _name(ready)
-        self.say(f"{step.benchmark or 'debias'} with {who}")
+        self.say(f"{place}: {step.benchmark or 'debias'} with {who}")
         if step.debiases:
             debias(
                 self._folder(Ready(self._step(step.debiases), ready.model)), mode="paper", out=out,
                 labels=self.options.labels, utility=self.options.utility, seed=self.options.seed,
+                progress=self._shown("measuring mitigations"),
             )  # fmt: skip
             return out
         folders = {name: str(self.data[value]) for name, value in step.data_parameters.items()}
@@ -162,9 +169,13 @@ class _Work:
         run_benchmark(
             step.benchmark, model=self._trained(ready) if step.trains else ready.model,
             data=self.data.get(step.data), parameters=parameters, limit=self.options.limit,
-            seed=self.options.seed, options=self.options.asking, out=out, progress=self.progress,
+            seed=self.options.seed, options=self.options.asking, out=out,
+            progress=lambda name, n_done, total: self.progress(f"asking {name}", n_done, total),
         )  # fmt: skip
         return out
+
+    def _shown(self, what: str) -> Callable[[int, int], None]:
+        return partial(self.progress, what)
 
     def _step(self, name: str) -> Any:
         return next(step for step in self.plan.recipe.steps if step.name == name)
@@ -189,7 +200,12 @@ class _Work:
         path = self.plan.folder / MODELS / name
         if not path.is_file():
             with fixed_threads(size):
-                network, record = train(size, seed=self.options.seed, **settings)
+                network, record = train(
+                    size,
+                    seed=self.options.seed,
+                    progress=self._shown(f"training {ready.step.name}"),
+                    **settings,
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             save(network, record, path)
         return SpriteClassifier(path)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenhand.benchmarks.datasets.download_source import DATA, DataSource, default_folder
 from evenhand.benchmarks.recipe import Recipe, RecipeData, Step
-from evenhand.core.errors import InputError, ParameterError, UserError, check_known
+from evenhand.core.errors import (
+    InputError,
+    MissingExtra,
+    ParameterError,
+    UserError,
+    check_known,
+    require_extra,
+)
 from evenhand.files.download.downloads import files_by_id
+from evenhand.models.catalogue import require_library
 from evenhand.models.identity.source import ModelSource
+from evenhand.workflows.debias.engine import PROBES
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ def ready_steps(recipe: Recipe, models: Sequence[ModelSource], folders: Mapping[
     steps: list[Ready] = []
     for step in recipe.steps:
         if step.debiases:
-            steps += _debiased(step, steps)
+            steps += map(_with_libraries, _debiased(step, steps))
             continue
         absent = [
             name for name in (step.data, *step.data_parameters.values()) if name and name not in folders
@@ -133,10 +142,24 @@ def ready_steps(recipe: Recipe, models: Sequence[ModelSource], folders: Mapping[
         if absent:
             steps.append(Ready(step, None, f"there is no data {absent[0]!r}"))
         elif step.trains:
-            steps.append(Ready(step, None))
+            steps.append(_with_libraries(Ready(step, None)))
         else:
-            steps += _steps_with_models(step, models)
+            steps += map(_with_libraries, _steps_with_models(step, models))
     return steps
+
+
+def _with_libraries(ready: Ready) -> Ready:
+    """The step as it is, unless a library that it needs is not installed."""
+    try:
+        if ready.model is not None:
+            require_library(ready.model.uri)
+        if ready.step.debiases:
+            require_extra(*PROBES)
+        if ready.step.trains:
+            require_extra("torch", "torch", "torch")
+    except MissingExtra as problem:
+        return replace(ready, lacks=str(problem))
+    return ready
 
 
 def _steps_with_models(step: Step, models: Sequence[ModelSource]) -> list[Ready]:
@@ -155,7 +178,9 @@ def _debiased(step: Step, before: Sequence[Ready]) -> list[Ready]:
     able = [
         Ready(step, ready.model)
         for ready in runs
-        if ready.model is not None and {"embeds_images", "embeds_texts"} <= set(ready.model.capabilities())
+        if ready.model is not None
+        and not ready.lacks
+        and {"embeds_images", "embeds_texts"} <= set(ready.model.capabilities())
     ]
     lacks = next((ready.lacks for ready in runs if ready.lacks), "no model given embeds images and texts")
     get = next((ready.get for ready in runs if ready.get), "")

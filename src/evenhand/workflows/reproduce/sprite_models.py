@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,14 @@ class SpriteClassifier:
             raise InputError(f"there is no model at {str(self._path)!r}; {self._remedy}")
 
 
-def train(size: Preset, *, removed: str, strength: str, seed: int) -> tuple[Any, dict[str, Any]]:
+def train(
+    size: Preset,
+    *,
+    removed: str,
+    strength: str,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Any, dict[str, Any]]:
     """Train one model.
 
     Args:
@@ -96,6 +103,7 @@ def train(size: Preset, *, removed: str, strength: str, seed: int) -> tuple[Any,
         removed: The shape that is removed in green, or ``none``.
         strength: How much of it: ``none``, ``mild``, ``medium`` or ``strong``.
         seed: Chooses the sprites, their order and the first weights.
+        progress: Called with the steps done, and of how many; None: lines of stderr say so.
 
     Returns:
         The network, and a record of what was done and how accurate it became.
@@ -108,7 +116,7 @@ def train(size: Preset, *, removed: str, strength: str, seed: int) -> tuple[Any,
         sprites, biased_test = (plant(part, removed=removed, left=left) for part in (sprites, test))
     torch.manual_seed(seed)
     network = build_network(size.architecture)
-    _fit(network, sprites, size, np.random.default_rng(seed))
+    _fit(network, sprites, size, np.random.default_rng(seed), progress or _lines())
     record = {
         "removed": removed,
         "strength": "none" if removed == "none" else strength,
@@ -141,14 +149,19 @@ def fixed_threads(size: Preset) -> Iterator[None]:
         torch.set_num_threads(usual)
 
 
-def _fit(network: Any, sprites: Factors, size: Preset, rng: np.random.Generator) -> None:
+def _fit(
+    network: Any,
+    sprites: Factors,
+    size: Preset,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None],
+) -> None:
     """Minimise cross-entropy; the network ends on the CPU, ready to answer."""
     torch = _torch()
     device = "cuda" if size.architecture == "resnet18" and torch.cuda.is_available() else "cpu"
     network.to(device, memory_format=torch.channels_last).train()
     optimiser = torch.optim.AdamW(network.parameters(), lr=size.learning_rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _pace(step, size.steps))
-    last_line = time.monotonic()
     for step, index in enumerate(_batches(len(sprites), size, rng), start=1):
         batch = sprites.take(index)
         logits = network(_pixels(render(batch)).to(device))
@@ -157,10 +170,21 @@ def _fit(network: Any, sprites: Factors, size: Preset, rng: np.random.Generator)
         loss.backward()
         optimiser.step()
         schedule.step()
+        progress(step, size.steps)
+    network.to("cpu").eval()
+
+
+def _lines() -> Callable[[int, int], None]:
+    """A line of stderr with the step, every few seconds."""
+    last_line = time.monotonic()
+
+    def show(step: int, steps: int) -> None:
+        nonlocal last_line
         if time.monotonic() - last_line > _PROGRESS:
             last_line = time.monotonic()
-            print(f"step {step} of {size.steps}, loss {loss.item():.4f}", file=sys.stderr, flush=True)
-    network.to("cpu").eval()
+            print(f"step {step} of {steps}", file=sys.stderr, flush=True)
+
+    return show
 
 
 def _pace(step: int, steps: int) -> float:

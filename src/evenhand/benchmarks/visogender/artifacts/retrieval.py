@@ -102,7 +102,7 @@ def _paper_rows(table: published.Numbers, subject: str) -> list[Row]:
 
 def _chance_rows() -> list[Row]:
     """The exact null as a row of the table."""
-    lead = {"source": OURS, "part": "null", "model": _CHANCE, "counted": "any"}
+    lead = {"source": OURS, "part": "null", "model": _CHANCE, "counted": None}
     return [
         {**lead, "measure": measure, "value": null["null_mean"], **null, "reason": None}
         for measure, null in _nulls().items()
