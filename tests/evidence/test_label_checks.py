@@ -7,9 +7,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.findings import ValueCount
-from evenhand.evidence.predictions.label_checks import check_labels, listed, shown
+from evenhand.evidence.predictions.checks.labels import check_labels, listed, shown
+from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.label_rules import Renaming
-from evenhand.evidence.predictions.row_checks import check_rows
 
 COLUMNS = {"truth": "y", "prediction": "said"}
 

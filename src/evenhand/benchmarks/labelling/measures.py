@@ -10,8 +10,8 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Parameter
 from evenhand.core.errors import ParameterError, UserError, one_line
 from evenhand.core.findings import Finding, TableWarning
+from evenhand.evidence.predictions.checks.labels import check_labels
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.label_checks import check_labels
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences

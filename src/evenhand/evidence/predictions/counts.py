@@ -225,17 +225,18 @@ class Counts:
         Args:
             levels: For some axes a label in place of each level, of one kind; None makes it missing.
         """
-        axes, codes = list(self.axes), list(self.codes)
+        axes, codes, is_same = list(self.axes), list(self.codes), True
         for position, axis in enumerate(self.axes):
             new = tuple(levels.get(axis.name, axis.levels))
             if new == axis.levels:
                 continue
+            is_same = False  # even where the axis will be as before: labels that changed places
             labels = tuple(sorted({label for label in new if label is not None}))
             code_of = {label: code for code, label in enumerate(labels)} | {None: MISSING}
             table = np.array([*(code_of[label] for label in new), MISSING], dtype=np.int32)
             axes[position] = Axis(axis.name, kind_of(labels), labels)
             codes[position] = table[self.codes[position]]
-        return self if tuple(axes) == self.axes else _canonical(tuple(axes), codes, self.n, self.moments)
+        return self if is_same else _canonical(tuple(axes), codes, self.n, self.moments)
 
     def level_counts(self, name: str) -> npt.NDArray[np.number]:
         """Rows with each level of one axis, in the order of its levels."""

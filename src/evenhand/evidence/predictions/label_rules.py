@@ -45,7 +45,8 @@ class Renaming:
     Attributes:
         old: The label as the table has it.
         new: What it becomes; None makes it missing.
-        column: The only column it is for; None means the truth and the predictions.
+        column: The only column it is for, and there it wins over one without a column; None means the truth
+            and the predictions.
     """
 
     old: str
@@ -63,6 +64,7 @@ class NormalizedCounts:
         unused: Renamings of labels that no row has.
         unused_missing: Texts for missing values that no row has.
         raw: The axes as they were counted, before the rules; empty where that is not known.
+        notes: What was left out before rows were counted.
     """
 
     counts: Counts
@@ -70,6 +72,7 @@ class NormalizedCounts:
     unused: tuple[Renaming, ...] = ()
     unused_missing: tuple[str, ...] = ()
     raw: tuple[Axis, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,12 +180,9 @@ class LabelRules:
         ``used`` takes the renamings and the forms of missing texts that a level has.
         """
         column = columns.get(axis.name, axis.name)
-        here = [
-            rule
-            for rule in self.renamings
-            if rule.column == column or (rule.column is None and axis.name in LABEL_AXES)
-        ]
-        by_form = {self._form(rule.old): rule for rule in here}
+        general = [rule for rule in self.renamings if rule.column is None and axis.name in LABEL_AXES]
+        special = [rule for rule in self.renamings if rule.column == column]
+        by_form = self._by_form(general) | self._by_form(special)  # what names the column wins
         gone = {self._form(text) for text in self.missing}
         new: list[Label | None] = []
         for level in axis.levels:
@@ -195,6 +195,22 @@ class LabelRules:
                 label = None
             new.append(label)
         return new
+
+    def _by_form(self, renamings: Iterable[Renaming]) -> dict[str, Renaming]:
+        """Renamings of one reach by the form of the label that they rename.
+
+        Raises:
+            ParameterError: Two spellings of one label, under ``normalize``, become different labels.
+        """
+        by_form: dict[str, Renaming] = {}
+        for rule in renamings:
+            first = by_form.setdefault(self._form(rule.old), rule)
+            if first.new != rule.new:
+                raise ParameterError(
+                    f"the map renames {first.old!r} to {first.new!r} and {rule.old!r} to {rule.new!r}, which "
+                    "are one label once spellings are merged; keep one of the two, or leave --normalize out"
+                )
+        return by_form
 
     def _merge(self, counts: Counts, new: _Levels) -> None:
         """Labels of one form become its most frequent spelling; truth and predictions share theirs."""

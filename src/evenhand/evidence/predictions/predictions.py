@@ -12,6 +12,7 @@ import narwhals as nw
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
+from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
@@ -312,20 +313,20 @@ class Predictions:
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
         if self.cluster is not None:
             columns[CLUSTER + self.cluster] = self.cluster
-        frame = self.frame
+        first = FirstRanks(self.frame)
         with sources.reading(self.described()):
             if self.rank is not None:
-                frame = self._first_ranks()
+                first = first_ranks(self.frame, self.rank, self.prediction, self.id)
             is_table = self.origin is not None and self.origin.format is None
             files = self.origin.files if self.origin and is_table else ()
             sources.check_one_kind(files, [*columns.values()])
-            counts = counting.count(frame, columns, self.weight)
+            counts = counting.count(first.frame, columns, self.weight)
         normalized = self.rules.apply(counts, columns)
         raw, counts = counts.axes, normalized.counts
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
-        return replace(normalized, counts=counts, raw=raw)
+        return replace(normalized, counts=counts, raw=raw, notes=first.notes)
 
     def repeated_values(self, column: str) -> int:
         """How many rows repeat a value of a column that stands on an earlier row."""
@@ -344,19 +345,6 @@ class Predictions:
 
     def _check_reserved(self, attribute: str) -> None:
         raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
-
-    def _first_ranks(self) -> Frame:
-        """The rows of rank 1.
-
-        Raises:
-            InputError: Ranks that do not start at 1.
-        """
-        rank = nw.col(str(self.rank)).cast(nw.Int64)
-        lowest = self.frame.select(rank.min().alias("lowest"))
-        first = to_polars(lowest)["lowest"][0]
-        if first != 1:
-            raise InputError(f"ranks in column {self.rank!r} start at {first}; number the best prediction 1")
-        return self.frame.filter(rank == 1)
 
     def described(self) -> str:
         """What messages call the table."""

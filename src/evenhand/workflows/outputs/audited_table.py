@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.checks.labels import check_labels
+from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.label_checks import check_labels
 from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, NormalizedCounts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.evidence.predictions.row_checks import check_rows
 from evenhand.runs.saved_counts import SavedCounts
 
 Evidence: TypeAlias = Predictions | Counts | SavedCounts
@@ -68,7 +68,9 @@ class Audited:
         if not isinstance(self.evidence, Predictions):
             return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)
-        notes = [TableWarning(code="rows", message=note) for note in self.evidence.notes]
+        notes = [
+            TableWarning(code="rows", message=note) for note in (*self.evidence.notes, *normalized.notes)
+        ]
         return [*notes, *label_warnings, *checked], repeated
 
 
