@@ -240,3 +240,19 @@ def test_the_first_hundred_ids_of_different_truths_are_listed():
     warning = rows_checked(table, id="photo")["contradictory_truths"]
     assert len(warning.values) == 100
     assert "101 values of 'photo'" in warning.message
+
+
+def test_labels_that_only_look_alike_are_told_with_their_code_points_and_a_map():
+    cyrillic, hyphen = "\u0430", "a\u00adx"
+    frame = pl.DataFrame({
+        "truth": ["a"] * 9 + ["ax"] * 9, "prediction": ["a", cyrillic, "a"] * 3 + ["ax", hyphen, "ax"] * 3,
+        "group": ["\u041c", "M", "F"] * 6,
+    })  # fmt: skip
+    counts = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction").count(["group"])
+    told = {warning.code: warning for warning in check_labels(counts, {}) if warning.code != "never_met"}
+    assert set(told) == {"look_alike", "spelled_alike"}
+    of_labels, of_groups = (w for w in check_labels(counts, {}) if w.code == "look_alike")
+    assert "'a' (15 rows), '\\u0430' (3 rows)" in of_labels.message
+    assert of_labels.option == f"--map {cyrillic}=a"
+    assert "'M' (6 rows), '\\u041c' (6 rows)" in of_groups.message
+    assert "'a\\xadx' (3 rows)" in told["spelled_alike"].message

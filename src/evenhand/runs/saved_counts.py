@@ -17,7 +17,12 @@ from evenhand.files.tables.scan import Origin, origin
 from evenhand.runs.run_folder import FINDINGS, RunFolder
 
 _COUNTS = Path("counts", "predictions.parquet")
-_ALIKE = ("truth", "prediction")
+_COLUMNS = ("truth", "prediction", "rank", "weight")
+_RULES = (
+    "map",
+    "normalize",
+    "missing",
+)  # what became of labels: parts under others are no parts of one whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +43,8 @@ class CountsShard:
 
     def manifest_text(self, name: str) -> str:
         """What the run says of itself, such as its ``model``; nothing where it says nothing."""
-        return str(self.manifest.get(name) or "")
+        value = self.manifest.get(name) or ""
+        return str(sorted(map(str, value)) if isinstance(value, list) else value)
 
     def rows(self) -> str:
         """What tells the rows that were counted from those of other parts."""
@@ -77,7 +83,9 @@ class SavedCounts:
                 that are in two parts, or labels of different kinds.
         """
         parts = [_part(part_path) for part_path in _part_paths(path)]
-        same = {name: _shared(parts, name) for name in _ALIKE}
+        same = {name: _shared(parts, name, f"column of {name}") for name in _COLUMNS}
+        for name in _RULES:
+            _shared(parts, name, f"--{name}")
         rows: dict[str, CountsShard] = {}
         for part in parts:
             if part.rows() in rows:
@@ -169,7 +177,7 @@ def _part(path: Path) -> CountsShard:
     return CountsShard(path, manifest, file, sha256_file(file))
 
 
-def _shared(parts: Sequence[CountsShard], name: str) -> str:
+def _shared(parts: Sequence[CountsShard], name: str, what: str) -> str:
     """What all parts say of one thing.
 
     Raises:
@@ -181,7 +189,7 @@ def _shared(parts: Sequence[CountsShard], name: str) -> str:
             f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(parts_by_value.items())[:3]
         )
         raise InputError(
-            f"these audits do not add up, their column of {name} differs: {text}; audit parts of one whole "
+            f"these audits do not add up, their {what} differs: {text}; audit parts of one whole "
             "alike, or compare them: evenhand compare RUN RUN"
         )
     return next(iter(parts_by_value))

@@ -106,7 +106,8 @@ def _audited(
     say("counting")
     search = [tuple(options["search"])] if "search" in options else []
     audited = Audited.of(evidence, [*groupings, *search], rules)
-    check_groups(audited.counts, groupings)
+    tested = metrics is None and options["inference"] != "none"
+    check_groups(audited.counts, groupings, tested=tested)
     findings, mistakes = _measure(audited.counts, groupings, options, say, metrics)
     run = _assemble(audited, groupings, findings, mistakes, options, words)
     if out is not None:

@@ -37,6 +37,7 @@ Floats = npt.NDArray[np.float64]
 PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)
 PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every other is an attribute
+WEIGHT = "weight:"  # what the column of weights is called while rows are counted
 MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
 
 _ATTRIBUTE = "attribute:"
@@ -329,6 +330,11 @@ class Counts:
         numbers = ("n", *MOMENTS)
         names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column not in numbers}
         return cls.from_table(table.rename(names), {name: name for name in names.values()})
+
+
+def is_reserved(name: str) -> bool:
+    """Whether counts call something else so, so that no attribute can be."""
+    return name == "n" or _is_plain(name) or name.startswith(WEIGHT)
 
 
 def _is_plain(name: str) -> bool:

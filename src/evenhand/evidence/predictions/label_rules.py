@@ -28,13 +28,17 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)", re.ASCII)
 def folded(text: str) -> str:
     """The one form of a label: Unicode compatibility form, no surrounding space, no case, plain numbers.
 
-    ``" Ａ "`` and ``a`` give ``a``; ``1``, ``01`` and ``1.0`` give ``1``; ``True`` gives ``true``.
+    ``" Ａ "`` and ``a`` give ``a``; ``1``, ``01`` and ``1.0`` give ``1``; ``True`` gives ``true``. Signs that
+    are not seen, such as a soft hyphen, are left out.
     """
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    plain = " ".join(plain.strip(_INVISIBLE).split())
+    if not plain.isascii():
+        plain = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    plain = " ".join(plain.split())
     if _NUMBER.fullmatch(plain):
-        number = Decimal(plain)
-        return f"{number.normalize():f}" if number else "0"
+        number = f"{Decimal(plain):f}"  # all digits: Decimal.normalize() keeps 28
+        number = number.rstrip("0").rstrip(".") if "." in number else number
+        return "0" if number == "-0" else number
     return plain
 
 
@@ -115,6 +119,7 @@ class LabelRules:
             if seen.setdefault((renaming.old, renaming.column), renaming.new) != renaming.new:
                 raise ParameterError(f"the map renames {renaming.old!r} twice; keep one of the two")
         texts = [missing] if isinstance(missing, str) else list(missing)
+        _check_writable([*texts, *(text for rule in renamings for text in (rule.old, rule.new or ""))])
         return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)))
 
     def __bool__(self) -> bool:
@@ -233,6 +238,13 @@ class LabelRules:
 
 
 NO_RULES = LabelRules()
+
+
+def _check_writable(texts: Iterable[str]) -> None:
+    """Refuse texts with half of a character, as a terminal gives what is no UTF-8: no label can be so."""
+    for text in texts:
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ParameterError(f"{text!a} is no text in UTF-8, and no label is written so; type it anew")
 
 
 def _most_frequent(rows: Mapping[str, float]) -> str:

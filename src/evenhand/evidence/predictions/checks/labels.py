@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.findings import TableWarning, ValueCount
+from evenhand.evidence.predictions.checks.lookalikes import look_alike
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
 from evenhand.evidence.predictions.label_rules import Renaming, folded
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING
@@ -55,7 +56,9 @@ def check_labels(
     scores = list(_scores({called[name]: rows[name] for name in labels}))
     warnings = [*scores, *_missing_words(counts, rows, called)]
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
-        warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
+        in_columns = {called[name]: rows[name] for name in names}
+        warnings += _spelled_alike(in_columns, labels=names is labels)
+        warnings += look_alike(in_columns)
     if not scores:
         warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
     advised = [*warnings, *_unused(unused, rows, called), *_unused_missing(unused_missing, called)]
