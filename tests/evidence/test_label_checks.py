@@ -253,6 +253,6 @@ def test_labels_that_only_look_alike_are_told_with_their_code_points_and_a_map()
     assert set(told) == {"look_alike", "spelled_alike"}
     of_labels, of_groups = (w for w in check_labels(counts, {}) if w.code == "look_alike")
     assert "'a' (15 rows), '\\u0430' (3 rows)" in of_labels.message
-    assert of_labels.option == f"--map {cyrillic}=a"
+    assert of_labels.option == f"--map '{cyrillic}=a'"
     assert "'M' (6 rows), '\\u041c' (6 rows)" in of_groups.message
     assert "'a\\xadx' (3 rows)" in told["spelled_alike"].message

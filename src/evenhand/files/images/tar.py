@@ -74,9 +74,7 @@ def _check_end(path: Path, end: int) -> None:
         stream.seek(end)
         while rest := stream.read(_REST):
             if rest.strip(b"\x00"):
-                raise _broken(
-                    path, f"after its end at byte {end:,} another begins; give each a file of its own"
-                )
+                raise _broken(path, f"behind its end at byte {end:,} another one begins")
 
 
 def _broken(path: Path, cause: str) -> InputError:
