@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.checks.label_sets import check_one_label
 from evenhand.evidence.predictions.checks.labels import check_labels
 from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.counts import Counts
@@ -42,6 +43,7 @@ class Audited:
 
         Raises:
             ParameterError: Rules here and in the predictions.
+            InputError: Labels that are several in one.
         """
         names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
         if isinstance(evidence, Predictions):
@@ -54,6 +56,7 @@ class Audited:
         else:
             counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
             relabelled = rules.apply(counts.project(names), _columns(evidence))
+        check_one_label(relabelled.counts, _columns(evidence))
         return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled)
 
     def warnings(self) -> tuple[list[TableWarning], int | None]:

@@ -22,13 +22,9 @@ def printed_form(text: str) -> str:
 
 
 def look_alike(
-    rows_by_column: Mapping[str, Mapping[str, float]],
+    rows_by_column: Mapping[str, Mapping[str, float]], total: Mapping[str, float]
 ) -> Iterable[tuple[TableWarning, str]]:
     """Labels of one space that look alike and are no spellings of one label, with what to type."""
-    total: dict[str, float] = {}
-    for rows in rows_by_column.values():
-        for label, n in rows.items():
-            total[label] = total.get(label, 0) + n
     forms: dict[str, list[str]] = {}
     for label in sorted(total, key=lambda label: (-total[label], label)):
         forms.setdefault(printed_form(label), []).append(label)
