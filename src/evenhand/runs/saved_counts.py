@@ -18,11 +18,7 @@ from evenhand.runs.run_folder import FINDINGS, RunFolder
 
 _COUNTS = Path("counts", "predictions.parquet")
 _COLUMNS = ("truth", "prediction", "rank", "weight")
-_RULES = (
-    "map",
-    "normalize",
-    "missing",
-)  # what became of labels: parts under others are no parts of one whole
+_RULES = ("map", "normalize", "missing", "bins")  # under other rules parts are of no one whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +80,12 @@ class SavedCounts:
         """
         parts = [_part(part_path) for part_path in _part_paths(path)]
         same = {name: _shared(parts, name, f"column of {name}") for name in _COLUMNS}
-        for name in _RULES:
-            _shared(parts, name, f"--{name}")
+        rules = {name: _shared(parts, name, f"--{name}") for name in _RULES}
+        if len(parts) > 1 and "=quantiles:" in rules["bins"]:
+            raise InputError(
+                f"quantiles of parts are not those of the whole ({rules['bins']}); audit each part with "
+                "edges, such as --bins age=18,40,65"
+            )
         rows: dict[str, CountsShard] = {}
         for part in parts:
             if part.rows() in rows:

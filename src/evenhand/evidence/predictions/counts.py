@@ -17,6 +17,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
+from evenhand.evidence.predictions.columns.order import merged, ordered, relabelled
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
     MISSING,
@@ -232,7 +233,7 @@ class Counts:
             if new == axis.levels:
                 continue
             is_same = False  # even where the axis will be as before: labels that changed places
-            labels = tuple(sorted({label for label in new if label is not None}))
+            labels = tuple(relabelled(axis.levels, new))
             code_of = {label: code for code, label in enumerate(labels)} | {None: MISSING}
             table = np.array([*(code_of[label] for label in new), MISSING], dtype=np.int32)
             axes[position] = Axis(axis.name, kind_of(labels), labels)
@@ -311,8 +312,10 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write as Parquet, whole or not at all."""
+        declared = [axis for axis in self.axes if list(axis.levels) != ordered(axis.levels)]
+        enums = {_stored_name(axis): pl.Enum(list(map(str, axis.levels))) for axis in declared}
         with atomic_path(Path(path)) as temporary:
-            self.to_frame().write_parquet(temporary)
+            self.to_frame().cast(enums).write_parquet(temporary)  # type: ignore[arg-type]  # names to types
 
     @classmethod
     def load(cls, path: str | Path) -> Counts:
@@ -362,7 +365,7 @@ def _union(mine: Axis, other: Counts) -> Axis:
         raise InputError(
             f"{mine.name!r} is {mine.kind} in one and {other_axis.kind} in the other; convert one"
         )
-    levels = sorted({*mine.levels, *other_axis.levels})
+    levels = merged(mine.levels, other_axis.levels)
     return Axis(mine.name, kinds.pop() if kinds else "missing", tuple(levels))
 
 

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.evidence.predictions.columns.bins import Bins, BinsLike, make_bins
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
-from evenhand.evidence.predictions.levels import Axis, Label
+from evenhand.evidence.predictions.levels import CLUSTER, Axis, Label
 from evenhand.files.tables import scan as sources
 
 Changes: TypeAlias = dict[str, dict[str, str | None]]
@@ -81,22 +82,25 @@ class NormalizedCounts:
 
 @dataclass(frozen=True)
 class LabelRules:
-    """What becomes of labels after counting: first the map, then missing texts, then one spelling.
+    """What becomes of labels after counting: first the map, then missing texts, bins, and one spelling.
 
     Attributes:
         renamings: Of the map.
         normalize: Whether labels with one ``folded`` form become one label, in its most frequent spelling.
         missing: Texts that are no label but a missing value.
+        bins: Columns of groups whose numbers become ranges.
     """
 
     renamings: tuple[Renaming, ...] = ()
     normalize: bool = False
     missing: tuple[str, ...] = ()
+    bins: tuple[Bins, ...] = ()
 
     @classmethod
     def make(
-        cls, map: MapLike | None = None, normalize: bool = False, missing: str | Iterable[str] = ()
-    ) -> LabelRules:
+        cls, map: MapLike | None = None, normalize: bool = False, missing: str | Iterable[str] = (),
+        bins: BinsLike = (),
+    ) -> LabelRules:  # fmt: skip
         """Rules as users give them.
 
         Args:
@@ -104,10 +108,11 @@ class LabelRules:
                 ``column``; or ``OLD=NEW``; or several of the last two.
             normalize: Merge labels that differ in case, space, Unicode form or in how a number is written.
             missing: Texts that mean a missing value.
+            bins: Columns of numbers and where to cut them, as ``make_bins`` takes them.
 
         Raises:
             InputError: A map that cannot be read.
-            ParameterError: A label that is mapped twice.
+            ParameterError: A label that is mapped twice; bins that are none.
         """
         if isinstance(map, Mapping):
             renamings = [Renaming(str(old), str(new)) for old, new in map.items()]
@@ -120,10 +125,10 @@ class LabelRules:
                 raise ParameterError(f"the map renames {renaming.old!r} twice; keep one of the two")
         texts = [missing] if isinstance(missing, str) else list(missing)
         _check_writable([*texts, *(text for rule in renamings for text in (rule.old, rule.new or ""))])
-        return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)))
+        return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)), make_bins(bins))
 
     def __bool__(self) -> bool:
-        return bool(self.renamings or self.normalize or self.missing)
+        return bool(self.renamings or self.normalize or self.missing or self.bins)
 
     def settings(self) -> dict[str, Any]:
         """The rules for a manifest; empty where there are none."""
@@ -132,6 +137,7 @@ class LabelRules:
             for renaming in self.renamings
         ]
         every = {"map": renamed, "normalize": self.normalize, "missing": list(self.missing)}
+        every |= {"bins": [bins.written for bins in self.bins]}
         return {name: value for name, value in every.items() if value}
 
     def apply(self, counts: Counts, columns: Mapping[str, str]) -> NormalizedCounts:
@@ -150,6 +156,7 @@ class LabelRules:
         self._check_columns(columns, axes)
         used: set[Renaming | str] = set()
         new = {axis.name: self._renamed(axis, columns, used) for axis in axes}
+        self._bin(counts, new)
         if self.normalize:
             self._merge(counts, new)
         _one_kind(axes, new)
@@ -216,6 +223,21 @@ class LabelRules:
                     "are one label once spellings are merged; keep one of the two, or leave --normalize out"
                 )
         return by_form
+
+    def _bin(self, counts: Counts, new: _Levels) -> None:
+        """Numbers of groups become ranges.
+
+        Raises:
+            ParameterError: Bins of a column that holds no groups, or no numbers.
+        """
+        groups = [name for name in new if name not in PLAIN_AXES and not name.startswith(CLUSTER)]
+        for bins in self.bins:
+            if bins.column not in groups:
+                raise ParameterError(
+                    f"--bins {bins.written} is for a column of groups, and {bins.column!r} is none; possible "
+                    f"here: {', '.join(map(repr, groups)) or 'none'}"
+                )
+            new[bins.column] = [*bins.labels(new[bins.column], counts.level_counts(bins.column).tolist())]
 
     def _merge(self, counts: Counts, new: _Levels) -> None:
         """Labels of one form become its most frequent spelling; truth and predictions share theirs."""

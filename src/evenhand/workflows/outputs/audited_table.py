@@ -10,6 +10,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.checks.label_sets import check_one_label
 from evenhand.evidence.predictions.checks.labels import check_labels
+from evenhand.evidence.predictions.checks.numbers import numbers_as_groups
 from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, NormalizedCounts
@@ -68,6 +69,7 @@ class Audited:
             unused=normalized.unused,
             unused_missing=normalized.unused_missing,
         )
+        label_warnings += numbers_as_groups(self.counts)
         if not isinstance(self.evidence, Predictions):
             return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)

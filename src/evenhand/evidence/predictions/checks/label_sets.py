@@ -29,7 +29,7 @@ def check_one_label(counts: Counts, columns: Mapping[str, str]) -> None:
     rows: dict[str, float] = {}
     for name in ("truth", "prediction"):
         for label, n in zip(counts.axis(name).levels, counts.level_counts(name).tolist(), strict=True):
-            if isinstance(label, str):
+            if isinstance(label, str) and n:
                 rows[label] = rows.get(label, 0) + n
     for separator in _SEPARATORS:
         several = [label for label in rows if separator in label]

@@ -47,7 +47,11 @@ def check_labels(
     """
     counts = counts.of_first()
     rows = {
-        axis.name: dict(zip(map(str, axis.levels), map(float, counts.level_counts(axis.name)), strict=True))
+        axis.name: {
+            str(level): float(n)
+            for level, n in zip(axis.levels, counts.level_counts(axis.name), strict=True)
+            if n or counts.weighted  # a category that no row has is no label
+        }
         for axis in counts.axes
         if axis.name != "rank"
     }
