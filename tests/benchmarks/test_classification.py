@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 import evenhand as eh
+from evenhand.benchmarks.labelling.measures import respelled
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from tests.models.tiny import build
 
@@ -323,3 +324,11 @@ def test_groups_in_two_spellings_are_named(table):
     (warning,) = (one for one in run.findings.warnings if one.code == "spelled_alike")
     assert "'bright' (50 rows), 'bright ' (9 rows)" in warning.message
     assert "each is its own group. Mend the table of images" in warning.message
+
+
+def test_labels_of_a_model_that_differ_in_case_alone_stay_two():
+    frame = pl.DataFrame({"prediction": ["left", "Left", "RIGHT", "up"]}).lazy()
+    told = respelled(frame, "", ["Left", "Right"]).collect()["prediction"].to_list()
+    assert told == ["left", "Left", "Right", "up"]
+    told = respelled(frame, "left=Left", ["Left", "Right"]).collect()["prediction"].to_list()
+    assert told == ["Left", "Left", "Right", "up"]

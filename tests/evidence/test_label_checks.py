@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.core.errors import InputError
 from evenhand.core.findings import ValueCount
-from evenhand.evidence.predictions.label_checks import check_labels, listed, shown
+from evenhand.evidence.predictions.checks.labels import check_labels, listed, shown
+from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.label_rules import Renaming
-from evenhand.evidence.predictions.row_checks import check_rows
 
 COLUMNS = {"truth": "y", "prediction": "said"}
 
@@ -56,9 +57,9 @@ def test_groups_that_mean_missing_are_groups():
 def test_spellings_of_both_sides_are_one_space_and_those_of_groups_another():
     told = checked(*TIDY, ("A", "a", "m", 2), ("b", "a", "b", 1))["spelled_alike"]
     assert told.columns == ["y", "said"]
-    assert list(values(told).items()) == [("a", 39), ("A", 2)]
+    assert list(values(told).items()) == [("a", 30), ("A", 2)]  # rows with it on either side
     assert "one label is written in several ways" in told.message
-    assert "'a' (39 rows), 'A' (2 rows)" in told.message
+    assert "'a' (30 rows), 'A' (2 rows)" in told.message
     assert "a prediction in another spelling than its truth is wrong" in told.message
     groups = checked(*TIDY, ("a", "a", "M", 2), ("a", "a", "F", 1))["spelled_alike"]
     assert groups.columns == ["group"]
@@ -240,3 +241,47 @@ def test_the_first_hundred_ids_of_different_truths_are_listed():
     warning = rows_checked(table, id="photo")["contradictory_truths"]
     assert len(warning.values) == 100
     assert "101 values of 'photo'" in warning.message
+
+
+def test_labels_that_only_look_alike_are_told_with_their_code_points_and_a_map():
+    cyrillic, hyphen = "\u0430", "a\u00adx"
+    frame = pl.DataFrame({
+        "truth": ["a"] * 9 + ["ax"] * 9, "prediction": ["a", cyrillic, "a"] * 3 + ["ax", hyphen, "ax"] * 3,
+        "group": ["\u041c", "M", "F"] * 6,
+    })  # fmt: skip
+    counts = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction").count(["group"])
+    told = {warning.code: warning for warning in check_labels(counts, {}) if warning.code != "never_met"}
+    assert set(told) == {"look_alike", "spelled_alike"}
+    of_labels, of_groups = (w for w in check_labels(counts, {}) if w.code == "look_alike")
+    assert "'a' (9 rows), '\\u0430' (3 rows)" in of_labels.message
+    assert of_labels.option == f"--map '{cyrillic}=a'"
+    assert "'M' (6 rows), '\\u041c' (6 rows)" in of_groups.message
+    assert "'a\\xadx' (3 rows)" in told["spelled_alike"].message
+
+
+SETS = [("hat|smile", "smile|hat"), ("smile", "smile"), ("hat|smile", "hat"), ("smile|hat", "smile|hat")]
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_set"),
+    [
+        (SETS, True),
+        ([(t.replace("|", "; "), p.replace("|", ";")) for t, p in SETS], True),
+        ([(str(t.split("|")), str(p.split("|"))) for t, p in SETS], True),
+        ([("Paris, France", "Paris, France"), ("Lyon, France", "Rome, Italy")], False),
+        ([(f"class {n}, “quoted”", f"class {n % 2}, “quoted”") for n in range(6)], False),
+        ([("red|circle", "red|square"), ("blue|circle", "blue|square"), ("red|square", "red|square")], False),
+        ([("a", "b"), ("b", "a"), ("a|b", "a")], False),  # most are single labels
+        ([(t.replace("|", "+"), p.replace("|", "+")) for t, p in SETS], False),
+    ],
+)
+def test_labels_that_are_several_in_one_are_refused(labels, is_set):
+    frame = pl.DataFrame([(*row, group) for row in labels for group in "mf"], list("tpg"), orient="row")
+    options = {"truth": "t", "prediction": "p", "by": "g", "inference": "none"}
+    if not is_set:
+        assert eh.audit(frame, **options).finding("accuracy").n == frame.height
+        return
+    with pytest.raises(
+        InputError, match=r"most labels in 't' and 'p' are several in one, separated by '[|;,]'"
+    ):
+        eh.audit(frame, **options)

@@ -55,6 +55,29 @@ def test_texts_for_missing_values_that_no_row_has_are_known():
     assert folding.apply(table, COLUMNS).unused_missing == ("?",)
 
 
+@pytest.mark.parametrize(
+    "cycle", [{"a": "b", "b": "a"}, {"a": "b", "b": "c", "c": "a"}, {"1": "0", "0": "1"}]
+)
+def test_a_map_that_permutes_labels_permutes_rows(cycle):
+    old = sorted(cycle)
+    table = counts(*((label, old[0], "m", 2 + n) for n, label in enumerate(old)))
+    found = LabelRules.make(cycle).apply(table, COLUMNS)
+    assert levels(found) == {cycle[label]: 2 + n for n, label in enumerate(old)}
+    assert levels(found, "prediction") == {cycle[old[0]]: table.n_total}
+    of_groups = LabelRules((Renaming("m", "w", "group"), Renaming("w", "m", "group")))
+    swapped = of_groups.apply(counts(("a", "a", "m", 3), ("a", "a", "w", 2)), COLUMNS)
+    assert levels(swapped, "group") == {"w": 3, "m": 2}
+
+
+def test_a_line_for_a_column_wins_over_a_general_one_in_any_order():
+    general, special = Renaming("a", "x"), Renaming("a", "y", "said")
+    for lines in ((general, special), (special, general)):
+        found = LabelRules(lines).apply(counts(("a", "a", "m", 3)), COLUMNS)
+        assert (levels(found), levels(found, "prediction")) == ({"x": 3}, {"y": 3})
+    with pytest.raises(ParameterError, match="'a' to 'x' and 'A' to 'z', which are one label"):
+        LabelRules.make({"a": "x", "A": "z"}, normalize=True).apply(counts(("a", "a", "m", 3)), COLUMNS)
+
+
 def test_a_line_of_a_map_that_names_a_column_is_for_that_column_alone(tmp_path):
     path = tmp_path / "map.csv"
     path.write_text("old,new,column\nx,a,said\nm,men,group\n,c,y\nw,,group\n")

@@ -256,6 +256,12 @@ def test_broken_shards_are_refused(tmp_path):
     (tmp_path / "rubbish.tar").write_bytes(rubbish)
     with pytest.raises(InputError, match="not a whole tar file"):
         list(members(tmp_path / "rubbish.tar"))
+    (tmp_path / "cut.tar").write_bytes(whole[: 2_560 * 3])  # where a member ends
+    with pytest.raises(InputError, match="without the empty block"):
+        list(members(tmp_path / "cut.tar"))
+    (tmp_path / "two.tar").write_bytes(whole + whole)
+    with pytest.raises(InputError, match="another one begins"):
+        list(members(tmp_path / "two.tar"))
     (tmp_path / "text.tar").write_text("hello")
     with pytest.raises(InputError, match="not a whole tar file"):
         list(members(tmp_path / "text.tar"))

@@ -82,10 +82,11 @@ def load_object(reference: str) -> Any:
         UserError: The module calls ``sys.exit``.
     """
     where, _, attribute = reference.rpartition(":")
-    if not where or not attribute.isidentifier() or where.startswith("."):
+    is_file = where.endswith(".py")
+    if not where or not attribute.isidentifier() or (where.startswith(".") and not is_file):
         raise InputError(f"{reference!r} names no object; give module:object or file.py:object")
     with exits_are_errors(f"{reference!r}"):
-        module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
+        module = _load_file(Path(where)) if is_file else _load_module(where)
     if not hasattr(module, attribute):
         raise UnknownName("object", attribute, _own_names(module), f"objects of {where} are meant")
     return getattr(module, attribute)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.derivation.arrays import Integers
+from evenhand.evidence.predictions.columns.order import merged
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
 
@@ -179,7 +180,7 @@ def _label_space(counts: Counts, some: Some) -> tuple[tuple[Label, ...], int, Co
     used = {truth[code] for code in usable}
     used |= {prediction[code] for code in _present(counts.codes_of("prediction")[some], len(prediction))}
     empty = [label for label in truth if label not in used]
-    labels = (*sorted(used), *empty)
+    labels = (*(label for label in merged(truth, prediction) if label in used), *empty)
     position = {label: index for index, label in enumerate(labels)}
     map_truth = np.array([position[label] for label in truth], dtype=np.int32)
     map_prediction = np.array([position.get(label, MISSING) for label in prediction], dtype=np.int32)

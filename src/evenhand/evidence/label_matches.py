@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
-from evenhand.evidence.derivation.arrays import Codes, Floats, Mask
+from evenhand.evidence.derivation.arrays import Codes, Floats, Mask, unmasked
 from evenhand.evidence.ranked_labels import (
     WORDNET,
     annotated_samples,
@@ -173,7 +173,7 @@ class LabelMatches:
             InputError: A table of another shape.
         """
         _check_depth(top, kept)
-        matrix = confidences if isinstance(confidences, np.ndarray) else np.asarray(confidences)
+        matrix = np.asarray(unmasked(confidences, "confidences"))
         if matrix.shape != (len(samples), len(labels)):
             raise InputError(
                 f"confidences have shape {matrix.shape}; give one row for each of {len(samples)} samples and "

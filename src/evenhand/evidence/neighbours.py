@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
+from evenhand.evidence.derivation.arrays import unmasked
 from evenhand.evidence.derivation.vector_search import (
     Blocks,
     NearestSearch,
@@ -138,7 +139,7 @@ class Neighbours:
         for what, vectors, table in zip(
             ("queries", "the database"), (queries, database), annotations, strict=True
         ):
-            array = vectors if isinstance(vectors, np.ndarray) else np.asarray(vectors)
+            array = np.asarray(unmasked(vectors, f"vectors of {what}"))
             if array.ndim != 2 or len(array) != table.height:
                 raise InputError(
                     f"vectors of {what} have shape {array.shape}; give one row for each of "

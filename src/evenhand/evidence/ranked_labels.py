@@ -56,7 +56,7 @@ def first_ranks(predictions: pl.LazyFrame, depth: int) -> tuple[pl.DataFrame, bo
 
     Raises:
         UnknownName: A column that does not exist.
-        InputError: Ranks that are missing for some, do not start at 1, or occur twice in a sample.
+        InputError: Ranks that are missing for some, no whole numbers from 1, or twice in a sample.
     """
     columns = predictions.collect_schema().names()
     check_known("column of predictions", ("sample", "prediction"), columns)
@@ -82,11 +82,13 @@ def first_ranks(predictions: pl.LazyFrame, depth: int) -> tuple[pl.DataFrame, bo
 
 
 def _check_ranks(table: pl.DataFrame) -> None:
-    """Refuse ranks that are missing for some, do not start at 1, or occur twice in a sample."""
+    """Refuse ranks that are missing for some, no whole numbers from 1, or twice in a sample."""
     rank = table["rank"]
     if rank.null_count() or rank.min() != 1:
         fault = "missing for some predictions" if rank.null_count() else f"numbered from {rank.min()!r}"
         raise InputError(f"ranks are {fault}; number the best prediction of each sample 1")
+    if rank.dtype.is_float() and (rank % 1 != 0).any():
+        raise InputError(f"ranks such as {rank.filter(rank % 1 != 0)[0]} are no whole numbers; number from 1")
     twice = table.filter(pl.struct("sample", "rank").is_duplicated())
     if twice.height:
         sample, number = twice["sample"][0], twice["rank"][0]

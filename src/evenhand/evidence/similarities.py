@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice, check_known
-from evenhand.evidence.derivation.arrays import Floats, Integers, Mask
+from evenhand.evidence.derivation.arrays import Floats, Integers, Mask, unmasked
 from evenhand.evidence.derivation.from_vectors import normalised
 
 Sets: TypeAlias = Mapping[str, Sequence[str]]
@@ -313,7 +313,7 @@ def _sets_of_arrays(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
     arrays: dict[str, Floats] = {}
     for name, vectors in sets.items():
         try:
-            array = np.asarray(vectors, dtype=np.float64)
+            array = np.asarray(unmasked(vectors, f"the vectors of {name!r}"), dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(
                 f"the vectors of {name!r} are no table of numbers; give (items, dimensions)"

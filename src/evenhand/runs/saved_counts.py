@@ -17,7 +17,8 @@ from evenhand.files.tables.scan import Origin, origin
 from evenhand.runs.run_folder import FINDINGS, RunFolder
 
 _COUNTS = Path("counts", "predictions.parquet")
-_ALIKE = ("truth", "prediction")
+_COLUMNS = ("truth", "prediction", "rank", "weight")
+_RULES = ("map", "normalize", "missing", "bins")  # under other rules parts are of no one whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,8 @@ class CountsShard:
 
     def manifest_text(self, name: str) -> str:
         """What the run says of itself, such as its ``model``; nothing where it says nothing."""
-        return str(self.manifest.get(name) or "")
+        value = self.manifest.get(name) or ""
+        return str(sorted(map(str, value)) if isinstance(value, list) else value)
 
     def rows(self) -> str:
         """What tells the rows that were counted from those of other parts."""
@@ -77,7 +79,13 @@ class SavedCounts:
                 that are in two parts, or labels of different kinds.
         """
         parts = [_part(part_path) for part_path in _part_paths(path)]
-        same = {name: _shared(parts, name) for name in _ALIKE}
+        same = {name: _shared(parts, name, f"column of {name}") for name in _COLUMNS}
+        rules = {name: _shared(parts, name, f"--{name}") for name in _RULES}
+        if len(parts) > 1 and "=quantiles:" in rules["bins"]:
+            raise InputError(
+                f"quantiles of parts are not those of the whole ({rules['bins']}); audit each part with "
+                "edges, such as --bins age=18,40,65"
+            )
         rows: dict[str, CountsShard] = {}
         for part in parts:
             if part.rows() in rows:
@@ -169,7 +177,7 @@ def _part(path: Path) -> CountsShard:
     return CountsShard(path, manifest, file, sha256_file(file))
 
 
-def _shared(parts: Sequence[CountsShard], name: str) -> str:
+def _shared(parts: Sequence[CountsShard], name: str, what: str) -> str:
     """What all parts say of one thing.
 
     Raises:
@@ -181,7 +189,7 @@ def _shared(parts: Sequence[CountsShard], name: str) -> str:
             f"{value or 'none'!r} ({part.path.name})" for value, part in sorted(parts_by_value.items())[:3]
         )
         raise InputError(
-            f"these audits do not add up, their column of {name} differs: {text}; audit parts of one whole "
+            f"these audits do not add up, their {what} differs: {text}; audit parts of one whole "
             "alike, or compare them: evenhand compare RUN RUN"
         )
     return next(iter(parts_by_value))

@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
+from evenhand.evidence.predictions.columns.bins import BinsLike
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
@@ -22,16 +23,16 @@ from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.disparities.subgroups import subgroups
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
-from evenhand.metrics.prepared import Inference, Mode, check_seed, names_of
+from evenhand.metrics.prepared import Inference, Mode, check_seed
 from evenhand.metrics.suites.audit import audit_grouping, check_groups
 from evenhand.metrics.suites.families import AUDIT, SEARCH, adjust_run
+from evenhand.metrics.suites.groupings import Grouping, groupings_of, names_in
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.outputs.audit_run import AuditRun
 from evenhand.workflows.outputs.audited_table import Audited, Evidence
 from evenhand.workflows.outputs.result import Run, check_out
 
-Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 MetricChoice: TypeAlias = str | Metric[...] | Sequence[str | Metric[...]]
 Progress: TypeAlias = Callable[[str], None]
 ENGINES = ("local", "spark")
@@ -46,7 +47,8 @@ def audit(
     mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
     alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
     map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
-    noun: str | None = None, out: str | Path | None = None, progress: Progress | None = None,
+    bins: BinsLike = (), noun: str | None = None, out: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Run:  # fmt: skip
     """Audit a classifier's predictions: every metric, under every grouping, with a report.
 
@@ -72,6 +74,7 @@ def audit(
         map: Old to new labels, a file of them, or ``OLD=NEW``, as ``LabelRules.make`` takes them.
         normalize: Merge labels that differ in case, space, Unicode form or the form of a number only.
         missing: Texts that are missing values.
+        bins: Numbers as groups: ``{"age": [18, 40, 65]}``, or ``"quantiles:4"`` for bins of equal sizes.
         noun: What sentences call the rows, in the plural: ``tickets``.
         out: Folder to write the run to.
         progress: Called with what is being done.
@@ -86,7 +89,7 @@ def audit(
     columns |= {"cluster": cluster, "weight": weight}
     options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
-    groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing)
+    groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing, bins)
     table, words = _read(evidence, columns), _words(noun)
     groupings = _crossed(table, groupings)
     return _audited(table, groupings, rules, options, words, _selected(metrics), out, progress)
@@ -106,7 +109,8 @@ def _audited(
     say("counting")
     search = [tuple(options["search"])] if "search" in options else []
     audited = Audited.of(evidence, [*groupings, *search], rules)
-    check_groups(audited.counts, groupings)
+    tested = metrics is None and options["inference"] != "none"
+    check_groups(audited.counts, groupings, tested=tested)
     findings, mistakes = _measure(audited.counts, groupings, options, say, metrics)
     run = _assemble(audited, groupings, findings, mistakes, options, words)
     if out is not None:
@@ -250,15 +254,15 @@ def audit_table(
         saved.check_columns(columns)
         attributes = saved.counts.attributes
         _check_grouped(by, attributes)
-        options["search"] = _listed(attributes, search)
-        return audit(saved, by=[_grouping(attributes, entry) for entry in by], **options)
+        options["search"] = names_in(attributes, search, ",")
+        return audit(saved, by=[names_in(attributes, entry, "+") for entry in by], **options)
     predictions = _predictions_of(path, columns, engine, source)
     used = [column for column in columns.values() if column]
     _check_grouped(by, group_columns(path, used) if not by and source is None else ())
     if groups is not None and on is not None:
         predictions = predictions.with_groups(groups, on=on)
-    groupings = [_grouping(predictions.columns, entry) for entry in by]
-    options["search"] = _listed(predictions.columns, search)
+    groupings = [names_in(predictions.columns, entry, "+") for entry in by]
+    options["search"] = names_in(predictions.columns, search, ",")
     if engine == "local":
         return audit(predictions, by=groupings, **options)
     with reading_spark(path):
@@ -326,39 +330,15 @@ def _check_grouped(by: Sequence[str], columns: Sequence[str]) -> None:
         raise ParameterError(f"an audit compares groups: name their column with --by COL{possible}")
 
 
-def _grouping(columns: Sequence[str], entry: str) -> tuple[str, ...]:
-    return _names(columns, entry, "+")
-
-
 def _crossed(evidence: Evidence, groupings: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The groupings; a text ``A+B`` crosses as on the command line, unless a column is called just that."""
     counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
     columns = counts.columns if isinstance(counts, Predictions) else counts.attributes
     crossed = [
-        _grouping(columns, names[0]) if len(names) == 1 and "+" in names[0] else names for names in groupings
+        names_in(columns, names[0], "+") if len(names) == 1 and "+" in names[0] else names
+        for names in groupings
     ]
     return list(dict.fromkeys(crossed))
-
-
-def _listed(columns: Sequence[str], search: str | None) -> tuple[str, ...]:
-    return () if search is None else _names(columns, search, ",")
-
-
-def _names(columns: Sequence[str], entry: str, separator: str) -> tuple[str, ...]:
-    if entry in columns:
-        return (entry,)
-    names = tuple(entry.split(separator))
-    check_known("column", names, columns)
-    return names
-
-
-def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
-    """Groupings as a list of tuples; a text or a tuple alone is one grouping."""
-    entries = [by] if isinstance(by, str | tuple) else list(by)
-    groupings = [names_of(entry) for entry in entries]
-    if not groupings or not all(groupings):
-        raise ParameterError("an audit compares groups: name at least one attribute with by=")
-    return list(dict.fromkeys(groupings))
 
 
 def _measure(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,8 +10,8 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Parameter
 from evenhand.core.errors import ParameterError, UserError, one_line
 from evenhand.core.findings import Finding, TableWarning
+from evenhand.evidence.predictions.checks.labels import check_labels
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.label_checks import check_labels
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
@@ -113,6 +113,8 @@ def audit_labels(
 def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> pl.LazyFrame:
     """Predictions in the spelling of the truths: by ``rename`` where given, else without regard to case.
 
+    Labels of a model that differ in case alone, such as ``left`` and ``Left``, stay two.
+
     Args:
         predictions: Has a column ``prediction``.
         rename: Such as ``male=Male,female=Female``; may be empty.
@@ -128,19 +130,25 @@ def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> p
                 f"-p rename={rename!r} is no list; write for instance male=Male,female=Female"
             )
     explicit = {name.strip(): true.strip() for name, _, true in pairs}
-    folded: dict[str, list[str]] = {}
-    for name in names:
-        folded.setdefault(name.casefold(), []).append(name)
     predicted_labels = (
         predictions.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
     )
+    true, said = _by_case(names), _by_case(predicted_labels)
     spelling = {
-        label: folded[label.casefold()][0]
-        for label in predicted_labels
-        if len(folded.get(label.casefold(), [])) == 1
+        labels[0]: true[form][0]
+        for form, labels in said.items()
+        if len(labels) == 1 and len(true.get(form, [])) == 1
     }
     mapping = {**spelling, **explicit}
     return predictions.with_columns(pl.col("prediction").replace(mapping)) if mapping else predictions
+
+
+def _by_case(labels: Iterable[str]) -> dict[str, list[str]]:
+    """Distinct labels by their form without case."""
+    forms: dict[str, list[str]] = {}
+    for label in dict.fromkeys(labels):
+        forms.setdefault(label.casefold(), []).append(label)
+    return forms
 
 
 def answers_of(way: str, labels: Sequence[str], facts: Mapping[str, Any]) -> pl.LazyFrame:

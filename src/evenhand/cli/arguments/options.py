@@ -86,6 +86,10 @@ Normalize = Annotated[
 MissingTexts = Annotated[
     list[str] | None, typer.Option("--missing", metavar="TEXT", help="A missing value; may be repeated.")
 ]
+Bins = Annotated[
+    list[str] | None,
+    typer.Option("--bins", metavar="COL=18,40,65", help="Cut numbers into groups; or age=quantiles:4."),
+]
 Noun = Annotated[
     str | None, typer.Option("--noun", metavar="TEXT", help="What sentences call the rows: tickets.")
 ]

@@ -36,6 +36,7 @@ def audit(
     map: options.Map = None,
     normalize: options.Normalize = False,
     missing: options.MissingTexts = None,
+    bins: options.Bins = None,
     noun: options.Noun = None,
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
@@ -59,7 +60,7 @@ def audit(
             table, columns=columns, by=by or (), source=source, groups=groups, on=on, search=search, out=out,
             progress=say, mode=mode, mev=mev, mev_rule=mev_rule, rare=rare, alpha=alpha,
             adjustment=adjustment, engine=engine, map=map, normalize=normalize, missing=missing or (),
-            noun=noun, seed=seed,
+            bins=bins or (), noun=noun, seed=seed,
         )  # fmt: skip
     print_run(run, out, quiet=quiet, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

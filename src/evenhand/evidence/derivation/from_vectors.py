@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.core.errors import UserError
 from evenhand.core.text.thoughts import UNFINISHED, without_thought
-from evenhand.evidence.derivation.arrays import Floats
+from evenhand.evidence.derivation.arrays import Floats, unmasked
 
 NO_LABEL = "answer names no label"
 SEVERAL_LABELS = "answer names several labels"
@@ -30,7 +30,7 @@ def normalised(vectors: npt.ArrayLike) -> Floats:
     Returns:
         float64, shape (N, D).
     """
-    array = np.asarray(vectors, dtype=np.float64)
+    array = np.asarray(unmasked(vectors, "vectors"), dtype=np.float64)
     length = np.linalg.norm(array, axis=1, keepdims=True)
     return np.asarray(np.divide(array, length, out=np.zeros_like(array), where=length > 0))
 

@@ -67,6 +67,10 @@ def named_groups(groups: Any) -> dict[str, Any]:
 def _column(name: str, values: Any) -> pl.Series:
     """One column; what Polars has no type for becomes text, and whole floats integers."""
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    categories = list(getattr(dtype := getattr(values, "dtype", None), "categories", ()))
+    is_ordered = getattr(dtype, "ordered", isinstance(dtype, pl.Enum))
+    if is_ordered and categories and all(isinstance(category, str) for category in categories):
+        return pl.Series(name, present(listed), dtype=pl.Enum(categories))
     listed = _of_one_kind(name, present(listed))
     try:
         column = pl.Series(name, listed, strict=True)

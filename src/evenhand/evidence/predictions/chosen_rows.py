@@ -9,6 +9,7 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.columns.ranks import is_first
 from evenhand.evidence.predictions.label_rules import NormalizedCounts
 from evenhand.evidence.predictions.levels import Axis
 from evenhand.evidence.predictions.predictions import Predictions
@@ -74,7 +75,7 @@ def _filter(
         for column, condition in choice.items()
     ]
     if predictions.rank is not None:
-        conditions.append(nw.col(predictions.rank).cast(nw.Int64) == 1)
+        conditions.append(is_first(predictions.frame, predictions.rank))
     if predictions.cluster is not None:
         conditions.append(_present(predictions.cluster, schema[predictions.cluster]))
     return nw.all_horizontal(*conditions, ignore_nulls=False)

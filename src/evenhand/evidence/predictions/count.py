@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, pack
-from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
+from evenhand.evidence.predictions.columns.weights import weighed
+from evenhand.evidence.predictions.counts import LABEL_AXES, WEIGHT, Counts
 from evenhand.evidence.predictions.levels import Codes, Encoder, refuse_mixed_types
 from evenhand.evidence.predictions.to_polars import present, to_polars
-from evenhand.evidence.predictions.weights import WEIGHT, weighed
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -53,7 +53,10 @@ def _grouped(frame: Frame, columns: dict[str, str]) -> pl.DataFrame:
     native = renamed.to_native()
     if isinstance(native, pl.DataFrame | pl.LazyFrame):
         return native.lazy().group_by(*columns).agg(n=pl.len()).collect(engine="streaming")
-    return to_polars(renamed.group_by(*columns).agg(nw.len().alias("n")))
+    cells = to_polars(renamed.group_by(*columns).agg(nw.len().alias("n")))
+    kinds = renamed.collect_schema().items()
+    ordered = {name: pl.Enum(kind.categories) for name, kind in kinds if isinstance(kind, nw.Enum)}
+    return cells.cast(ordered)  # type: ignore[arg-type]  # names to types
 
 
 def _renamed(frame: Frame, columns: dict[str, str]) -> Frame:

@@ -17,6 +17,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
+from evenhand.evidence.predictions.columns.order import merged, ordered, relabelled
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
     MISSING,
@@ -37,6 +38,7 @@ Floats = npt.NDArray[np.float64]
 PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)
 PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every other is an attribute
+WEIGHT = "weight:"  # what the column of weights is called while rows are counted
 MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
 
 _ATTRIBUTE = "attribute:"
@@ -225,17 +227,18 @@ class Counts:
         Args:
             levels: For some axes a label in place of each level, of one kind; None makes it missing.
         """
-        axes, codes = list(self.axes), list(self.codes)
+        axes, codes, is_same = list(self.axes), list(self.codes), True
         for position, axis in enumerate(self.axes):
             new = tuple(levels.get(axis.name, axis.levels))
             if new == axis.levels:
                 continue
-            labels = tuple(sorted({label for label in new if label is not None}))
+            is_same = False  # even where the axis will be as before: labels that changed places
+            labels = tuple(relabelled(axis.levels, new))
             code_of = {label: code for code, label in enumerate(labels)} | {None: MISSING}
             table = np.array([*(code_of[label] for label in new), MISSING], dtype=np.int32)
             axes[position] = Axis(axis.name, kind_of(labels), labels)
             codes[position] = table[self.codes[position]]
-        return self if tuple(axes) == self.axes else _canonical(tuple(axes), codes, self.n, self.moments)
+        return self if is_same else _canonical(tuple(axes), codes, self.n, self.moments)
 
     def level_counts(self, name: str) -> npt.NDArray[np.number]:
         """Rows with each level of one axis, in the order of its levels."""
@@ -309,8 +312,10 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write as Parquet, whole or not at all."""
+        declared = [axis for axis in self.axes if list(axis.levels) != ordered(axis.levels)]
+        enums = {_stored_name(axis): pl.Enum(list(map(str, axis.levels))) for axis in declared}
         with atomic_path(Path(path)) as temporary:
-            self.to_frame().write_parquet(temporary)
+            self.to_frame().cast(enums).write_parquet(temporary)  # type: ignore[arg-type]  # names to types
 
     @classmethod
     def load(cls, path: str | Path) -> Counts:
@@ -328,6 +333,11 @@ class Counts:
         numbers = ("n", *MOMENTS)
         names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column not in numbers}
         return cls.from_table(table.rename(names), {name: name for name in names.values()})
+
+
+def is_reserved(name: str) -> bool:
+    """Whether counts call something else so, so that no attribute can be."""
+    return name == "n" or _is_plain(name) or name.startswith(WEIGHT)
 
 
 def _is_plain(name: str) -> bool:
@@ -355,7 +365,7 @@ def _union(mine: Axis, other: Counts) -> Axis:
         raise InputError(
             f"{mine.name!r} is {mine.kind} in one and {other_axis.kind} in the other; convert one"
         )
-    levels = sorted({*mine.levels, *other_axis.levels})
+    levels = merged(mine.levels, other_axis.levels)
     return Axis(mine.name, kinds.pop() if kinds else "missing", tuple(levels))
 
 

@@ -13,7 +13,7 @@ BESIDE = "groups."
 """Stands before the name of a column that the predictions have, too."""
 
 
-def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFrame, str | None]:
+def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFrame, tuple[str, ...]]:
     """Rows with the columns of the groups; rows that the groups do not name have null there.
 
     Args:
@@ -24,7 +24,7 @@ def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFra
         what: What messages call the groups.
 
     Returns:
-        The joined rows, and a note on rows that the groups do not name.
+        The joined rows, and notes on rows that the groups do not name and on columns that both have.
 
     Raises:
         UnknownName: A column that one of the two does not have.
@@ -69,5 +69,10 @@ def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFra
     answers = rows.with_columns(pl.col(left).cast(pl.String).alias("\0key")).join(
         attributes, on="\0key", how="left", maintain_order="left"
     )
-    note = f"{missing:,} of {total:,} rows are not in {what}: without a group" if missing else None
-    return answers.drop("\0key"), note
+    notes = [f"{missing:,} of {total:,} rows are not in {what}: without a group"] if missing else []
+    notes += [
+        f"both tables have a column {name!r}: {name} is that of the predictions, {new} that of {what}"
+        for name, new in renamed.items()
+        if name != new
+    ]
+    return answers.drop("\0key"), tuple(notes)

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.evidence.predictions.columns.bins import Bins, BinsLike, make_bins
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
-from evenhand.evidence.predictions.levels import Axis, Label
+from evenhand.evidence.predictions.levels import CLUSTER, Axis, Label
 from evenhand.files.tables import scan as sources
 
 Changes: TypeAlias = dict[str, dict[str, str | None]]
@@ -28,13 +29,17 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)", re.ASCII)
 def folded(text: str) -> str:
     """The one form of a label: Unicode compatibility form, no surrounding space, no case, plain numbers.
 
-    ``" Ａ "`` and ``a`` give ``a``; ``1``, ``01`` and ``1.0`` give ``1``; ``True`` gives ``true``.
+    ``" Ａ "`` and ``a`` give ``a``; ``1``, ``01`` and ``1.0`` give ``1``; ``True`` gives ``true``. Signs that
+    are not seen, such as a soft hyphen, are left out.
     """
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    plain = " ".join(plain.strip(_INVISIBLE).split())
+    if not plain.isascii():
+        plain = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    plain = " ".join(plain.split())
     if _NUMBER.fullmatch(plain):
-        number = Decimal(plain)
-        return f"{number.normalize():f}" if number else "0"
+        number = f"{Decimal(plain):f}"  # all digits: Decimal.normalize() keeps 28
+        number = number.rstrip("0").rstrip(".") if "." in number else number
+        return "0" if number == "-0" else number
     return plain
 
 
@@ -45,7 +50,8 @@ class Renaming:
     Attributes:
         old: The label as the table has it.
         new: What it becomes; None makes it missing.
-        column: The only column it is for; None means the truth and the predictions.
+        column: The only column it is for, and there it wins over one without a column; None means the truth
+            and the predictions.
     """
 
     old: str
@@ -63,6 +69,7 @@ class NormalizedCounts:
         unused: Renamings of labels that no row has.
         unused_missing: Texts for missing values that no row has.
         raw: The axes as they were counted, before the rules; empty where that is not known.
+        notes: What was left out before rows were counted.
     """
 
     counts: Counts
@@ -70,26 +77,30 @@ class NormalizedCounts:
     unused: tuple[Renaming, ...] = ()
     unused_missing: tuple[str, ...] = ()
     raw: tuple[Axis, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class LabelRules:
-    """What becomes of labels after counting: first the map, then missing texts, then one spelling.
+    """What becomes of labels after counting: first the map, then missing texts, bins, and one spelling.
 
     Attributes:
         renamings: Of the map.
         normalize: Whether labels with one ``folded`` form become one label, in its most frequent spelling.
         missing: Texts that are no label but a missing value.
+        bins: Columns of groups whose numbers become ranges.
     """
 
     renamings: tuple[Renaming, ...] = ()
     normalize: bool = False
     missing: tuple[str, ...] = ()
+    bins: tuple[Bins, ...] = ()
 
     @classmethod
     def make(
-        cls, map: MapLike | None = None, normalize: bool = False, missing: str | Iterable[str] = ()
-    ) -> LabelRules:
+        cls, map: MapLike | None = None, normalize: bool = False, missing: str | Iterable[str] = (),
+        bins: BinsLike = (),
+    ) -> LabelRules:  # fmt: skip
         """Rules as users give them.
 
         Args:
@@ -97,10 +108,11 @@ class LabelRules:
                 ``column``; or ``OLD=NEW``; or several of the last two.
             normalize: Merge labels that differ in case, space, Unicode form or in how a number is written.
             missing: Texts that mean a missing value.
+            bins: Columns of numbers and where to cut them, as ``make_bins`` takes them.
 
         Raises:
             InputError: A map that cannot be read.
-            ParameterError: A label that is mapped twice.
+            ParameterError: A label that is mapped twice; bins that are none.
         """
         if isinstance(map, Mapping):
             renamings = [Renaming(str(old), str(new)) for old, new in map.items()]
@@ -112,10 +124,11 @@ class LabelRules:
             if seen.setdefault((renaming.old, renaming.column), renaming.new) != renaming.new:
                 raise ParameterError(f"the map renames {renaming.old!r} twice; keep one of the two")
         texts = [missing] if isinstance(missing, str) else list(missing)
-        return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)))
+        _check_writable([*texts, *(text for rule in renamings for text in (rule.old, rule.new or ""))])
+        return cls(tuple(dict.fromkeys(renamings)), normalize, tuple(dict.fromkeys(texts)), make_bins(bins))
 
     def __bool__(self) -> bool:
-        return bool(self.renamings or self.normalize or self.missing)
+        return bool(self.renamings or self.normalize or self.missing or self.bins)
 
     def settings(self) -> dict[str, Any]:
         """The rules for a manifest; empty where there are none."""
@@ -124,6 +137,7 @@ class LabelRules:
             for renaming in self.renamings
         ]
         every = {"map": renamed, "normalize": self.normalize, "missing": list(self.missing)}
+        every |= {"bins": [bins.written for bins in self.bins]}
         return {name: value for name, value in every.items() if value}
 
     def apply(self, counts: Counts, columns: Mapping[str, str]) -> NormalizedCounts:
@@ -142,6 +156,7 @@ class LabelRules:
         self._check_columns(columns, axes)
         used: set[Renaming | str] = set()
         new = {axis.name: self._renamed(axis, columns, used) for axis in axes}
+        self._bin(counts, new)
         if self.normalize:
             self._merge(counts, new)
         _one_kind(axes, new)
@@ -177,12 +192,9 @@ class LabelRules:
         ``used`` takes the renamings and the forms of missing texts that a level has.
         """
         column = columns.get(axis.name, axis.name)
-        here = [
-            rule
-            for rule in self.renamings
-            if rule.column == column or (rule.column is None and axis.name in LABEL_AXES)
-        ]
-        by_form = {self._form(rule.old): rule for rule in here}
+        general = [rule for rule in self.renamings if rule.column is None and axis.name in LABEL_AXES]
+        special = [rule for rule in self.renamings if rule.column == column]
+        by_form = self._by_form(general) | self._by_form(special)  # what names the column wins
         gone = {self._form(text) for text in self.missing}
         new: list[Label | None] = []
         for level in axis.levels:
@@ -195,6 +207,37 @@ class LabelRules:
                 label = None
             new.append(label)
         return new
+
+    def _by_form(self, renamings: Iterable[Renaming]) -> dict[str, Renaming]:
+        """Renamings of one reach by the form of the label that they rename.
+
+        Raises:
+            ParameterError: Two spellings of one label, under ``normalize``, become different labels.
+        """
+        by_form: dict[str, Renaming] = {}
+        for rule in renamings:
+            first = by_form.setdefault(self._form(rule.old), rule)
+            if first.new != rule.new:
+                raise ParameterError(
+                    f"the map renames {first.old!r} to {first.new!r} and {rule.old!r} to {rule.new!r}, which "
+                    "are one label once spellings are merged; keep one of the two, or leave --normalize out"
+                )
+        return by_form
+
+    def _bin(self, counts: Counts, new: _Levels) -> None:
+        """Numbers of groups become ranges.
+
+        Raises:
+            ParameterError: Bins of a column that holds no groups, or no numbers.
+        """
+        groups = [name for name in new if name not in PLAIN_AXES and not name.startswith(CLUSTER)]
+        for bins in self.bins:
+            if bins.column not in groups:
+                raise ParameterError(
+                    f"--bins {bins.written} is for a column of groups, and {bins.column!r} is none; possible "
+                    f"here: {', '.join(map(repr, groups)) or 'none'}"
+                )
+            new[bins.column] = [*bins.labels(new[bins.column], counts.level_counts(bins.column).tolist())]
 
     def _merge(self, counts: Counts, new: _Levels) -> None:
         """Labels of one form become its most frequent spelling; truth and predictions share theirs."""
@@ -217,6 +260,13 @@ class LabelRules:
 
 
 NO_RULES = LabelRules()
+
+
+def _check_writable(texts: Iterable[str]) -> None:
+    """Refuse texts with half of a character, as a terminal gives what is no UTF-8: no label can be so."""
+    for text in texts:
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise ParameterError(f"{text!a} is no text in UTF-8, and no label is written so; type it anew")
 
 
 def _most_frequent(rows: Mapping[str, float]) -> str:

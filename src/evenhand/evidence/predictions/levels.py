@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.columns.order import ordered
 
 Kind = Literal["text", "integer", "boolean", "number", "missing"]
 Label = str | int | bool | float
@@ -31,7 +32,8 @@ class Axis:
         name: ``truth``, ``prediction``, ``prediction_b``, ``rank``, ``cluster:COLUMN``, or the name of an
             attribute.
         kind: What its values are.
-        levels: The distinct values, sorted; "missing" is the code -1 and not among them.
+        levels: The distinct values; "missing" is the code -1 and not among them. Numbers ascend, texts stand
+            in their natural order (``columns.order.ordered``), categories of an ordered type in theirs.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Encoder:
         """
         plain, kind = _plain(values, column, labels=labels)
         levels = plain.unique().drop_nulls().sort()
+        if kind == "text":
+            levels = pl.Series(_in_order(levels.to_list(), values.dtype, labels=labels), dtype=pl.String)
         if name not in _OPEN and not name.startswith(CLUSTER) and len(levels) > MOST_LEVELS:
             what = "classes" if name == "truth" else "groups"
             raise InputError(
@@ -93,6 +97,17 @@ class Encoder:
         if plain.null_count():
             codes = np.where(plain.is_null().to_numpy(), MISSING, codes)
         return codes.astype(np.int32, copy=False)
+
+
+def _in_order(present: Sequence[str], dtype: pl.DataType, *, labels: bool) -> list[str]:
+    """Texts in their natural order, or in that of the categories that were declared.
+
+    Of an attribute all of these are levels, so that parts of a table, in which not all occur, add up.
+    """
+    if not isinstance(dtype, pl.Enum):
+        return ordered(present)
+    occurring = set(present)
+    return [text for text in dtype.categories.to_list() if not labels or text in occurring]
 
 
 def _plain(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series, Kind]:

@@ -12,12 +12,16 @@ import narwhals as nw
 from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
-from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.columns.header import check_one_header
+from evenhand.evidence.predictions.columns.plain import engine_errors, plain_frame
+from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
+from evenhand.evidence.predictions.counts import Counts, is_reserved
 from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
 from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources
+from evenhand.files.tables.json_lines import check_lines
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -87,10 +91,11 @@ class Predictions:
         with sources.reading(f"{str(path)!r}"):
             lazy, files = sources.scan(path)
             lazy.collect_schema()
-            origin = sources.origin(path, files)
+            origin, notes = sources.origin(path, files), sources.notes_of(path)
         return cls(
-            nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules, cluster, weight
-        )
+            nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules, cluster, weight,
+            notes,
+        )  # fmt: skip
 
     @classmethod
     def read_from(
@@ -146,17 +151,18 @@ class Predictions:
                 another library than Polars.
             UnknownName: A column that one of the two does not have.
         """
-        origin, what = self.origin, "the groups"
+        origin, what, notes = self.origin, "the groups", ()
         with sources.reading(what):
             if isinstance(groups, str | Path):
                 what, (lazy, files) = repr(str(groups)), sources.scan(groups)
+                notes = sources.notes_of(groups)
                 if origin is not None:
                     beside = replace(sources.origin(groups, files), on=on)
                     origin = replace(origin, beside=(*origin.beside, beside))
             else:
                 lazy = nw.from_native(groups).lazy().to_native()
-            rows, note = join_groups(self.frame, lazy, on, what)
-        notes = self.notes if note is None else (*self.notes, note)
+            rows, of_groups = join_groups(self.frame, lazy, on, what)
+        notes = (*self.notes, *notes, *of_groups)
         return replace(self, frame=nw.from_native(rows), origin=origin, notes=notes)
 
     @classmethod
@@ -195,7 +201,9 @@ class Predictions:
                 f"several columns of the frame have one name; rename them: {one_line(problem)[:200]}"
             ) from None
         rules = LabelRules.make(map, normalize, missing)
-        return cls(wrapped, truth, prediction, id, rank, confidence, None, rules, cluster, weight)
+        with engine_errors("the frame"):
+            plain = plain_frame(wrapped)
+        return cls(plain, truth, prediction, id, rank, confidence, None, rules, cluster, weight)
 
     @classmethod
     def from_arrays(
@@ -221,7 +229,8 @@ class Predictions:
                 one index in other orders: values are matched by position. Of other unlike indexes a
                 UserWarning says so.
         """
-        frame, roles = arrays.frame_of(y_true, y_pred, groups, cluster, sample_weight)
+        with engine_errors("the arrays"):
+            frame, roles = arrays.frame_of(y_true, y_pred, groups, cluster, sample_weight)
         return cls.from_frame(frame, **roles)  # type: ignore[arg-type]  # columns by role
 
     def __post_init__(self) -> None:
@@ -307,25 +316,26 @@ class Predictions:
         for attribute in attributes:
             self.check_column(attribute)
             self._check_apart(attribute)
-            if attribute in ("truth", "prediction", "prediction_b", "rank", "n"):
+            if is_reserved(attribute):
                 self._check_reserved(attribute)
         columns = {"truth": self.truth, **{a: a for a in attributes}, "prediction": self.prediction}
         if self.cluster is not None:
             columns[CLUSTER + self.cluster] = self.cluster
-        frame = self.frame
-        with sources.reading(self.described()):
+        first = FirstRanks(self.frame)
+        with engine_errors(self.described()), sources.reading(self.described()):
             if self.rank is not None:
-                frame = self._first_ranks()
+                first = first_ranks(self.frame, self.rank, self.prediction, self.id)
             is_table = self.origin is not None and self.origin.format is None
             files = self.origin.files if self.origin and is_table else ()
-            sources.check_one_kind(files, [*columns.values()])
-            counts = counting.count(frame, columns, self.weight)
+            check_lines(files, [*columns.values()])
+            counts = counting.count(first.frame, columns, self.weight)
+        check_one_header(counts, columns, self.columns, self.described())
         normalized = self.rules.apply(counts, columns)
         raw, counts = counts.axes, normalized.counts
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
-        return replace(normalized, counts=counts, raw=raw)
+        return replace(normalized, counts=counts, raw=raw, notes=first.notes)
 
     def repeated_values(self, column: str) -> int:
         """How many rows repeat a value of a column that stands on an earlier row."""
@@ -344,19 +354,6 @@ class Predictions:
 
     def _check_reserved(self, attribute: str) -> None:
         raise InputError(f"an attribute cannot be called {attribute!r} here; rename the column first")
-
-    def _first_ranks(self) -> Frame:
-        """The rows of rank 1.
-
-        Raises:
-            InputError: Ranks that do not start at 1.
-        """
-        rank = nw.col(str(self.rank)).cast(nw.Int64)
-        lowest = self.frame.select(rank.min().alias("lowest"))
-        first = to_polars(lowest)["lowest"][0]
-        if first != 1:
-            raise InputError(f"ranks in column {self.rank!r} start at {first}; number the best prediction 1")
-        return self.frame.filter(rank == 1)
 
     def described(self) -> str:
         """What messages call the table."""

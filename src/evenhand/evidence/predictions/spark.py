@@ -21,6 +21,7 @@ _CSV = {
     "multiLine": "true",
     "nullValue": "\x00",  # nothing between separators; an empty text in quotes stays a text
 }
+_TYPED_FOLDERS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _FILES = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".orc": "orc"}
 
 
@@ -111,4 +112,9 @@ def _scan(session: Any, path: str) -> Any:
     reader = session.read.format(_FILES.get(suffix, "parquet"))
     if suffix in (".csv", ".tsv"):
         reader = reader.options(**_CSV, sep="\t" if suffix == ".tsv" else ",")
-    return reader.load(path if "://" in path else str(Path(path).expanduser()))
+    inferred = session.conf.get(_TYPED_FOLDERS)
+    session.conf.set(_TYPED_FOLDERS, "false")  # site=01 and site=1 are two sites
+    try:
+        return reader.load(path if "://" in path else str(Path(path).expanduser()))
+    finally:
+        session.conf.set(_TYPED_FOLDERS, inferred)

@@ -24,7 +24,7 @@ def present(values: list[Any]) -> list[Any]:
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, and NA and NaT of pandas."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    """None, NaN, NA and NaT of pandas, and the masked value of NumPy."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return True
     return isinstance(value, float) and math.isnan(value)

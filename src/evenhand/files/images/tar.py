@@ -10,6 +10,7 @@ from pathlib import Path
 from evenhand.core.errors import InputError, one_line
 
 _BLOCK = 512  # a tar file is made of blocks of so many bytes
+_REST = 1 << 20  # bytes that are read at once behind the end
 _COMPRESSED = {b"\x1f\x8b": "gunzip", b"BZh": "bunzip2", b"\xfd7zXZ": "unxz", b"\x28\xb5\x2f\xfd": "unzstd"}
 
 
@@ -61,12 +62,19 @@ def read_member(path: str | Path, offset: int, size: int) -> bytes:
 
 
 def _check_end(path: Path, end: int) -> None:
-    """Refuse what tarfile takes for the end: a header that is no header, or a last member cut short."""
+    """Refuse what tarfile takes for the end: no header, a file cut short, or another archive behind."""
     size = path.stat().st_size
     if size < end:
         raise _broken(path, f"it ends at byte {size:,}, its last member at {end:,}")
     if read_member(path, end, _BLOCK).strip(b"\x00"):
         raise _broken(path, f"no member starts at byte {end:,}, where one must")
+    if size < end + _BLOCK:
+        raise _broken(path, f"it ends at byte {size:,} without the empty block that closes such a file")
+    with path.open("rb") as stream:
+        stream.seek(end)
+        while rest := stream.read(_REST):
+            if rest.strip(b"\x00"):
+                raise _broken(path, f"behind its end at byte {end:,} another one begins")
 
 
 def _broken(path: Path, cause: str) -> InputError:

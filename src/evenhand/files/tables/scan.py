@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import glob
-import json
 import re
 import shlex
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.text.addresses import without_secrets
 from evenhand.files.hashing import sha256_file, sha256_text
+from evenhand.files.tables.parts import PARQUET, by_name, chosen_files, partitions
 from evenhand.files.tables.text import (
     COMPRESSIONS,
     LINES,
@@ -77,6 +74,7 @@ _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
     ".tsv": lambda path: pl.scan_csv(path, infer_schema=False, separator="\t", glob=_remote(path)),
     ".parquet": lambda path: pl.scan_parquet(path, glob=_remote(path)),
     ".pq": lambda path: pl.scan_parquet(path, glob=_remote(path)),
+    ".parq": lambda path: pl.scan_parquet(path, glob=_remote(path)),
     ".jsonl": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
     ".ndjson": lambda path: pl.scan_ndjson(path, infer_schema_length=None),
     ".arrow": pl.scan_ipc,
@@ -98,24 +96,23 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
 
     Raises:
         InputError: Nothing there, nothing in it, a format that is not read, a text whose columns are
-            separated by something else than its name says, a column that not all files have, or a line of
-            JSON that is no object.
+            separated by something else than its name says, a column that not all files have or that is of
+            several kinds, or a line of JSON that is no object.
     """
     text = str(Path(path).expanduser()) if "://" not in str(path) else str(path)
     if "://" in text:
         return _reader(text)(text), []
     refuse_pipe(Path(text))
-    files = _local_files(text)
-    if Path(text).is_dir():
-        return pl.scan_parquet(f"{text}/**/*.parquet", hive_partitioning=True), files
+    files, _ = chosen_files(text, _READERS)
     if all(file.stat().st_size == 0 for file in files):
         raise InputError(f"{text!r} is empty; give a table with a header and rows")
     reader = _reader(str(files[0]))
     for file in files:
         check_text(file)
     _check_separator(files[0])
-    if format_of(files[0]) in SEPARATED and len({_header(file) for file in files}) > 1:
-        return _by_name(reader, files), files
+    values = partitions(Path(text), files) if Path(text).is_dir() else {}
+    if any(values.values()) or _differ(files):
+        return by_name(files, reader, _schema, values), files
     lazy = reader([str(file) for file in files])
     if format_of(files[0]) in LINES:
         try:
@@ -126,24 +123,29 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     return lazy, files
 
 
-def _by_name(reader: Callable[..., pl.LazyFrame], files: Sequence[Path]) -> pl.LazyFrame:
-    """Texts whose headers differ, read together by the names of their columns."""
-    scans, columns = [], {}
-    for file in files:
-        _check_separator(file)
-        scans.append(reader([str(file)]))
-        with reading(repr(str(file))):
-            columns[file] = scans[-1].collect_schema().names()
-    first, *others = files
-    for other in others:
-        for file, complete in ((other, first), (first, other)):
-            absent = [name for name in columns[complete] if name not in columns[file]]
-            if absent:
-                raise InputError(
-                    f"{str(file)!r} has no column {absent[0]!r}, which {str(complete)!r} has; files that are "
-                    "read together have the same columns: add it there, or leave one of the two out"
-                )
-    return pl.concat([scan.select(columns[first]) for scan in scans])
+def notes_of(path: str | Path) -> tuple[str, ...]:
+    """What is to be said of the files that a folder or a glob holds and that are not read."""
+    text = str(path)
+    return () if "://" in text else chosen_files(str(Path(text).expanduser()), _READERS)[1]
+
+
+def _differ(files: Sequence[Path]) -> bool:
+    """Whether files that are read together have other columns, in another order, or of other types."""
+    if len(files) == 1 or format_of(files[0]) in LINES:
+        return False
+    if format_of(files[0]) in SEPARATED:
+        return len({_header(file) for file in files}) > 1
+    return len({tuple(_schema(file).items()) for file in files}) > 1
+
+
+def _schema(file: Path) -> Mapping[str, pl.DataType]:
+    """Names and types of the columns of a file."""
+    format_name = format_of(file)
+    _check_separator(file)
+    with reading(repr(str(file))):
+        if format_name in PARQUET:
+            return pl.read_parquet_schema(file)
+        return _READERS[format_name]([str(file)]).collect_schema()
 
 
 def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
@@ -163,24 +165,6 @@ def check_once(origin: Origin, name: str, columns: Sequence[str]) -> None:
             f"{times} columns are called {name!r} in the header of {str(file)!r}, so nobody knows which is "
             "meant; rename them"
         )
-
-
-def _check_one_format(text: str, files: Sequence[Path]) -> None:
-    """Refuse files of several formats: only those of one would be read."""
-    formats = Counter(name for file in files if (name := format_of(file)) in _READERS)
-    if len(formats) > 1:
-        counts = ", ".join(f"{count} {suffix}" for suffix, count in sorted(formats.items()))
-        raise InputError(
-            f"{text!r} holds files of several formats ({counts}), which are not read together; choose one "
-            f"with a glob in quotes: {_glob_of(text, formats.most_common(1)[0][0])}"
-        )
-
-
-def _glob_of(text: str, suffix: str) -> str:
-    """A glob over the files of one format, to type."""
-    path = Path(text)
-    pattern = path / "**" / f"*{suffix}" if path.is_dir() else path.with_name(f"*{suffix}")
-    return f"'{pattern}'"
 
 
 def _check_separator(file: Path) -> None:
@@ -222,36 +206,6 @@ def _separated_anew(file: Path, actual_separator: str) -> str:
     return f"type: python -c {quoted} and give {shlex.quote(target)}"
 
 
-def check_one_kind(files: Sequence[Path], columns: Sequence[str]) -> None:
-    """Refuse a JSONL column that holds both text and other values: reading would turn all into text.
-
-    Raises:
-        InputError: Names the column.
-    """
-    if not files or format_of(files[0]) not in LINES:
-        return
-    lines = pl.scan_csv(
-        list(files),
-        has_header=False,
-        separator="\x01",
-        quote_char=None,
-        new_columns=["line"],
-        infer_schema=False,
-    )
-    expressions = []
-    for index, column in enumerate(columns):
-        key = re.escape(json.dumps(column, ensure_ascii=False)) + r"\s*:\s*"
-        expressions.append(pl.col("line").str.contains(key + '"').any().alias(f"text{index}"))
-        expressions.append(pl.col("line").str.contains(key + "[-0-9tf]").any().alias(f"other{index}"))
-    kinds = lines.select(expressions).collect(engine="streaming").row(0, named=True)
-    for index, column in enumerate(columns):
-        if kinds[f"text{index}"] and kinds[f"other{index}"]:
-            raise InputError(
-                f"column {column!r} mixes text with numbers or booleans; labels and attributes are one kind "
-                "in a column: convert it first"
-            )
-
-
 def origin(path: str | Path, files: list[Path]) -> Origin:
     """Path, size and hash of what was read."""
     if not files:
@@ -270,12 +224,22 @@ def reading(what: str) -> Iterator[None]:
             yield
     except pl.exceptions.NoDataError:
         raise InputError(f"{what} is empty; give a table with a header and rows") from None
-    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"{what} cannot be read: {_cause(problem)}") from None
+    except (pl.exceptions.PolarsError, OSError, UnicodeError) as problem:
+        raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
+    except pl.exceptions.PanicException as problem:  # of Polars over damaged bytes; no Exception
+        raise InputError(
+            f"{what} is damaged ({one_line(problem)[:100]}); write it or fetch it again"
+        ) from None
 
 
-def _cause(problem: Any) -> str:
+def reading_cause(problem: BaseException) -> str:
+    """Why a table cannot be read, with what to do where that is known."""
     text = one_line(problem)
+    if "surrogates" in text:
+        return (
+            "a text holds half of a character (a lone surrogate), which cannot be written; replace it: "
+            "text.encode('utf-8', 'replace').decode()"
+        )
     if "more fields than defined" in text:
         return "a row has more fields than the header; mend the row, or quote fields that hold the separator"
     if "CSV malformed" in text or ("could not parse" in text and "dtype `str`" in text):
@@ -285,27 +249,6 @@ def _cause(problem: Any) -> str:
     if "utf-8" in text.lower() or "utf8" in text.lower():
         return "it is not UTF-8 text; convert it, for example: iconv -f latin1 -t utf-8 IN > OUT"
     return text[:200]
-
-
-def _local_files(text: str) -> list[Path]:
-    path = Path(text)
-    if path.is_dir():
-        tables = sorted(file for file in path.rglob("*") if format_of(file) in _READERS)
-        _check_one_format(text, tables)
-        files = [file for file in tables if file.suffix == ".parquet"]
-        if not files:
-            hint = f": {_glob_of(text, tables[0].suffix)}" if tables else ""
-            raise InputError(
-                f"folder {text!r} holds no Parquet files; give a file, or a glob in quotes{hint}"
-            )
-        return files
-    if path.is_file():
-        return [path]
-    files = [Path(name) for name in sorted(glob.glob(text, recursive=True)) if Path(name).is_file()]
-    if not files:
-        raise InputError(f"there is no file {text!r}; check the path, or give a glob in quotes")
-    _check_one_format(text, files)
-    return files
 
 
 def _reader(name: str) -> Callable[..., pl.LazyFrame]:

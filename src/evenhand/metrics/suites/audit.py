@@ -17,6 +17,7 @@ from evenhand.metrics.classification.disparities.decomposition import accuracy_d
 from evenhand.metrics.classification.disparities.finding import disparities
 from evenhand.metrics.classification.effect_options import EffectKeywords
 from evenhand.metrics.prepared import BoundCounts, Mode
+from evenhand.metrics.suites.sizes import check_size
 
 Call: TypeAlias = tuple[Metric[...], dict[str, Any]]
 
@@ -74,8 +75,8 @@ def _calls(common: dict[str, Any], effects: dict[str, Any]) -> list[Call]:
     return calls + [(metric, effects) for metric in sizes]
 
 
-def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
-    """Refuse a grouping that leaves fewer than two groups among usable rows, or hardly a row for each."""
+def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]], *, tested: bool = False) -> None:
+    """Refuse fewer than two groups among usable rows, hardly a row for each, or, ``tested``, too many."""
     for grouping in groupings:
         grouped, name = Grouped.bind(counts, grouping), "+".join(grouping)
         groups = grouped.groups
@@ -91,3 +92,5 @@ def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]]) -> None:
                 "single row, as ids and file names have; name them with --id, and with --by a column whose "
                 "values many rows share"
             )
+        if tested:
+            check_size(grouped)

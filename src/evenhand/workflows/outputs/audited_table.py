@@ -8,11 +8,13 @@ from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.checks.label_sets import check_one_label
+from evenhand.evidence.predictions.checks.labels import check_labels
+from evenhand.evidence.predictions.checks.numbers import numbers_as_groups
+from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.label_checks import check_labels
 from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, NormalizedCounts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.evidence.predictions.row_checks import check_rows
 from evenhand.runs.saved_counts import SavedCounts
 
 Evidence: TypeAlias = Predictions | Counts | SavedCounts
@@ -42,6 +44,7 @@ class Audited:
 
         Raises:
             ParameterError: Rules here and in the predictions.
+            InputError: Labels that are several in one.
         """
         names = list(dict.fromkeys(name for grouping in groupings for name in grouping))
         if isinstance(evidence, Predictions):
@@ -54,6 +57,7 @@ class Audited:
         else:
             counts = evidence.counts if isinstance(evidence, SavedCounts) else evidence
             relabelled = rules.apply(counts.project(names), _columns(evidence))
+        check_one_label(relabelled.counts, _columns(evidence))
         return cls(evidence, relabelled.counts, rules, relabelled.changes, relabelled)
 
     def warnings(self) -> tuple[list[TableWarning], int | None]:
@@ -65,10 +69,13 @@ class Audited:
             unused=normalized.unused,
             unused_missing=normalized.unused_missing,
         )
+        label_warnings += numbers_as_groups(self.counts)
         if not isinstance(self.evidence, Predictions):
             return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)
-        notes = [TableWarning(code="rows", message=note) for note in self.evidence.notes]
+        notes = [
+            TableWarning(code="rows", message=note) for note in (*self.evidence.notes, *normalized.notes)
+        ]
         return [*notes, *label_warnings, *checked], repeated
 
 

@@ -13,6 +13,7 @@ from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows, nam
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.files.images.sources import ImageBytes, ImageFiles
 from evenhand.files.tables import scan as sources
+from evenhand.files.tables.json_lines import check_lines
 
 NO_PATH = "no image path in the row"
 
@@ -40,7 +41,7 @@ def read_table(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows
                 f"column {image!r} holds {one_line(schema[image])} values; "
                 "images are paths, or bytes in Parquet"
             )
-        sources.check_one_kind(files, [name for name in (spec.truth, *spec.by) if name is not None])
+        check_lines(files, [name for name in (spec.truth, *spec.by) if name is not None])
         path_column = _path_expression(image, schema[image])
         table = lazy.select(*spec.columns(), path_column.alias("\0place")).collect(engine="streaming")
     places = table["\0place"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.counts import MOMENTS
+from evenhand.evidence.predictions.counts import MOMENTS, WEIGHT
 
-WEIGHT = "weight:"  # what the column of weights is called while rows are counted
+_LARGEST = 1e60  # so that sums of squared squares are numbers
 
 
 def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -41,6 +41,12 @@ def _numbers(values: pl.Series, column: str) -> pl.Series:
         )
     numbers = values.cast(pl.Float64, strict=False)
     wrong = values.filter(~(numbers.is_finite() & (numbers >= 0)).fill_null(False))
+    extreme = numbers.filter((numbers > 0) & ~numbers.is_between(1 / _LARGEST, _LARGEST))
+    if wrong.is_empty() and not extreme.is_empty():
+        raise InputError(
+            f"weight column {column!r} has rows with the weight {extreme[0]:g}; weights are 0, or from "
+            f"{1 / _LARGEST:g} to {_LARGEST:g}: divide all by their mean"
+        )
     if not wrong.is_empty():
         example = "no weight" if wrong[0] is None else one_line(repr(wrong[0]))[:60]
         raise InputError(

@@ -9,8 +9,8 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.checks.labels import counted, listed
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.label_checks import counted, listed
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources

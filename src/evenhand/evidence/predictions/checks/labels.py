@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.findings import TableWarning, ValueCount
+from evenhand.evidence.predictions.checks.lookalikes import look_alike
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
 from evenhand.evidence.predictions.label_rules import Renaming, folded
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING
@@ -46,7 +47,11 @@ def check_labels(
     """
     counts = counts.of_first()
     rows = {
-        axis.name: dict(zip(map(str, axis.levels), map(float, counts.level_counts(axis.name)), strict=True))
+        axis.name: {
+            str(level): float(n)
+            for level, n in zip(axis.levels, counts.level_counts(axis.name), strict=True)
+            if n or counts.weighted  # a category that no row has is no label
+        }
         for axis in counts.axes
         if axis.name != "rank"
     }
@@ -55,7 +60,9 @@ def check_labels(
     scores = list(_scores({called[name]: rows[name] for name in labels}))
     warnings = [*scores, *_missing_words(counts, rows, called)]
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
-        warnings += _spelled_alike({called[name]: rows[name] for name in names}, labels=names is labels)
+        in_columns, held = {called[name]: rows[name] for name in names}, _rows_with(counts, names)
+        warnings += _spelled_alike(in_columns, held, labels=names is labels)
+        warnings += look_alike(in_columns, held)
     if not scores:
         warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
     advised = [*warnings, *_unused(unused, rows, called), *_unused_missing(unused_missing, called)]
@@ -152,12 +159,22 @@ def _usable(counts: Counts, words: Mapping[str, Sequence[str]]) -> float:
     return float(counts.n[usable].sum())
 
 
-def _spelled_alike(rows_by_column: Mapping[str, _Rows], *, labels: bool) -> Iterable[_Advised]:
+def _rows_with(counts: Counts, names: Sequence[str]) -> _Rows:
+    """Rows that hold each label on any of some axes: a row with the label on two of them counts once."""
+    ids: dict[str, int] = {}
+    codes = []
+    for name in names:
+        known = [ids.setdefault(str(level), len(ids)) for level in counts.axis(name).levels]
+        codes.append(np.array([*known, MISSING])[counts.codes_of(name)])  # MISSING takes the last entry
+    rows = np.zeros(len(ids) + 1)
+    for index, code in enumerate(codes):
+        again = np.any([code == earlier for earlier in codes[:index]], axis=0)
+        np.add.at(rows, code, np.where(again, 0, counts.n))
+    return dict(zip(ids, rows[:-1].tolist(), strict=True))
+
+
+def _spelled_alike(rows_by_column: Mapping[str, _Rows], total: _Rows, *, labels: bool) -> Iterable[_Advised]:
     """Labels of one space that have one folded form and several spellings."""
-    total: _Rows = {}
-    for rows in rows_by_column.values():
-        for label, n in rows.items():
-            total[label] = total.get(label, 0) + n
     forms: dict[str, list[str]] = {}
     for label in total:
         forms.setdefault(folded(label), []).append(label)

@@ -1,0 +1,1 @@
+"""What is suspicious about a table: its labels, its rows, its columns."""

@@ -1,0 +1,109 @@
+"""Frames of other libraries with columns whose values compare as they are written, and can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from evenhand.core.errors import InputError, one_line
+from evenhand.files.tables.scan import reading_cause
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+_ENGINES = ("dask", "duckdb", "narwhals", "pandas", "polars", "pyarrow")
+
+
+def plain_frame(frame: Frame) -> Frame:
+    """The frame with columns that its library can group by their values.
+
+    A column of DuckDB loses its collation (under ``NOCASE`` Left and left would be one label); sparse columns
+    of pandas, and run-end encoded and string-view columns of Arrow, are written out. Others stay as they are.
+
+    Raises:
+        InputError: A database of DuckDB all of whose texts have a collation.
+    """
+    library, native = nw.get_native_namespace(frame).__name__, frame.to_native()
+    if library == "duckdb":
+        return nw.from_native(_without_collation(native))
+    if library == "pandas":
+        return nw.from_native(_dense(native))
+    if library == "pyarrow":
+        return nw.from_native(_decoded(native))
+    return frame
+
+
+@contextmanager
+def engine_errors(what: str) -> Iterator[None]:
+    """Turn what a library of the user's frame raises into one line about ``what``.
+
+    Raises:
+        InputError: What went wrong there, in one line.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as problem:
+        if isinstance(problem, UnicodeError):
+            raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
+        if type(problem).__module__.partition(".")[0] not in _ENGINES:
+            raise
+        cause = f"{type(problem).__name__}: {one_line(problem)[:200]}"
+        raise InputError(
+            f"{what} cannot be read: {cause}; give it as a frame of Polars or pandas"
+        ) from problem
+
+
+def _without_collation(relation: Any) -> Any:
+    """A relation of DuckDB whose texts compare by their bytes."""
+    collation = relation.query("_rows", "select current_setting('default_collation')").fetchall()[0][0]
+    if collation:
+        raise InputError(
+            f"this database compares texts by the collation {one_line(collation)!r}, so that labels that "
+            "differ would count as one; type: SET default_collation = ''"
+        )
+    columns = []
+    for name, kind in zip(relation.columns, relation.types, strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        columns.append(f"decode(encode({quoted})) as {quoted}" if str(kind) == "VARCHAR" else quoted)
+    return relation.project(", ".join(columns))
+
+
+def _dense(frame: Any) -> Any:
+    """A frame of pandas without sparse and run-end encoded columns."""
+    dtypes = dict(enumerate(frame.dtypes))
+    sparse = [index for index, dtype in dtypes.items() if type(dtype).__name__ == "SparseDtype"]
+    encoded = [index for index, dtype in dtypes.items() if "run_end_encoded" in str(dtype)]
+    if not sparse and not encoded:
+        return frame
+    columns = {index: frame.iloc[:, index] for index in dtypes}
+    for index in sparse:
+        columns[index] = columns[index].__class__(
+            np.asarray(columns[index].array), index=frame.index, name=columns[index].name
+        )
+    for index in encoded:
+        columns[index] = columns[index].__class__(
+            columns[index].array.to_numpy(dtype=object), index=frame.index, name=columns[index].name
+        )
+    plain = frame.copy(deep=False)
+    for index in (*sparse, *encoded):
+        plain[frame.columns[index]] = columns[index]
+    return plain
+
+
+def _decoded(table: Any) -> Any:
+    """A table of Arrow without run-end encoded and string-view columns."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
+        if pa.types.is_run_end_encoded(field.type):
+            chunks = [pyarrow.compute.run_end_decode(chunk) for chunk in column.chunks]
+            table = table.set_column(index, field.name, pa.chunked_array(chunks, type=field.type.value_type))
+        elif pa.types.is_string_view(field.type):
+            table = table.set_column(index, field.name, column.cast(pa.large_string()))
+    return table
