@@ -119,7 +119,7 @@ class Run(run_folder.RunFolder):
         write_bytes(building / run_folder.FINDINGS, self.findings.dump())
         write_bytes(building / run_folder.METRICS, run_folder.dump_cards(self.findings))
         manifest = json.dumps(self.manifest, indent=1, ensure_ascii=False)
-        write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
+        write_bytes(building / run_folder.MANIFEST, manifest.encode("utf-8", "backslashreplace") + b"\n")
         for name, counts in self.counts.items():
             counts.save(building / "counts" / f"{name}.parquet")
         for name, table in self.all_tables.items():
