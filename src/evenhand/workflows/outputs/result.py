@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.errors import InputError
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
+from evenhand.files.sealed import HASHES, hashes_of
 from evenhand.files.tables.spreadsheets import rows_csv
 from evenhand.files.tables.write import telling_where, write_table
 from evenhand.runs import run_folder
@@ -129,7 +130,9 @@ class Run(run_folder.RunFolder):
         for name, table in self.case_tables.items():
             write_bytes(building / run_folder.CASES / f"{name}.csv", rows_csv(table))
         self.write_extras(building)
-        self.report(building / "report.html")
+        hashes = hashes_of(building, leave_out=[run_folder.REPORT])
+        write_bytes(building / HASHES, hashes)
+        self.report(building / run_folder.REPORT)
 
     def write_extras(self, folder: Path) -> None:
         """What kinds of run write beyond findings, manifest, counts, tables, exports and report; nothing."""
