@@ -80,7 +80,7 @@ def test_the_shortest_example_meets_a_capability():
     model = source.load()
     assert capabilities_of(model) == ("classifies_images",)
     assert len(code_lines(type(model))) < 15
-    assert set(source.identity().values()) == {"Brightness", "1"}
+    assert set(source.identity()) == {"class", "object", "sha256 of own_model.py"}
     image = np.zeros((4, 6, 3), np.uint8)
     image[:, 3:] = 200
     logits = model.classify([image, image[:, ::-1]])

@@ -281,6 +281,7 @@ def test_a_missing_sidecar_is_answered_with_what_to_write(tmp_path):
         ({"input": {"size": SIZE, "fliter": "bicubic"}}, "there is no field 'input.fliter'"),
         ({"input": {"size": SIZE, "filter": "cubic"}}, "input.filter"),
         ({"input": {"size": SIZE, "std": [1, 0, 1]}}, "std holds a zero"),
+        ({"input": {"size": [8192, 8192]}}, "805 MB for each image of a batch; at most 2048 x 2048"),
         ({"input": {"size": SIZE, "dtype": "uint8", "scale": "0-1"}}, "uint8"),
         ({"classify": None}, "neither 'classify' nor 'embed'"),
         ({"classify": {"output": "classes", "gives": "odds", "labels": ["a", "b"]}}, "classify.gives"),

@@ -18,16 +18,19 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import os
 import sysconfig
+import threading
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from evenhand.core.text.addresses import without_secrets
 
 _LONGEST = 300  # letters of a cause
+_OWN_CODES = (0, 2, 3, 4)  # exit codes of commands that say how their work went
 
 
 class EvenhandError(Exception):
@@ -130,6 +133,47 @@ def require_extra(module: str, library: str, extra: str) -> None:
         raise MissingExtra(library, extra)
 
 
+class _ProcessExit:
+    """Stands for ``os._exit`` while code of the user's runs.
+
+    A code that a command gives itself would tell that its work was done, or why not; it becomes an exception.
+    Others are errors already, and a forked process may end as it likes.
+    """
+
+    def __init__(self) -> None:
+        self._real, self._lock, self._inside, self._process = os._exit, threading.Lock(), 0, 0
+        self._came: list[int] = []
+
+    def __call__(self, status: int) -> NoReturn:
+        if not self._inside or os.getpid() != self._process or status not in _OWN_CODES:
+            self._real(status)
+        self._came.append(status)
+        raise SystemExit(status)
+
+    @contextmanager
+    def held(self) -> Iterator[list[int]]:
+        """Hold it back in all threads of this process, until the last block is left.
+
+        Yields:
+            The codes with which it was called.
+        """
+        with self._lock:
+            self._came = self._came if self._inside else []
+            self._inside, self._process = self._inside + 1, os.getpid()
+            os._exit = self
+        try:
+            yield self._came
+            if self._came:  # in a thread of the user's own, which ended
+                raise SystemExit(self._came[0])
+        finally:
+            with self._lock:
+                self._inside -= 1
+                os._exit = self if self._inside else self._real
+
+
+_PROCESS_EXIT = _ProcessExit()
+
+
 @contextmanager
 def exits_are_errors(what: str) -> Iterator[None]:
     """Run code of the user's, which must not end the command as if its work were done.
@@ -138,31 +182,71 @@ def exits_are_errors(what: str) -> Iterator[None]:
         what: Whose code it is, such as ``the model 'file.py:Model'``.
 
     Raises:
-        UserError: The code called ``sys.exit``.
+        UserError: The code called ``sys.exit``, or ``os._exit`` with a code that a command has.
     """
+    came: list[int] = []
     try:
-        yield
+        with _PROCESS_EXIT.held() as came:
+            yield
     except SystemExit as problem:
-        code = one_line(repr(problem.code))[:80]
+        name, code = "os._exit" if came else "sys.exit", one_line(repr(problem.code))[:80]
+        came.clear()
         raise UserError(
-            f"{what} called sys.exit({code}), which would end the command before it is done; "
+            f"{what} called {name}({code}), which would end the command before it is done; "
             "raise an exception there instead"
         ) from problem
 
 
+@contextmanager
+def failures_are_errors(what: str) -> Iterator[None]:
+    """Run a model of the user's, whose failures are told in one line, as its exits are.
+
+    Args:
+        what: Whose code it is, such as ``the model 'file.py:Model'``.
+
+    Raises:
+        UserError: The user's own code raised an exception, or ended the process.
+    """
+    try:
+        with exits_are_errors(what):
+            yield
+    except (EvenhandError, KeyboardInterrupt):
+        raise
+    except BaseException as problem:
+        frames = traceback.extract_tb(problem.__traceback__)
+        if not frames or not _is_users(frames[-1].filename):
+            raise
+        raise UserError(f"{what} failed: {cause_of(problem)}") from problem
+
+
 def cause_of(problem: BaseException) -> str:
     """What went wrong, and the last line of the user's own code on the way there: none of a library."""
-    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    libraries = [Path(__file__).parents[1], *map(Path, paths)]
     lines = [line for line in traceback.extract_tb(problem.__traceback__) if line.filename[:1] != "<"]
-    users = [line for line in lines if not any(map(Path(line.filename).is_relative_to, libraries))]
+    users = [line for line in lines if _is_users(line.filename)]
     there = f" ({Path(users[-1].filename).name}, line {users[-1].lineno})" if users else ""
-    return one_line(f"{type(problem).__name__}: {problem}")[:_LONGEST] + there
+    return described(problem)[:_LONGEST] + there
+
+
+def described(problem: BaseException) -> str:
+    """An exception on one line, its kind first."""
+    return one_line(f"{type(problem).__name__}: {one_line(problem)}")
+
+
+def _is_users(file: str) -> bool:
+    """Whether code is the user's: none of Python, of a package that is installed, or of evenhand."""
+    if file.startswith("<"):
+        return not file.startswith("<frozen")
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return not any(map(Path(file).is_relative_to, [Path(__file__).parents[1], *map(Path, paths)]))
 
 
 def one_line(text: object) -> str:
     """Any text as one printable line, so that hostile labels cannot break a message."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+    try:
+        whole = str(text)
+    except Exception as problem:  # an exception of the user's whose text raises another
+        whole = f"(no text: {type(problem).__name__})"
+    return " ".join("".join(c if c.isprintable() else " " for c in whole).split())
 
 
 def check_known(

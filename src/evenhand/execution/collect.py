@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.benchmark import Plan
-from evenhand.core.errors import UserError, exits_are_errors
+from evenhand.core.errors import UserError, failures_are_errors
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
 from evenhand.execution.answer_tables import TableSource
@@ -91,7 +91,7 @@ def ask_all(
     evidence = folder / FOLDER
     through = BackboneCache.of(source)
     with (
-        exits_are_errors(f"the model {source.uri!r}"),
+        failures_are_errors(f"the model {source.uri!r}"),
         _store(through.source, folder, options) as (store, unfit),
         closing(LazyModel(through.source, store, options.shared)) as model,
     ):
@@ -117,6 +117,7 @@ def ask_all(
         facts = through.facts(model)
         usage = model.usage()
         not_kept = unfit or (store.changes() if options.keep_answers else "")
+        changed = _changed(through.source, store) if options.keep_answers else []
     _write_about(plan, unanswered, evidence)
     how = {
         "model": through.source.uri,
@@ -124,7 +125,7 @@ def ask_all(
         "engine": options.engine,
         "workers": options.n_workers(),
     }
-    more = {"usage": usage, "not_kept": not_kept}
+    more = {"usage": usage, "not_kept": not_kept, "changed": changed}
     account_of = how | {name: value for name, value in more.items() if value}
     return CollectedEvidence(evidence, unanswered, facts, account_of, warnings)
 
@@ -172,6 +173,13 @@ def _store(source: ModelSource, folder: Path, options: AskOptions) -> Iterator[t
         store.close()
         for leftover in folder.glob(f"{_TEMPORARY}*"):
             leftover.unlink()
+
+
+def _changed(source: ModelSource, store: AnswerStore) -> list[str]:
+    """Files of the user's own model that changed under one version since its first answers were kept."""
+    code = source.declared_code() if isinstance(source, ObjectSource) else {}
+    first = store.first_code(code) if code else {}
+    return sorted(name for name in code | dict(first) if code.get(name) != first.get(name))
 
 
 def make_engine(model: LazyModel, options: AskOptions) -> Engine:

@@ -25,9 +25,11 @@ def _lines(asking: Mapping[str, Any]) -> Iterator[str]:
         days.update(question.get("reused_of") or {})
     if days:
         rows = sum(question["rows"] for question in questions)
+        changed = ", ".join(name.removeprefix("sha256 of ") for name in asking.get("changed", ()))
+        since = f", although {changed} changed since then and its version is the same" if changed else ""
         yield (
-            f"{days.total():,} of {rows:,} answers of {model} are reused: {_listed(days)}; "
-            "--forget-answers asks again"
+            f"{days.total():,} of {rows:,} answers of {model} are reused: {_listed(days)}{since}; "
+            f"--forget-answers asks again{', and so does another version' if changed else ''}"
         )
     if why := asking.get("not_kept"):
         yield (

@@ -5,17 +5,25 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import stat
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.files.sealed import foreign_below
 
 
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``target``; rename it onto ``target`` when the block succeeds."""
+    """Give a temporary path beside ``target``; rename it onto ``target`` when the block succeeds.
+
+    Raises:
+        InputError: A device, a pipe or a socket stands there. A link stays; the file it leads to is replaced.
+    """
+    _check_file(target)
+    target = Path(os.path.realpath(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(handle)
@@ -34,6 +42,16 @@ def write_bytes(target: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+def _check_file(target: Path) -> None:
+    """Refuse what is no file: as a name it can be replaced, though nobody means that."""
+    try:
+        mode = target.stat().st_mode
+    except (OSError, ValueError):  # nothing there, a link to nothing; what else is wrong, writing says
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError(f"{str(target)!r} is no file but a device, pipe or socket; give the name of a file")
+
+
 def check_replaceable(target: Path, *, entries: Collection[str], markers: Collection[str]) -> None:
     """Refuse to write a folder where something else stands.
 
@@ -43,7 +61,7 @@ def check_replaceable(target: Path, *, entries: Collection[str], markers: Collec
         markers: Names that a folder of ours always holds.
 
     Raises:
-        InputError: ``target`` is a file, or a folder that is neither empty nor wholly ours.
+        InputError: ``target`` is a file, or a folder that is neither empty nor wholly ours: at any depth.
     """
     there = next((path for path in (target, *target.parents) if path.exists()), None)
     if there is not None and not there.is_dir():
@@ -51,7 +69,7 @@ def check_replaceable(target: Path, *, entries: Collection[str], markers: Collec
     if there != target:
         return
     present = {entry.name for entry in target.iterdir() if not _left_by_us(entry.name, entries)}
-    foreign = sorted(present - set(entries))
+    foreign = sorted(present - set(entries)) or foreign_below(target, entries) if present else []
     if present and (foreign or not set(markers) <= present):
         example = f" such as {foreign[0]!r}" if foreign else ""
         raise InputError(f"{str(target)!r} holds other files{example}; give an empty or new folder with -o")

@@ -7,7 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import MissingCapability, ParameterError, UserError, check_known, exits_are_errors
+from evenhand.core.errors import (
+    MissingCapability,
+    ParameterError,
+    UserError,
+    check_known,
+    failures_are_errors,
+)
 from evenhand.models.adapters.own_code import ObjectSource, open_own_code
 from evenhand.models.catalogue import GRAMMAR, SCHEMES, who_can
 from evenhand.models.identity.source import LoadOptions, ModelSource
@@ -23,10 +29,10 @@ def resolve(model: Any, options: LoadOptions | None = None) -> ModelSource:
         options: How it will be loaded.
 
     Raises:
-        UserError: A URI that names nothing, or a model whose code calls ``sys.exit``.
+        UserError: A URI that names nothing, or a model whose code fails or calls ``sys.exit``.
     """
     load_options = options or LoadOptions()
-    with exits_are_errors(f"the model {(model if isinstance(model, str) else type(model).__name__)!r}"):
+    with failures_are_errors(f"the model {(model if isinstance(model, str) else type(model).__name__)!r}"):
         if isinstance(model, str):
             return _named(model, load_options)
         return model if _is_source(model) else ObjectSource(model, type(model).__name__)

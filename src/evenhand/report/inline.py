@@ -73,15 +73,16 @@ def style() -> str:
 
 
 def page_environment() -> jinja2.Environment:
-    """The templates of pages: all text is escaped, and a name that nothing gives is an error."""
-    import jinja2
+    """The templates of pages: all text is escaped, and a name that nothing gives is an error.
 
-    from evenhand.report.compiled_templates import compiled_templates
+    They are compiled by each process: whoever can write a cache of code decides what the next page runs.
+    """
+    import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("evenhand.report", "templates/pages"),
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        bytecode_cache=compiled_templates(), finalize=_harmless,
+        finalize=_harmless,
     )  # fmt: skip
     environment.globals |= {"_": _marked, "plural_of": _marked_plural}
     filters = {

@@ -41,6 +41,7 @@ _FORMS = (
     "worse, for example 'accuracy_difference@gender got worse'"
 )
 _PERCENT = ("share", "share difference")  # units that sentences write as percent and points
+_ONE_CLUSTER = "so that nothing says how clusters differ"
 _SUGGESTED = 6  # findings with a verdict that a message names
 
 
@@ -222,6 +223,8 @@ def _broken(
         return f"{metric} has no value ({finding.reason}), and a gate needs one"
     if end and finding.interval is None:
         return f"{metric} has no interval, and this gate needs its end"
+    if (end or number is None) and finding.details.get("units") == 1:
+        return f"{metric} is of one cluster ({_ONE_CLUSTER}), and this gate needs several"
     measured = float(getattr(finding.interval, end[1:])) if end else finding.value
     if number is not None:
         is_broken, says = _OPERATORS[condition.sign](measured, number), f"{condition.sign} {number:g}"
@@ -270,7 +273,8 @@ def _sentence(finding: Finding, end: str, subject: Subject) -> str:
 def _untested(finding: Finding) -> str:
     """Why a finding with a value has no verdict."""
     if p_shown(finding) is None:
-        return "it has no test"
+        one = any(note.startswith("one_cluster") for note in finding.notes)
+        return f"it has no test: each group is one cluster, {_ONE_CLUSTER}" if one else "it has no test"
     if finding.role == "exploratory":
         return "its p is exploratory: not corrected for the other tests of the run"
     return "nothing says what chance gives"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +24,7 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
 from evenhand.core.text.unseen import harmless_line, json_escaped
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.files.sealed import HASHES, edited, written_files
 from evenhand.files.tables.spreadsheets import read_rows
 from evenhand.metrics.catalogue import with_cards
 
@@ -44,7 +47,21 @@ SUITE = "suite.json"  # what became of each pair of a suite, beside their run fo
 MITIGATIONS = ("mitigation.safetensors", "mitigation.json", "mitigations")
 MOST_CASE_ROWS = 10_000  # behind a headline that are read and written
 _LINES = 6  # of findings where a run is printed
-ENTRIES = (*MARKERS, METRICS, "report.html", "counts", "evidence", "exports", "tables", CASES, *MITIGATIONS)
+REPORT = "report.html"
+ENTRIES = (
+    *MARKERS, METRICS, HASHES, REPORT, "counts", "evidence", "exports", "tables", CASES, *MITIGATIONS,
+)  # fmt: skip
+_ALLOWED: ContextVar[bool] = ContextVar("edited runs are allowed", default=False)
+
+
+@contextmanager
+def edited_allowed() -> Iterator[None]:
+    """Read runs of which a file is not as it was written; their manifests say which, as ``edited``."""
+    before = _ALLOWED.set(True)
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(before)
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -91,13 +108,15 @@ class RunFolder:
         """Read a run folder.
 
         Raises:
-            InputError: Not a run folder, or one written by a newer major version.
+            InputError: Not a run folder, one written by a newer major version, or one that was edited; see
+                ``edited_allowed``.
         """
-        run, path = cls.read_counts(folder), Path(folder)
+        path = Path(folder)
+        run = cls.read_counts(folder).unedited("tables", "exports", "evidence", CASES, *MITIGATIONS)
         return replace(
             run,
-            tables={file.stem: _table(file) for file in sorted((path / "tables").glob("*.parquet"))},
-            exports={file.name: file.read_bytes() for file in sorted((path / "exports").glob("*"))},
+            tables={file.stem: _table(file) for file in written_files(path, "tables", ".parquet")},
+            exports={file.name: file.read_bytes() for file in written_files(path, "exports")},
         )
 
     @classmethod
@@ -107,8 +126,9 @@ class RunFolder:
         Raises:
             InputError: As ``read``.
         """
-        files = sorted((Path(folder) / "counts").glob("*.parquet"))
-        return replace(cls.read_findings(folder), counts={file.stem: Counts.load(file) for file in files})
+        run = cls.read_findings(folder).unedited("counts")
+        files = written_files(Path(folder), "counts", ".parquet")
+        return replace(run, counts={file.stem: Counts.load(file) for file in files})
 
     @classmethod
     def read_findings(cls, folder: str | Path) -> Self:
@@ -120,7 +140,20 @@ class RunFolder:
         path = Path(folder)
         if not (path / FINDINGS).is_file():
             raise InputError(f"{str(folder)!r} is no run folder (it has no {FINDINGS}); give what -o wrote")
-        return cls(_findings(path / FINDINGS), _manifest(path / MANIFEST), folder=path)
+        changed = _edited(path, (FINDINGS, METRICS, MANIFEST))
+        run = cls(_findings(path / FINDINGS), _manifest(path / MANIFEST), folder=path)
+        return run._noting(changed)
+
+    def unedited(self, *parts: str) -> Self:
+        """The run, if these files of it are as they were written."""
+        return self if self.folder is None else self._noting(_edited(self.folder, parts))
+
+    def _noting(self, changed: Sequence[str]) -> Self:
+        if not changed:
+            return self
+        return replace(
+            self, manifest=self.manifest | {"edited": [*self.manifest.get("edited", ()), *changed]}
+        )
 
     def _repr_html_(self) -> str:
         table = findings_html(self.findings, run_title(self.manifest, self.folder))
@@ -179,7 +212,7 @@ class RunFolder:
         Raises:
             InputError: They cannot be read.
         """
-        files = [] if self.folder is None else sorted((self.folder / CASES).glob("*.csv"))
+        files = [] if self.folder is None else written_files(self.folder, CASES, ".csv")
         return {file.stem: read_rows(file) for file in files}
 
     def cases(self, number: int = 1) -> pl.DataFrame:
@@ -246,6 +279,22 @@ class RunFolder:
             UnknownName: There is no such finding.
         """
         return self.findings.chart() if name is None else self.finding(name, by, **params).chart()
+
+
+def _edited(folder: Path, parts: Sequence[str]) -> list[str]:
+    """Files that were edited, where that is allowed.
+
+    Raises:
+        InputError: It is not, and there is one.
+    """
+    changed = edited(folder, parts)
+    if changed and not _ALLOWED.get():
+        more = f" and {len(changed) - 1} more of its files are" if len(changed) > 1 else " is"
+        raise InputError(
+            f"{changed[0]!r} in {str(folder)!r}{more} not as the run wrote them; make the run again, or go "
+            "on with --allow-edited"
+        )
+    return changed
 
 
 def _annotations(evidence: Path) -> pl.DataFrame | None:

@@ -168,7 +168,7 @@ def _part(path: Path) -> CountsShard:
             f"{str(path)!r} is a run without counts of predictions; give folders that evenhand audit -o wrote"
         )
     folder = file.parent.parent
-    manifest = RunFolder.read_findings(folder).manifest if _is_run(folder) else {}
+    manifest = RunFolder.read_findings(folder).unedited("counts").manifest if _is_run(folder) else {}
     if manifest.get("kind", "audit") != "audit":
         raise InputError(
             f"{str(path)!r} asked a model, and a sum would forget what was left unanswered; only audits of "

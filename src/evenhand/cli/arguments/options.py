@@ -18,6 +18,14 @@ def _write_reports_in(context: typer.Context, language: str | None) -> str | Non
     return language
 
 
+def _allow_edited(context: typer.Context, allowed: bool) -> bool:
+    if allowed:
+        from evenhand.runs.run_folder import edited_allowed
+
+        context.with_resource(edited_allowed())
+    return allowed
+
+
 Table = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, TSV, Parquet, JSONL, Arrow; glob; URL; runs.")
 ]
@@ -57,6 +65,15 @@ Language = Annotated[
         envvar=LANGUAGE,
         callback=_write_reports_in,
         help="Language of reports: en or de; all else stays English.",
+    ),
+]
+"""The callback sees to it; commands need not look at it."""
+AllowEdited = Annotated[
+    bool,
+    typer.Option(
+        "--allow-edited",
+        callback=_allow_edited,
+        help="Go on where a file of a run folder is not as the run wrote it.",
     ),
 ]
 """The callback sees to it; commands need not look at it."""

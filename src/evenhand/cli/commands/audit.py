@@ -44,6 +44,7 @@ def audit(
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
     language: options.Language = None,
+    allow_edited: options.AllowEdited = False,
     out: options.Out = None,
 ) -> None:
     """Audit a table of predictions."""

@@ -48,6 +48,7 @@ def compare(
     date: Dates = None,
     seed: options.Seed = 0,
     fail_if: options.Gates = None,
+    allow_edited: options.AllowEdited = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,

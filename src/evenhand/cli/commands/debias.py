@@ -46,6 +46,7 @@ def debias(
     verbose: options.Verbose = False,
     ascii: options.Ascii = False,
     language: options.Language = None,
+    allow_edited: options.AllowEdited = False,
     out: options.Out = None,
 ) -> None:
     """Fit a mitigation on half of a run's items, and measure it on the other half."""

@@ -6,14 +6,16 @@ import datetime
 import hashlib
 import json
 import secrets
-import sqlite3
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from evenhand.core.capabilities import Floats, NotAnswered
+from evenhand.core.errors import InputError, one_line
 from evenhand.core.requests import Question
 from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
@@ -24,12 +26,15 @@ Answer = Floats | str | NotAnswered
 _SCHEMA = """
 create table if not exists answers
     (key blob primary key, kind text not null, value blob not null,
-    day text not null default '', run integer not null default 0, grid text not null default '');
+    day text not null default '', run integer not null default 0, grid text not null default '',
+    checksum integer);
 create table if not exists facts (name text primary key, value text not null) without rowid;
 """
-_INSERT = "insert or ignore into answers (key, kind, value, day, run, grid) values (?, ?, ?, ?, ?, ?)"
+_INSERT = (
+    "insert or ignore into answers (key, kind, value, checksum, day, run, grid) values (?, ?, ?, ?, ?, ?, ?)"
+)
 _AT_ONCE = 500  # keys in one select
-_CHANGES = "changes"  # a fact of the store, not of the model
+_CHANGES, _CODE = "changes", "code"  # facts of the store, not of the model
 _DECODING = "decoded/1"  # changes when the pixels of an image file would
 
 
@@ -77,11 +82,16 @@ class AnswerStore:
         return cls(folder / f"{fingerprint(identity)[:32]}.sqlite")
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
-        """What is known."""
+        """What is known.
+
+        Raises:
+            InputError: An answer is not as it was put.
+        """
         answers: dict[bytes, Answer] = {}
         for start in range(0, len(keys), _AT_ONCE):
-            for key, kind, value in self._select("key, kind, value", keys[start : start + _AT_ONCE]):
-                answers[key] = _decode(kind, value)
+            rows = self._select("key, kind, value, checksum", keys[start : start + _AT_ONCE])
+            with self._reading():
+                answers |= {key: _decode(kind, value, checksum) for key, kind, value, checksum in rows}
         return answers
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, str | None]:
@@ -122,13 +132,29 @@ class AnswerStore:
         """What the model said of itself: labels, logit scale; empty before it was first loaded."""
         with telling(self._path):
             rows = self._connection.execute("select name, value from facts").fetchall()
-        return {name: json.loads(value) for name, value in rows if name != _CHANGES}
+        with self._reading():
+            return {name: json.loads(value) for name, value in rows if name not in (_CHANGES, _CODE)}
 
     def changes(self) -> str:
         """How the model became another one by being asked; empty where it did not."""
+        return str(self._fact(_CHANGES) or "")
+
+    def first_code(self, code: Mapping[str, str]) -> Mapping[str, str]:
+        """The sha256 of the files that the answers were first given by.
+
+        Args:
+            code: Of now; kept where there is none.
+        """
+        first = self._fact(_CODE)
+        if first is None:
+            self.put_facts({_CODE: dict(code)})
+        return code if first is None else dict(first)
+
+    def _fact(self, name: str) -> Any:
         with telling(self._path):
-            row = self._connection.execute("select value from facts where name = ?", [_CHANGES]).fetchone()
-        return "" if row is None else str(json.loads(row[0]))
+            row = self._connection.execute("select value from facts where name = ?", [name]).fetchone()
+        with self._reading():
+            return None if row is None else json.loads(row[0])
 
     def put_changes(self, how: str) -> None:
         """Keep that the model became another one by being asked: no later run can use these answers."""
@@ -153,6 +179,19 @@ class AnswerStore:
                 self._connection.execute("alter table answers add column run integer not null default 0")
             if "grid" not in here:
                 self._connection.execute("alter table answers add column grid text not null default ''")
+            if "checksum" not in here:
+                self._connection.execute("alter table answers add column checksum integer")
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Tell of bytes that are not as they were written, which SQLite does not look for."""
+        try:
+            yield
+        except (ValueError, TypeError) as problem:
+            raise InputError(
+                f"{str(self._path)!r} is damaged: {one_line(problem)}; delete the file: it only holds what "
+                "can be asked again"
+            ) from None
 
     def _select(self, columns: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
         marks = ",".join("?" * len(keys))
@@ -167,15 +206,26 @@ def is_temporary(answer: Answer) -> bool:
     return isinstance(answer, NotAnswered) and answer.temporary
 
 
-def _encode(answer: Answer) -> tuple[str, bytes | str]:
+def _encode(answer: Answer) -> tuple[str, bytes | str, int]:
+    """Kind, value and checksum."""
+    value: bytes | str
     if isinstance(answer, str):
-        return "text", answer
-    if isinstance(answer, NotAnswered):
-        return "none", json.dumps([answer.reason, answer.detail], ensure_ascii=False)
-    return "floats", sqlite3.Binary(np.ascontiguousarray(answer, dtype="<f4").tobytes())  # type: ignore[return-value]
+        kind, value = "text", answer
+    elif isinstance(answer, NotAnswered):
+        kind, value = "none", json.dumps([answer.reason, answer.detail], ensure_ascii=False)
+    else:
+        kind, value = "floats", np.ascontiguousarray(answer, dtype="<f4").tobytes()
+    return kind, value, _checksum(kind, value)
 
 
-def _decode(kind: str, value: bytes | str) -> Answer:
+def _checksum(kind: str, value: bytes | str) -> int:
+    return zlib.crc32(value.encode() if isinstance(value, str) else value, zlib.crc32(kind.encode()))
+
+
+def _decode(kind: str, value: bytes | str, checksum: int | None) -> Answer:
+    """An answer; ``checksum`` is None in a store that was made before there were any."""
+    if checksum is not None and checksum != _checksum(kind, value):
+        raise ValueError("an answer has another checksum")
     if kind == "floats":
         return np.frombuffer(value, dtype="<f4")  # type: ignore[arg-type]
     if kind == "text":

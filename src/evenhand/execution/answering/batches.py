@@ -145,14 +145,17 @@ def _answer(reply: Any, method: str, *, texts: bool) -> Answer:
 
 
 def _numbers(values: Any, method: str) -> Floats:
-    """Real numbers as float32; a dtype of another library, such as bfloat16, is taken by its name."""
+    """Real numbers as float32 of our own: a model may fill the array that it gave anew for its next batch.
+
+    A dtype of another library, such as bfloat16, is taken by its name.
+    """
     try:
         array = np.asarray(values)
     except ValueError:  # rows of several lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf" and not array.dtype.name.startswith(("bfloat", "float")):
         raise UserError(f"{method}() of the model gave {_shown(values)}; it must give real numbers")
-    return np.asarray(array, dtype=np.float32)
+    return np.array(array, dtype=np.float32)
 
 
 def _encodable(text: str) -> str:
@@ -169,7 +172,7 @@ def _shown(value: Any) -> str:
 
 def is_out_of_memory(problem: Exception) -> bool:
     """Whether a library says, in its own way, that there is no room."""
-    text = str(problem).lower()
+    text = one_line(problem).lower()
     is_memory_error = isinstance(problem, MemoryError) or type(problem).__name__ == "OutOfMemoryError"
     return is_memory_error or any(words in text for words in _OUT_OF_MEMORY)
 

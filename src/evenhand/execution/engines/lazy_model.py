@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.capabilities import CAPABILITIES, capabilities_of
-from evenhand.core.errors import UserError
+from evenhand.core.errors import UserError, one_line
 from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.models.adapters.own_code import ObjectSource, check_labels
+from evenhand.models.adapters.own_code import ObjectSource
+from evenhand.models.identity.declared import check_labels
 from evenhand.models.identity.source import ModelSource
 
 if TYPE_CHECKING:
@@ -73,8 +75,20 @@ class LazyModel:
             self._loaded.close()
 
     def usage(self) -> Mapping[str, Any]:
-        """What asking cost (tokens, requests, money), where the model counts it and was asked."""
-        return dict(self._loaded.usage()) if hasattr(self._loaded, "usage") else {}
+        """What asking cost (tokens, requests, money), where the model counts it and was asked.
+
+        Raises:
+            UserError: ``usage()`` of the user's own model gives no dict of numbers and texts.
+        """
+        usage = self._loaded.usage() if hasattr(self._loaded, "usage") else {}
+        try:
+            plain: dict[str, Any] = json.loads(json.dumps(dict(usage)))
+        except (TypeError, ValueError):
+            raise UserError(
+                f"usage() of {self.source.uri!r} gave {one_line(repr(usage))[:80]}; it must give a dict of "
+                "numbers and texts, such as {'requests': 12}"
+            ) from None
+        return plain
 
 
 def facts_of(model: Any) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
+import weakref
+import zlib
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import numpy as np
 
 from evenhand.core.capabilities import NotAnswered, PreparesImages
-from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.errors import EvenhandError, UserError, described
 from evenhand.core.requests import ImageSource, Question, UnreadableImage
 from evenhand.execution.answering.batches import Batch, is_out_of_memory
 from evenhand.execution.engines.memory import reuse_freed_memory
@@ -60,6 +62,41 @@ class _Once:
         return prepared
 
 
+class _NewEach:
+    """Refuses a ``prepare`` of the user's that fills one array anew: every image would become the last one.
+
+    A copy would not do: while it is made, another thread fills the array with the next image.
+    """
+
+    def __init__(self, prepare: Callable[[Any], Any]) -> None:
+        self._prepare, self._lock = prepare, threading.Lock()
+        self._given: dict[
+            int, tuple[weakref.ref[Any], int]
+        ] = {}  # by place in memory: what, and its checksum
+
+    def __call__(self, pixels: Any) -> Any:
+        prepared = self._prepare(pixels)
+        for part in prepared.values() if isinstance(prepared, Mapping) else (prepared,):
+            if isinstance(part, np.ndarray) or type(part).__module__ == "torch":
+                self._check(part)
+        return prepared
+
+    def _check(self, part: Any) -> None:
+        try:
+            array = np.asarray(part)
+        except (TypeError, RuntimeError):  # a tensor elsewhere than in this memory
+            return
+        place, content = array.__array_interface__["data"][0], zlib.crc32(np.ascontiguousarray(array))
+        with self._lock:
+            before = self._given.get(place)
+            self._given[place] = weakref.ref(part), content
+        if before is not None and before[0]() is not None and before[1] != content:
+            raise UserError(
+                "prepare() of the model gives the same array for different images, so that each becomes the "
+                "last one; let it return a new array, such as array.copy()"
+            )
+
+
 def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
     try:
         return prepare(pixels)
@@ -69,7 +106,7 @@ def _prepared(pixels: Any, prepare: Callable[[Any], Any]) -> Any:
         if is_out_of_memory(problem):
             raise MemoryError from problem
         shape = "x".join(map(str, pixels.shape))
-        detail = one_line(f"{shape}: {type(problem).__name__}: {problem}")
+        detail = f"{shape}: {described(problem)}"
         # a missing file or library may be there next time; a size that does not fit stays what it is
         elsewhere = isinstance(problem, OSError | ImportError | NameError | AttributeError)
         return NotAnswered("could not be prepared", detail, temporary=elsewhere)
@@ -106,6 +143,8 @@ def with_images(
         return
     reuse_freed_memory()
     prepare: Callable[[Any], Any] | None = model.prepare if isinstance(model, PreparesImages) else None
+    if prepare is not None and not type(model).__module__.startswith("evenhand."):
+        prepare = _NewEach(prepare)
     if prepare is not None and getattr(question.images, "repeats", False):
         prepare = _Once(prepare)
     waiting: deque[tuple[T, list[int], list[Future[Any]]]] = deque()

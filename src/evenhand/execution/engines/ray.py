@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.capabilities import NotAnswered
-from evenhand.core.errors import EvenhandError, MissingExtra, UserError, exits_are_errors, one_line
+from evenhand.core.errors import EvenhandError, MissingExtra, UserError, failures_are_errors, one_line
 from evenhand.core.registry import USER_MODULES
 from evenhand.core.requests import Question
 from evenhand.execution.answering.answer_cache import Answer
@@ -58,7 +58,7 @@ class Asker:
             if rows:
                 self._check_died(row["index"], rows)
             changes: list[str] = []
-            with exits_are_errors(f"the model {self._source.uri!r}"):
+            with failures_are_errors(f"the model {self._source.uri!r}"):
                 answering, answers = self._answered(rows, changes)
         except EvenhandError as problem:
             empty = {"facts": "", "changes": "", "answers": [], "piece": 0}

@@ -8,8 +8,8 @@ import sys
 import uuid
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path, PurePath
 from types import ModuleType
@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.capabilities import HasIdentity, capabilities_of, half_met
-from evenhand.core.errors import EvenhandError, UserError, cause_of, one_line
+from evenhand.core.errors import EvenhandError, UserError, cause_of, failures_are_errors, one_line
 from evenhand.core.registry import USER_MODULES, load_object, neighbours
 from evenhand.files.hashing import sha256_files, sha256_text, stamp_of
+from evenhand.models.identity.declared import check_labels, check_scale, encodable
 from evenhand.models.identity.loaded_state import LoadedState, array_text, attributes_of, read_state
 from evenhand.models.identity.opened_files import OpenedFiles
 from evenhand.models.identity.source import LoadOptions, ModelSource
@@ -77,12 +78,37 @@ class ObjectSource:
         self._stamps: dict[Path, str] = {}  # of files that it read before
 
     def identity(self) -> dict[str, str]:
-        """As declared by the object, with its class, name, source, files, arrays and attributes."""
-        parts = {"class": type(self._model).__qualname__}
-        if self._name:
-            parts["object"] = self._name
-        parts |= self._code | self._attributes
-        return parts | (self._model.identity() if isinstance(self._model, HasIdentity) else {})
+        """As declared by the object, with its class, name, source, files, arrays and attributes.
+
+        Raises:
+            UserError: The object's code fails, or its ``identity()`` is none.
+        """
+        with self._running():
+            parts = {"class": type(self._model).__qualname__}
+            if self._name:
+                parts["object"] = self._name
+            parts |= self._code | self._attributes
+            declared = self._model.identity() if isinstance(self._model, HasIdentity) else {}
+        return {
+            encodable(name): encodable(value) for name, value in (parts | self._checked(declared)).items()
+        }
+
+    def _checked(self, declared: Any) -> dict[str, Any]:
+        """What ``identity()`` gave, if later runs can compare it."""
+        plain = isinstance(declared, Mapping) and all(
+            isinstance(name, str) and isinstance(value, str | int | float | None)
+            for name, value in declared.items()
+        )
+        if not plain:
+            raise UserError(
+                f"identity() of {self.uri!r} gave {one_line(repr(declared))[:80]}; it must give a dict of "
+                "texts, such as {'name': 'mine', 'sha256 of weights': '...'}"
+            )
+        return dict(declared)
+
+    def _running(self) -> AbstractContextManager[None]:
+        """Around all code of the object."""
+        return failures_are_errors(f"the model {self.uri!r}")
 
     @cached_property
     def _code(self) -> dict[str, str]:
@@ -113,18 +139,25 @@ class ObjectSource:
         listed = {*self._sources, *self._state.sources, *_files(self._model)}
         return [file for file in sorted({*self._read, *self._state.files} - listed) if file.is_file()]
 
+    def declared_code(self) -> dict[str, str]:
+        """The sha256 of the files that a ``version`` stands for; empty where they count themselves."""
+        if not hasattr(self._model, "version"):
+            return {}
+        return _hashes([*self._sources, *_files(self._model), *self._read[:_LISTED]], self.uri)
+
     def _declared(self) -> bool:
         """Whether the user says which model it is."""
         return hasattr(self._model, "version") or isinstance(self._model, HasIdentity)
 
     def not_kept(self) -> str:
         """Why its answers are of no use to later runs; empty where they are kept."""
-        if self._declared() or _files(self._model):
-            return ""
-        if self._state.left_out:
-            return self._state.left_out
-        if self._state.sha256 or any(file.suffix != ".py" for file in self._learnt_from()):
-            return ""
+        with self._running():
+            if self._declared() or _files(self._model):
+                return ""
+            if self._state.left_out:
+                return self._state.left_out
+            if self._state.sha256 or any(file.suffix != ".py" for file in self._learnt_from()):
+                return ""
         return "it has no version, and it neither holds arrays nor reads files that would show a new training"
 
     def changed_by_asking(self, opened: OpenedFiles) -> str:
@@ -150,22 +183,26 @@ class ObjectSource:
 
     def capabilities(self) -> Sequence[str]:
         """What its methods and attributes meet."""
-        return capabilities_of(self._model)
+        with self._running():
+            return capabilities_of(self._model)
 
     def half_met(self) -> Mapping[str, str]:
         """Capabilities that it lacks for want of one method or attribute, and what to add."""
-        return half_met(self._model)
+        with self._running():
+            return half_met(self._model)
 
     def load(self) -> Any:
         """The object.
 
         Raises:
-            UserError: A classifier whose labels are not distinct texts, or a logit scale that is no number.
+            UserError: A classifier whose labels are not distinct texts, a logit scale that is no number, or
+                code of the object that fails.
         """
-        if "classifies_images" in self.capabilities():
-            check_labels(self._model.labels, self.uri, distinct=True)
-        if "embeds_texts" in self.capabilities():
-            _check_scale(self._model.logit_scale, self.uri)
+        with self._running():
+            if "classifies_images" in self.capabilities():
+                check_labels(self._model.labels, self.uri, distinct=True)
+            if "embeds_texts" in self.capabilities():
+                check_scale(self._model.logit_scale, self.uri)
         return self._model
 
     def _compared(self, model: Any) -> dict[str, str]:
@@ -175,49 +212,6 @@ class ObjectSource:
         if state is None and not self._name:
             return {"shared with": f"nothing: {_token(model)}"}
         return {"sha256 of attributes": sha256_text(state)} if state else {}
-
-
-def _check_scale(scale: Any, uri: str) -> None:
-    """Refuse a logit scale that no cosine could be multiplied with.
-
-    Raises:
-        UserError: It is no single finite number.
-    """
-    try:
-        is_number = not isinstance(scale, str | bytes | bool) and np.isfinite(float(scale))
-    except (TypeError, ValueError, OverflowError):
-        is_number = False
-    if not is_number:
-        scale_text = one_line(repr(scale))[:80]
-        raise UserError(f"the logit_scale of {uri!r} is {scale_text}; give a number, such as 100.0")
-
-
-def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:
-    """Refuse labels that no answer could be read with.
-
-    Args:
-        labels: Of a classifier.
-        uri: Its name, for the message.
-        distinct: Whether a label may occur only once.
-
-    Raises:
-        UserError: They are no sequence of texts, or one is empty, or there is none.
-    """
-    wrong = ""
-    if isinstance(labels, str | bytes | Mapping | Set) or not hasattr(labels, "__len__"):
-        wrong = f"are {type(labels).__name__}"
-    elif len(labels) == 0:
-        wrong = "are empty"
-    else:
-        label_list = list(labels)
-        odd = [label for label in label_list if not isinstance(label, str) or not label.strip()]
-        twice = next((label for label, count in Counter(map(str, label_list)).items() if count > 1), None)
-        if odd:
-            wrong = f"hold {one_line(repr(odd[0]))[:80]}"
-        elif distinct and twice is not None:
-            wrong = f"hold {one_line(repr(twice))[:80]} twice"
-    if wrong:
-        raise UserError(f"the labels of {uri!r} {wrong}; give a list of distinct texts, one for each logit")
 
 
 def plain_state(model: Any, *, only_constants: bool) -> str | None:
@@ -299,7 +293,7 @@ def _stamp(file: Path) -> str:
 
 
 def _files(model: Any) -> list[Path]:
-    files = getattr(model, "files", ())
+    files = getattr(model, "files", None) or ()
     return [Path(file).resolve() for file in ([files] if isinstance(files, str | PurePath) else files)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import InputError, one_line
+from evenhand.core.errors import InputError, described, one_line
 from evenhand.core.notes import note
 from evenhand.core.text.formatting import size
 from evenhand.models.identity.source import LoadOptions
@@ -38,7 +38,7 @@ def parts_of(index: Path) -> list[str]:
     try:
         names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
     except (ValueError, KeyError, AttributeError, TypeError) as problem:
-        cause = one_line(f"{type(problem).__name__}: {problem}")
+        cause = described(problem)
         raise InputError(f"{str(index)!r} is no index: {cause}; save the model again") from None
     return sorted({Path(str(name)).name for name in names})
 

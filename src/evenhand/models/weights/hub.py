@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import InputError, MissingExtra, one_line
+from evenhand.core.errors import InputError, MissingExtra, described, one_line
 from evenhand.files.atomic import write_bytes
 from evenhand.files.hashing import sha256_text
 from evenhand.files.home import home
@@ -52,7 +52,7 @@ def import_library(module: str, extra: str) -> Any:
         message = f"{module} cannot be imported: {one_line(problem)}; install what it lacks"
         raise InputError(message) from problem
     except (ImportError, RuntimeError, AttributeError, OSError) as problem:
-        cause = one_line(f"{type(problem).__name__}: {problem}")
+        cause = described(problem)
         remedy = f"reinstall it: pip install --upgrade 'evenhand[{extra}]'"
         if "torchvision" in cause:
             remedy = "torchvision does not fit this torch: install the release of torchvision that does"

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
-from evenhand.core.errors import ParameterError, exits_are_errors
+from evenhand.core.errors import ParameterError, failures_are_errors
 from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
 from evenhand.models.resolve import require, resolve
 from evenhand.workflows.generate.folder import GeneratedFolder
@@ -189,7 +189,10 @@ def _make(
         return {}, {}
     asking = Generating(folder, source, batch_size)
     try:
-        with exits_are_errors(f"the model {source.uri!r}"), journal(folder.path, "images", shard) as writer:
+        with (
+            failures_are_errors(f"the model {source.uri!r}"),
+            journal(folder.path, "images", shard) as writer,
+        ):
             folder.sweep(row["sample"] for row in missing)
             for count, record in enumerate(asking.make(missing), n_done + 1):
                 if record is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.capabilities import CheckedImage, NotAnswered, Pixels
-from evenhand.core.errors import EvenhandError, UserError, one_line
+from evenhand.core.errors import EvenhandError, UserError, described, one_line
 from evenhand.execution.answering.batches import is_out_of_memory
 from evenhand.files.hashing import sha256_file
 from evenhand.models.identity.source import ModelSource
@@ -74,7 +74,7 @@ class Generating:
             self._model.close()
 
     def _halved(self, problem: Exception, rows: Sequence[Row]) -> int:
-        cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+        cause = described(problem)[:300]
         if not is_out_of_memory(problem):
             raise UserError(f"the model failed on {rows[0]['prompt']!r}: {cause}") from problem
         if len(rows) == 1:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from evenhand.core.errors import InputError
 from evenhand.core.text.unseen import json_escaped
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
+from evenhand.files.sealed import HASHES, hashes_of
 from evenhand.files.tables.spreadsheets import rows_csv
 from evenhand.files.tables.write import telling_where, write_table
 from evenhand.runs import run_folder
@@ -120,7 +121,7 @@ class Run(run_folder.RunFolder):
         write_bytes(building / run_folder.FINDINGS, self.findings.dump())
         write_bytes(building / run_folder.METRICS, run_folder.dump_cards(self.findings))
         manifest = json_escaped(json.dumps(self.manifest, indent=1, ensure_ascii=False))
-        write_bytes(building / run_folder.MANIFEST, manifest.encode() + b"\n")
+        write_bytes(building / run_folder.MANIFEST, manifest.encode("utf-8", "backslashreplace") + b"\n")
         for name, counts in self.counts.items():
             counts.save(building / "counts" / f"{name}.parquet")
         for name, table in self.all_tables.items():
@@ -130,7 +131,9 @@ class Run(run_folder.RunFolder):
         for name, table in self.case_tables.items():
             write_bytes(building / run_folder.CASES / f"{name}.csv", rows_csv(table))
         self.write_extras(building)
-        self.report(building / "report.html")
+        hashes = hashes_of(building, leave_out=[run_folder.REPORT])
+        write_bytes(building / HASHES, hashes)
+        self.report(building / run_folder.REPORT)
 
     def write_extras(self, folder: Path) -> None:
         """What kinds of run write beyond findings, manifest, counts, tables, exports and report; nothing."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.core.errors import InputError, UnknownName, described, one_line
 
 MAX_BYTES: int = 4 * 2**20
 """Larger files are no definitions."""
@@ -55,7 +55,7 @@ def parse_text(content: bytes, file_name: str) -> dict[str, Any]:
             f"{file_name!r} uses a YAML alias (*name); write the text out where it is used"
         ) from None
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as problem:
-        cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+        cause = described(problem)[:300]
         raise InputError(f"{file_name!r} is no YAML: {cause}; see docs/generate.md for an example") from None
     if not isinstance(parsed, dict):
         raise InputError(f"{file_name!r} holds no mapping; write for instance: classes: [cat, dog]")

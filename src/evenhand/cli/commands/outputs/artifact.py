@@ -18,6 +18,7 @@ def artifact(
         list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the artifact.")
     ] = None,
     seed: options.Seed = 0,
+    allow_edited: options.AllowEdited = False,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -34,6 +34,7 @@ def export(
             metavar="N", help="Hide cells of fewer rows, and what would give them away; docs/exports.md."
         ),
     ] = 0,
+    allow_edited: options.AllowEdited = False,
     quiet: options.Quiet = False,
     out: Annotated[
         str | None, typer.Option("-o", "--out", metavar="FILE", help="Default: print what is text.")

@@ -21,6 +21,7 @@ def report(
     ] = False,
     data: options.Data = None,
     language: options.Language = None,
+    allow_edited: options.AllowEdited = False,
 ) -> None:
     """Render a run's report again."""
     from evenhand.workflows.outputs.result import Run

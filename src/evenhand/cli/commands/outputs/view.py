@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.arguments import options
+
 
 def view(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds run folders, at any depth.")],
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: index.html in DIR.")
     ] = None,
+    allow_edited: options.AllowEdited = False,
 ) -> None:
     """Write one page over many runs: what was asked of which model, when, and each headline."""
     from evenhand.workflows.index import write_index

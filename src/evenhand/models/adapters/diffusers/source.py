@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
+from evenhand.core.errors import EvenhandError, InputError, UserError, described, one_line
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.adapters.huggingface.snapshots import download
 from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
@@ -128,7 +128,7 @@ class DiffusersSource:
         except EvenhandError:
             raise
         except Exception as problem:
-            cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+            cause = described(problem)[:300]
             raise UserError(
                 f"{self.uri!r} could not be loaded: {cause}; mend its files or get them again"
             ) from problem

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
+from evenhand.core.errors import EvenhandError, InputError, UserError, described, one_line
 from evenhand.core.registry import load_object
 from evenhand.files.hashing import sha256_files, sha256_text
 from evenhand.models.adapters.huggingface.families import (
@@ -240,7 +240,7 @@ def _why(problem: BaseException) -> str:
     unfit = isinstance(problem, ImportError)
     while unfit and problem.__cause__ is not None:  # transformers wraps what really happened
         problem = problem.__cause__
-    cause = one_line(f"{type(problem).__name__}: {problem}")
+    cause = described(problem)
     if "torchvision::" in cause:
         return (
             f"{cause}; torchvision does not fit this torch: install its match, or pip uninstall torchvision"

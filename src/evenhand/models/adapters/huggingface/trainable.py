@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.capabilities import Images, Pixels
-from evenhand.core.errors import EvenhandError, InputError, UserError, one_line
+from evenhand.core.errors import EvenhandError, InputError, UserError, described
 from evenhand.models.adapters.huggingface.decoding import import_transformers
 from evenhand.models.adapters.huggingface.snapshots import quiet_transformers
 from evenhand.models.adapters.huggingface.source import HfSource, open_hf
@@ -71,7 +71,7 @@ class _Openable(HfSource):
         except EvenhandError:
             raise
         except Exception as problem:
-            cause = one_line(f"{type(problem).__name__}: {problem}")[:300]
+            cause = described(problem)[:300]
             raise UserError(
                 f"{self.uri!r} cannot be given a new head by transformers: {cause}; adapt it with "
                 "--method probe"

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from evenhand.core.errors import InputError, one_line
 
 Side = Annotated[int, Field(ge=1, le=8192)]
+_MOST_PIXELS = 2048 * 2048  # 50 MB for each image of a batch as float32
 
 
 class Strict(BaseModel):
@@ -49,6 +50,12 @@ class ImageInput(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> ImageInput:
+        height, width = self.size
+        if height * width > _MOST_PIXELS:
+            raise ValueError(
+                f"size is {height} x {width}: {12 * height * width / 1e6:,.0f} MB for each image of a batch; "
+                "at most 2048 x 2048 pixels are taken"
+            )
         if 0 in self.std:
             raise ValueError("std holds a zero")
         if self.dtype == "uint8" and (self.scale != "0-255" or any(self.mean) or self.std != (1.0, 1.0, 1.0)):
