@@ -76,9 +76,9 @@ def comparison(folders, tmp_path_factory):
 def test_all_pairs_are_compared_on_the_same_samples(comparison):
     pairing = comparison[0].tables["pairing"]
     assert pairing.select("model", "reference").rows() == [
-        ("biased of t.csv", "fair of t.csv"),
-        ("biased of t.csv", "better of t.csv"),
-        ("fair of t.csv", "better of t.csv"),
+        ("fair of t.csv", "biased of t.csv"),
+        ("better of t.csv", "biased of t.csv"),
+        ("better of t.csv", "fair of t.csv"),
     ]
     assert pairing["samples"].to_list() == [800, 800, 800]
     assert set(pairing["compared"]) == {"same samples"}
@@ -86,14 +86,14 @@ def test_all_pairs_are_compared_on_the_same_samples(comparison):
 
 def test_what_was_planted_is_found_after_holm(comparison):
     found = comparison[0].finding(
-        "cramers_v_mean_difference", model="biased of t.csv", reference="fair of t.csv"
+        "cramers_v_mean_difference", model="fair of t.csv", reference="biased of t.csv"
     )
-    assert found.value > 0.1
+    assert found.value < -0.1
     assert found.p_adjusted <= 0.05
     accuracy = comparison[0].finding(
-        "accuracy_difference", model="fair of t.csv", reference="better of t.csv"
+        "accuracy_difference", model="better of t.csv", reference="fair of t.csv"
     )
-    assert accuracy.value == pytest.approx(-0.17, abs=0.06)
+    assert accuracy.value == pytest.approx(0.17, abs=0.06)
     assert accuracy.p_adjusted <= 0.05
 
 
@@ -113,7 +113,7 @@ def test_findings_are_unique_and_the_folder_is_a_run(comparison):
     again = Run.read(out)
     assert again.findings == run_.findings
     assert again.manifest["kind"] == "compare"
-    assert sorted(again.counts) == ["predictions-1-2", "predictions-1-3", "predictions-2-3"]
+    assert sorted(again.counts) == ["predictions-2-1", "predictions-3-1", "predictions-3-2"]
     assert all(one.paired for one in again.counts.values())
 
 
@@ -225,7 +225,7 @@ def test_rows_without_ids_pair_within_one_file_only(tmp_path):
     apart = compare([here[0], there], metrics=["accuracy"]).tables["pairing"].to_dicts()[0]
     assert apart["compared"] == "not paired"
     assert apart["reason"] == (
-        "audited without ids: biased of a.parquet and fair of b.parquet; audit again with --id COL"
+        "audited without ids: fair of b.parquet and biased of a.parquet; audit again with --id COL"
     )
 
 
@@ -253,8 +253,8 @@ def test_samples_of_one_run_only_are_left_out_and_counted(tmp_path):
         (100, "only"),
     ]
     assert found.value == pytest.approx(
-        (frame[100:700]["biased"] == frame[100:700]["label"]).mean()
-        - (frame[100:700]["fair"] == frame[100:700]["label"]).mean()
+        (frame[100:700]["fair"] == frame[100:700]["label"]).mean()
+        - (frame[100:700]["biased"] == frame[100:700]["label"]).mean()
     )
 
 
@@ -382,7 +382,7 @@ def test_runs_of_a_benchmark_pair_by_their_evidence(tmp_path):
     assert row["samples"] == 300
     found = made.finding("accuracy_difference")
     assert found.benchmark == "sprites"
-    assert found.value < -0.2
+    assert found.value > 0.2
     assert found.p_value <= 0.002
 
 
@@ -417,7 +417,7 @@ def test_ids_as_whole_numbers_and_as_fractions_are_one(tmp_path):
     a, b, c = (audited(tmp_path, tmp_path / f"{f}.csv", name) for f, name in names.items())
     assert compare([a, b], metrics=["accuracy"]).tables["pairing"]["samples"].to_list() == [800]
     (reason,) = compare([a, c], metrics=["accuracy"]).tables["pairing"]["reason"]
-    assert "no sample id is in both: biased of a.csv has such as '0' and better of c.csv 'x0'" in reason
+    assert "no sample id is in both: better of c.csv has such as 'x0' and biased of a.csv '0'" in reason
 
 
 def test_samples_with_something_missing_do_not_count_as_paired(tmp_path):
@@ -469,7 +469,7 @@ def test_runs_with_other_classes_are_compared_in_one_mix_and_it_is_said(unlike):
     ):
         own = ranking.filter(pl.col("metric") == metric)
         first, second = own["value"]
-        assert first - second == pytest.approx(difference.value)
+        assert second - first == pytest.approx(difference.value)
     accuracies = ranking.filter(pl.col("metric") == "accuracy")
     assert accuracies.select(pl.col("value").is_between("low", "high").all()).item()
 
@@ -516,7 +516,7 @@ def test_audits_of_clusters_are_compared_without_interval_and_test(tmp_path, the
         audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / name)
     if not there:
         (tmp_path / "t.csv").unlink()
-    compared = compare([tmp_path / "first", tmp_path / "second"])
+    compared = compare([tmp_path / "second", tmp_path / "first"])
     assert compared.finding("accuracy_difference", "group").value > 0.1
     for finding in compared.findings:
         for holder in (finding, *finding.parts):

@@ -72,7 +72,8 @@ def test_the_first_screen_of_a_comparison_holds_headline_picture_sureness_and_ca
 
 @pytest.fixture(scope="module")
 def comparisons(runs):
-    return {kind: compare(pair, out=pair[0].with_name(f"{kind}-both")) for kind, pair in runs.items()}
+    """The first of each pair is typed last, so that it is the newer one: differences are it minus the other."""
+    return {kind: compare(pair[::-1], out=pair[0].with_name(f"{kind}-both")) for kind, pair in runs.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -211,7 +212,7 @@ def test_a_run_without_its_answers_says_what_to_do(runs, tmp_path):
     folder = tmp_path / "old"
     shutil.copytree(runs["labels"][1], folder)
     (folder / "tables" / "matches.parquet").unlink()
-    made = compare([runs["labels"][0], folder], by=["gender"])
+    made = compare([folder, runs["labels"][0]], by=["gender"])
     assert made.findings.findings == []
     assert any("run it again" in warning for warning in made.manifest["warnings"])
     assert made.tables["pairing"]["compared"].to_list() == ["side by side"]
@@ -297,8 +298,8 @@ def test_a_mitigation_is_told_as_before_and_after(runs, tmp_path):
     row = table.row(0, named=True)
     targets = [row["x"], row["y"]]
     found = made.finding("association_effect_size_difference", form="cross-modal", targets=targets)
-    assert found.details["first"] == pytest.approx(row["before"], abs=1e-5)
-    assert found.details["second"] == pytest.approx(row["after"], abs=1e-5)
+    assert found.details["first"] == pytest.approx(row["after"], abs=1e-5)
+    assert found.details["second"] == pytest.approx(row["before"], abs=1e-5)
     page = (tmp_path / "both" / "report.html").read_text(encoding="utf-8")
     assert "before and after mitigation pruning" in page
 

@@ -42,7 +42,7 @@ def audited(where, path, prediction, **given):
 def comparison(tmp_path_factory):
     where = tmp_path_factory.mktemp("changes")
     table().write_csv(where / "t.csv")
-    folders = [audited(where, where / "t.csv", name) for name in ("after", "before")]
+    folders = [audited(where, where / "t.csv", name) for name in ("before", "after")]
     compare(folders, out=where / "both")
     return Run.read(where / "both")
 

@@ -172,21 +172,43 @@ def test_the_report_says_since_when(comparison):
     assert "no more than noise" in html
 
 
-def test_runs_of_one_model_are_put_in_order_unasked(runs, audits, tmp_path):
+def test_runs_stay_as_typed_unless_an_order_by_date_is_asked_for(runs, audits, tmp_path):
     typed = [runs["november"], runs["september"]]
     unasked = compare(typed, metrics=["accuracy"])
-    assert unasked.finding("accuracy_difference").model == NAMES[2]
-    assert any("--not-over-time" in warning for warning in unasked.manifest["warnings"])
+    found = unasked.finding("accuracy_difference")
+    assert (found.model, found.reference) == ("api:eye@https://x (september)", "api:eye@https://x (november)")
+    assert found.value < -0.1  # typed later minus typed earlier
+    assert "drift" not in unasked.tables
+    assert "over_time" not in unasked.manifest
+    (note,) = [warning for warning in unasked.manifest["warnings"] if "--over-time" in warning]
+    assert "compared as typed" in note
+    assert "september' is taken as the newer, though it was made before" in note
     kept = compare(typed, metrics=["accuracy"], over_time=False)
-    assert "drift" not in kept.tables
-    assert "over_time" not in kept.manifest
-    assert kept.finding("accuracy_difference").value == unasked.finding("accuracy_difference").value
-    other = changed(runs["october"], tmp_path / "other", parameters={"prompt": "another"})
-    assert "drift" not in compare([runs["september"], other], metrics=["accuracy"]).tables
-    audit = compare(list(audits.values())[:2], metrics=["accuracy"])
-    assert "drift" not in audit.tables  # they do not say what model they are of
-    asked = compare(typed, metrics=["accuracy"], reference=runs["november"])
-    assert "drift" not in asked.tables
+    assert kept.findings == unasked.findings
+    assert not any("--over-time" in warning for warning in kept.manifest["warnings"])
+    assert not any("--over-time" in warning for warning in compare(typed[::-1]).manifest["warnings"])
+    asked = compare(typed, metrics=["accuracy"], over_time=True)
+    assert asked.finding("accuracy_difference").model == NAMES[2]
+    assert asked.finding("accuracy_difference").value == -found.value
+    (order,) = asked.manifest["order_notes"]
+    assert order in asked.manifest["warnings"]
+    assert order.startswith("runs are in the order of their dates, not as typed: ")
+    assert "order_notes" not in compare(typed[::-1], metrics=["accuracy"], over_time=True).manifest
+    audit = compare(list(audits.values())[1::-1], metrics=["accuracy"])
+    assert not any("--over-time" in warning for warning in audit.manifest["warnings"])  # of what model?
+
+
+def test_a_gate_on_a_newer_run_that_is_worse_breaks_whatever_the_dates(runs, monkeypatch, capsys):
+    """The run typed last is the newer one; an order by date is told even to --quiet."""
+    words = ["compare", runs["november"], runs["september"], "--metric", "accuracy", "-q"]
+    gate = ["--fail-if", "accuracy got worse"]
+    for order, code in (([], 4), (["--not-over-time"], 4), (["--over-time"], 0)):
+        assert type_in(monkeypatch, *words, *order, *gate) == code
+        told = capsys.readouterr().err
+        assert ("not as typed" in told) == (code == 0), order
+    dates = ["--date", f"{runs['november']}=2026-01-01", "--date", f"{runs['september']}=2026-02-01"]
+    assert type_in(monkeypatch, *words, *dates, *gate) == 4
+    assert capsys.readouterr().err.startswith("evenhand: gate broken")
 
 
 def test_dates_can_be_given_or_tagged(audits, runs, tmp_path):

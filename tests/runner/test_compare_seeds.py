@@ -116,8 +116,8 @@ def test_the_spread_is_that_of_the_runs(comparison, audits):
 
 def test_the_difference_is_paired_by_seed(comparison):
     found = comparison[0].finding("accuracy_difference")
-    first, second = accuracies("plain"), accuracies("better")
-    assert (found.model, found.reference, found.params["unit"]) == (PLAIN, BETTER, "seed")
+    first, second = accuracies("better"), accuracies("plain")
+    assert (found.model, found.reference, found.params["unit"]) == (BETTER, PLAIN, "seed")
     assert found.value == pytest.approx(first.mean() - second.mean())
     assert found.details["paired_by"] == "seed"
     assert found.details["seed_error"] == pytest.approx((first - second).std(ddof=1) / np.sqrt(SEEDS))
@@ -143,7 +143,7 @@ def test_ranking_and_pairs_are_of_recipes(comparison):
     assert dict(shares.select("model", "share").iter_rows())[BETTER] == 1
     assert run.tables["mev_ranks"]["model"].unique().sort().to_list() == sorted([PLAIN, BETTER])
     (pair,) = run.tables["pairing"].to_dicts()
-    assert (pair["model"], pair["samples"], pair["compared"]) == (PLAIN, 400, "same samples")
+    assert (pair["model"], pair["samples"], pair["compared"]) == (BETTER, 400, "same samples")
     assert Run.read(out).findings == run.findings
 
 
@@ -196,7 +196,8 @@ def test_one_run_against_seeds_is_a_prediction(audits):
             runs, metrics=["accuracy"], groups=given, reference=audits["plain-s0"] if turned else None
         )
         found = made.finding("accuracy_difference")
-        assert found.value == pytest.approx(accuracies("better")[1] - values.mean())
+        gain = accuracies("better")[1] - values.mean()  # the single run is typed first: it is the older one
+        assert found.value == pytest.approx(gain if turned else -gain)
         assert found.details["seed_error"] == pytest.approx(values.std(ddof=1) * np.sqrt(1 + 1 / SEEDS))
         assert "one further seed" in found.interval.method
         assert found.interval.low < found.value < found.interval.high

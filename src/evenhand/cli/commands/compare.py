@@ -11,7 +11,7 @@ from evenhand.cli.arguments import options
 
 Runs = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="RUN RUN...", help="Two or more run folders, those of --group counted."),
+    typer.Argument(metavar="RUN RUN...", help="Two or more run folders, the oldest first, those of --group counted."),
 ]
 Metrics = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Such as accuracy; may be repeated.")]
 Reference = Annotated[Path | None, typer.Option(metavar="RUN", help="Compare every run with this one only.")]
@@ -26,7 +26,7 @@ OverTime = Annotated[
     bool | None,
     typer.Option(
         "--over-time/--not-over-time",
-        help="Each run against the one before it. Default: where all are of one model, made alike.",
+        help="Order runs by date, each against the one before it. Default: as typed, unless --date is given.",
     ),
 ]
 Dates = Annotated[
@@ -79,6 +79,9 @@ def compare(
             out=out,
             progress=say,
         )
-    if not quiet:
+    if quiet:
+        for note in comparison.manifest.get("order_notes", []):
+            typer.echo(f"note: {note}", err=True)
+    else:
         print_comparison(comparison, out, verbose=verbose, ascii=ascii)
     check_gates(comparison.findings.findings, fail_if or [], comparison.manifest)

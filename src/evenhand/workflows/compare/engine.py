@@ -69,8 +69,9 @@ def compare(
 ) -> Run:
     """Compare models that were measured on the same benchmark or table.
 
-    Runs with predictions are compared on the samples that both answered, where these are known; else as
-    independent samples, which is said. Other runs' findings are put side by side. Runs that differ in the
+    A difference is the run typed later minus the one typed earlier (over time: by date; with a reference:
+    the other minus it). Runs with predictions are compared on the samples that both answered, where these
+    are known; else as independent samples, which is said. Other runs' findings are put side by side. Runs that differ in the
     seed only are one model with a spread.
 
     Args:
@@ -81,7 +82,7 @@ def compare(
         reference: Compare every run with this one only; default: all pairs of up to 10 runs, else the first.
         groups: Runs of one recipe over several seeds, by a name for them; they need not stand in ``runs``.
         group_seeds: Also take runs as one that say that they differ in the seed only.
-        over_time: Compare each run with the one before it; None: where all are of one model, made alike.
+        over_time: Order runs by date and compare each with the one before it; None: where dates are given.
         dates: Of some runs, by folder, such as ``2026-10-01``; default: when a run was made.
         seed: Of every random stream.
         out: Folder to write the comparison to.

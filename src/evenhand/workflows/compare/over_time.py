@@ -19,7 +19,7 @@ from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seeds import each_seed_notes
 
 DRIFT = "drift"
-_SAME = ("model", "kind", "benchmark", "mode", "parameters", "tags")  # of runs that are put in order unasked
+_SAME = ("model", "kind", "benchmark", "mode", "parameters", "tags")  # of runs of one model, made alike
 _OF_PAIRS = ("model", "reference", "unit")  # parameters that only differences have
 _DRIFT = {
     "by": pl.String, "metric": pl.String, "params": pl.String, "date": pl.String, "model": pl.String,
@@ -38,22 +38,20 @@ class Times:
         runs: The first first, called by name and date.
         folders: As they were typed, in this order.
         dates: One of each run, such as ``2026-10-01``; with the time where two share a day.
-        is_by_user: Whether the user asked for this order.
+        reordered: Whether this order is another than the one typed.
     """
 
     runs: list[ComparedRun]
     folders: list[str | Path]
     dates: list[str]
-    is_by_user: bool
+    reordered: bool
 
     def notes(self) -> list[str]:
-        """That runs were put in order, where nobody asked."""
-        if self.is_by_user:
+        """That runs stand in another order than the one typed."""
+        if not self.reordered:
             return []
-        return [
-            "all runs are of one model at several times, so each is compared with the one before it; "
-            "--not-over-time compares them as they were typed"
-        ]
+        order = ", ".join(f"{folder} ({date})" for folder, date in zip(self.folders, self.dates, strict=True))
+        return [f"runs are in the order of their dates, not as typed: {one_line(order)}"]
 
     def of_group(self, name: str, places: Sequence[int]) -> str:
         """When the runs of a group were made.
@@ -79,7 +77,9 @@ class Times:
         """For the manifest of the comparison."""
         dates = [{"model": run.name, "date": date} for run, date in zip(self.runs, self.dates, strict=True)]
         models = {lineage_of(run.manifest) for run in self.runs}
-        return {"over_time": True, "one_model": len(models) == 1 and "" not in models, "dates": dates}
+        one_model = len(models) == 1 and "" not in models
+        order = {"order_notes": self.notes()} if self.reordered else {}
+        return {"over_time": True, "one_model": one_model, "dates": dates, **order}
 
 
 def parse_dates(entries: Sequence[str]) -> dict[str | Path, str]:
@@ -112,8 +112,7 @@ def in_time(
     Args:
         read: The runs.
         folders: As they were typed.
-        requested: Whether the user asks for it; None: only where all are of one model, made alike, at times
-            of their own.
+        requested: Whether the user asks for it; None: where dates are given.
         dates: Of some runs, by folder.
 
     Raises:
@@ -121,7 +120,7 @@ def in_time(
     """
     given_dates = _dates_by_index(dates or {}, folders)
     run_dates = [given_dates.get(index) or _date(run) for index, run in enumerate(read)]
-    if requested is False or (requested is None and not given_dates and not _one_model(read, run_dates)):
+    if requested is False or (requested is None and not given_dates):
         return None
     missing = next((folders[index] for index, date in enumerate(run_dates) if date is None), None)
     if missing is not None:
@@ -138,7 +137,26 @@ def in_time(
         replace(read[index], name=f"{read[index].name}, {date}")
         for index, date in zip(order, date_texts, strict=True)
     ]
-    return Times(runs, [folders[index] for index in order], date_texts, bool(requested or given_dates))
+    return Times(runs, [folders[index] for index in order], date_texts, order != sorted(order))
+
+
+def typed_notes(read: Sequence[ComparedRun], folders: Sequence[str | Path]) -> list[str]:
+    """That runs of one model were typed in another order than they were made; they stay as typed.
+
+    Args:
+        read: The runs, as typed.
+        folders: Theirs.
+    """
+    run_dates = [_date(run) for run in read]
+    if not _one_model(read, run_dates):
+        return []
+    for (older, before), (newer, after) in pairwise(zip(folders, map(str, run_dates), strict=True)):
+        if _moment(after) < _moment(before):
+            return [
+                f"runs are compared as typed, later minus earlier: {str(newer)!r} is taken as the newer, though "
+                f"it was made before {str(older)!r}; --over-time orders runs by date"
+            ]
+    return []
 
 
 def _dates_by_index(dates: Mapping[str | Path, str], folders: Sequence[str | Path]) -> dict[int, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.metrics.differences.seeds import SeedGroup
 from evenhand.workflows.compare.answers import mitigation_notes
-from evenhand.workflows.compare.over_time import DRIFT, Times, drift, in_time
+from evenhand.workflows.compare.over_time import DRIFT, Times, drift, in_time, typed_notes
 from evenhand.workflows.compare.runs import ComparedRun, called_apart
 from evenhand.workflows.compare.seeds import Given, in_groups, with_groups
 from evenhand.workflows.compare.warnings import comparison_warnings, refuse_unlike
@@ -24,11 +24,12 @@ class ComparisonPlan:
     """Runs that are compared.
 
     Attributes:
-        runs: All of them, over time the first first.
+        runs: All of them, as typed; over time the first first.
         groups: Every run in one of them; most hold a single run.
-        pairs: First and second of every difference, as places of groups.
+        pairs: Newer and older of every difference, as places of groups: newer minus older.
         times: When runs were made, where they are compared over time.
         reference: The group that the user compares all others with; None: nobody said.
+        order_notes: What is to be known of the order.
     """
 
     runs: list[ComparedRun]
@@ -36,6 +37,7 @@ class ComparisonPlan:
     pairs: list[tuple[int, int]]
     times: Times | None
     reference: str | None = None
+    order_notes: Sequence[str] = ()
 
     def singles(self) -> list[tuple[int, int]]:
         """Pairs of groups that are single runs, as places of the runs."""
@@ -45,7 +47,7 @@ class ComparisonPlan:
     def warnings(self) -> list[str]:
         """One sentence for each thing that must be said before the results."""
         sentences = [*mitigation_notes(self.runs), *comparison_warnings(self.runs, self.groups)]
-        return sentences + (self.times.notes() if self.times else [])
+        return [*sentences, *self.order_notes]
 
     def with_groups_and_dates(self, comparison: Run) -> Run:
         """A comparison that says which runs were taken as one, and when each was made."""
@@ -92,7 +94,7 @@ def planned(
         user_groups: Groups of runs by the user.
         reference: The run or group that all are compared with.
         by_seed: Also make groups of runs that say that they differ in the seed only.
-        over_time: Compare each run with the one before it; None: where all are of one model, made alike.
+        over_time: Order runs by date and compare each with the one before it; None: where dates are given.
         dates: Of some runs, by folder.
         out: Where the comparison will be written.
 
@@ -109,10 +111,11 @@ def planned(
             "over time each run is compared with the one before it; leave out --reference, or the dates"
         )
     read = [ComparedRun.read(folder) for folder in folders]
-    unasked = over_time is None and not dates
-    times = None if unasked and (user_groups or reference) else in_time(read, folders, over_time, dates)
+    times, order_notes = in_time(read, folders, over_time, dates), list[str]()
     if times is not None:
-        read, folders = times.runs, times.folders
+        read, folders, order_notes = times.runs, times.folders, times.notes()
+    elif over_time is None and reference is None:
+        order_notes = typed_notes(read, folders)
     read = called_apart(read)
     refuse_unlike(read)
     groups = in_groups(read, folders, user_groups, by_seed=by_seed and times is None)
@@ -120,16 +123,14 @@ def planned(
     if times is not None:
         for group in groups:
             times.of_group(group.name, sorted(group.places))
-        return ComparisonPlan(read, groups, [(index, index - 1) for index in range(1, len(groups))], times)
+        pairs = [(index, index - 1) for index in range(1, len(groups))]
+        return ComparisonPlan(read, groups, pairs, times, order_notes=order_notes)
     if reference_index is None:
-        return ComparisonPlan(read, groups, list(combinations(range(len(groups)), 2)), None)
-    return ComparisonPlan(
-        read,
-        groups,
-        [(index, reference_index) for index in range(len(groups)) if index != reference_index],
-        None,
-        None if reference is None else groups[reference_index].name,
-    )
+        pairs = [(newer, older) for older, newer in combinations(range(len(groups)), 2)]
+        return ComparisonPlan(read, groups, pairs, None, order_notes=order_notes)
+    pairs = [(index, reference_index) for index in range(len(groups)) if index != reference_index]
+    name = None if reference is None else groups[reference_index].name
+    return ComparisonPlan(read, groups, pairs, None, name, order_notes)
 
 
 def _reference(
