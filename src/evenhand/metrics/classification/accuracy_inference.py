@@ -133,13 +133,11 @@ def largest_test(
 ) -> tuple[float | None, Callable[[float], float | None], list[str]]:
     """P of the largest difference of two groups in standard errors, the quantile of its limits, and notes.
 
-    Both are those of the draws, except that units of several groups leave the quantile to Tukey and Kramer,
-    who also give the p of weighted rows.
+    Both are those of the draws; Tukey and Kramer give those of weighted rows.
     """
 
     def quantile(level: float) -> float | None:
-        mixed = margins.tables is not None and margins.tables.mixed.any()
-        return None if draws is None or mixed else float(np.quantile(draws, level, method="higher"))
+        return None if draws is None else float(np.quantile(draws, level, method="higher"))
 
     if draws is None and margins.tables is not None:
         return None, quantile, []
