@@ -67,7 +67,7 @@ def test_an_exchange_keeps_rows_labels_and_units(mixed: bool, within: bool) -> N
 
 
 def homes(seed: int, count: int = 40, photos: int = 10, icc: float = 0.6) -> UnitRates:
-    """Homes of a man and a woman with photos each, to which the model is fair; photos of a person are alike."""
+    """Homes of a man and a woman, to whom the model is fair; photos of a person are alike."""
     rng = np.random.default_rng(seed)
     person = np.repeat(np.arange(2 * count), photos)
     spread = 1 / icc - 1
@@ -76,7 +76,7 @@ def homes(seed: int, count: int = 40, photos: int = 10, icc: float = 0.6) -> Uni
 
 
 def test_what_groups_of_a_unit_differ_by_gets_one_number() -> None:
-    """Units with as many rows of each group: groups keep their rows, and the sums of their hits are a home's."""
+    """Homes have as many rows of each group, so that groups keep their rows."""
     tables = homes(0)
     shares = UnitShares(tables.group, tables.unit, tables.weight, 2)
     drawn = shares.drawn(np.random.default_rng(1), 30)

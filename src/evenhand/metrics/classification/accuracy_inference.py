@@ -26,9 +26,9 @@ from evenhand.stats.rates.differences import (
 from evenhand.stats.rates.rates import Rates
 
 _MOST_GROUPS = 3_000
-_BONFERRONI = "p by Bonferroni's inequality with Kish's effective sizes: weighted rows are not exchanged"
+_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
 _WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
-_ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
+_ASYMPTOTIC = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 

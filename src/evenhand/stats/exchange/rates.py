@@ -93,8 +93,8 @@ class Tally:
         if self.moments is None or self.moments.shared is None:
             return None
         weight = self._telling / (self._telling + _PRIOR)
-        both = np.minimum(weight[:, :, None], weight[:, None])
-        covariance = np.nan_to_num(self.moments.shared) * both
+        joint_weight = np.minimum(weight[:, :, None], weight[:, None])
+        covariance = np.nan_to_num(self.moments.shared) * joint_weight
         same = np.arange(covariance.shape[1])
         covariance[:, same, same] = 0
         return np.asarray(covariance)
@@ -147,9 +147,9 @@ class Tally:
             for h in range(g):
                 apart = _apart(z[:, g], error[:, g], z[:, h], error[:, h])
                 with np.errstate(invalid="ignore"):
-                    own = error[:, g] ** 2 + error[:, h] ** 2
-                    square = np.maximum(own - 2 * self.covariance[:, g, h], LEAST_OF_OWN * own)
-                    scaled = np.nan_to_num(apart * np.sqrt(own / square))
+                    separate = error[:, g] ** 2 + error[:, h] ** 2
+                    square = np.maximum(separate - 2 * self.covariance[:, g, h], LEAST_OF_OWN * separate)
+                    scaled = np.nan_to_num(apart * np.sqrt(separate / square))
                 best = np.maximum(best, scaled.max(axis=-1))
         return best
 
@@ -171,8 +171,8 @@ class Tally:
             square = np.maximum(square + among / others**2 - 2 * row / others, LEAST_OF_OWN * square)
         with np.errstate(divide="ignore", invalid="ignore"):
             away = self.hits / trials - (all_hits - self.hits) / others
-        known = (square > 0) & np.isfinite(away)
-        return np.divide(away, np.sqrt(square, where=known, out=np.ones_like(square)), where=known,
+        has_value = (square > 0) & np.isfinite(away)
+        return np.divide(away, np.sqrt(square, where=has_value, out=np.ones_like(square)), where=has_value,
                          out=np.zeros_like(away))  # fmt: skip
 
     def _scaled(self) -> Ends:

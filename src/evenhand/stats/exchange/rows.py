@@ -326,9 +326,9 @@ class _Design:
         share = by_group if self.shares is None else self.shares.of_units
         return np.asarray(by_group - share * self.moments[:, :1])
 
-    def _of_shares(self, drawn: DrawnShares) -> ComparedRates:
+    def _of_shares(self, spread: DrawnShares) -> ComparedRates:
         """Rates and their covariance from drawn shares of the units."""
-        share, sign = np.moveaxis(drawn.of_units, 0, 1), drawn.inside_units.T  # (R, C, G) and (R, C)
+        share, sign = np.moveaxis(spread.of_units, 0, 1), spread.inside_units.T  # (R, C, G) and (R, C)
         sums, weights = self.moments[:, :1], self.moments[:, 1:2]
         s, w = share * sums + sign[..., None] * self._inside, share * weights
         size = share * np.bincount(self.rows.units)[:, None]

@@ -10,7 +10,7 @@ neither has to do with the groups:
   what is alike within it stays alike (cluster scores: Cameron, Gelbach and Miller 2008; Canay, Romano and
   Shaikh 2017). The six points of Webb (2023) leave few units more draws than signs do.
 
-Both happen in one draw and every unit has both parts; of a unit of one group the second is 0. Nothing is
+Both happen in one draw and every unit has choices parts; of a unit of one group the second is 0. Nothing is
 supposed of how rows of a unit, or of its groups, are alike.
 """
 
@@ -31,7 +31,7 @@ _WEBB = np.sqrt([0.5, 1.0, 1.5])
 class DrawnShares:
     """Shares of units in each group, as they are (R = 1) or in R draws.
 
-    Of atoms, and of their units over all strata; both are the same where there are no strata.
+    Of atoms, and of their units over all strata; choices are the same where there are no strata.
     """
 
     of_atoms: Floats  # shape (A, R, G)
@@ -118,11 +118,11 @@ class UnitShares:
             return DrawnShares(units, units, signs, signs)
         of, stratum = keys // self._strata, keys % self._strata
         other = donor[of]
-        wanted = self._key(other, stratum[:, None])
-        found = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-        both = np.concatenate([self.share, self.of_units])
-        index = np.where((keys[found] == wanted) & self.mixed[of, None], found, keys.size + other)
-        return DrawnShares(both[index], units, signs[of], signs)
+        donor_key = self._key(other, stratum[:, None])
+        position = np.minimum(np.searchsorted(keys, donor_key), keys.size - 1)
+        choices = np.concatenate([self.share, self.of_units])
+        index = np.where((keys[position] == donor_key) & self.mixed[of, None], position, keys.size + other)
+        return DrawnShares(choices[index], units, signs[of], signs)
 
     @cached_property
     def _block(self) -> Integers:

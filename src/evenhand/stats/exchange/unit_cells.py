@@ -101,9 +101,9 @@ class UnitColumns:
             ss, sw, ww = (column.summed(member, shape) for column in (self.ss, self.sw, self.ww))
             return ss, sw, sw, ww
         of_first, of_second = share[..., first], share[..., second]
-        both = (of_first * of_second).reshape(len(share), -1)
+        products_of_shares = (of_first * of_second).reshape(len(share), -1)
         shape = share.shape[1], first.size
-        ss, sw, ww = (column.summed(both, shape) for column in (self.ss, self.sw, self.ww))
+        ss, sw, ww = (column.summed(products_of_shares, shape) for column in (self.ss, self.sw, self.ww))
         ws, square = sw.copy(), sign**2
         for k, (g, h) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             mine, other = of_first[..., k] * sign, of_second[..., k] * sign

@@ -108,8 +108,8 @@ class UnitRates:
         shares = self._shares(within)
         step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, shares.share.size))
         for start in range(0, replicates, step):
-            drawn = shares.drawn(rng, min(step, replicates - start))
-            yield {kind: self._tally(kind, within, drawn) for kind in kinds}
+            spread = shares.drawn(rng, min(step, replicates - start))
+            yield {kind: self._tally(kind, within, spread) for kind in kinds}
 
     def _shares(self, within: bool) -> UnitShares:
         return self._shares_within if within else self._shares_over_all
@@ -122,30 +122,30 @@ class UnitRates:
     def _shares_over_all(self) -> UnitShares:
         return UnitShares(self.group, self.unit, self.weight, self.groups)
 
-    def _tally(self, kind: str, within: bool, drawn: DrawnShares) -> Tally:
-        """The tally of drawn shares."""
+    def _tally(self, kind: str, within: bool, spread: DrawnShares) -> Tally:
+        """The tally of spread shares."""
         columns = self._columns(kind, within, by_unit=False)
-        hits, trials = columns.hits_and_trials(drawn.of_atoms, drawn.inside_atoms)
+        hits, trials = columns.hits_and_trials(spread.of_atoms, spread.inside_atoms)
         trials = np.where(trials > _NO_TRIAL, trials, 0.0)  # weights that cancel leave their last digits
         hits = np.clip(hits, 0, trials)
         expected = None
         if kind == "false":
             support = self._columns("true", within, by_unit=False).w.summed(
-                drawn.of_atoms.reshape(len(drawn.of_atoms), -1), hits.shape[:2]
+                spread.of_atoms.reshape(len(spread.of_atoms), -1), hits.shape[:2]
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 mistaken = product(self._mistaken, support.reshape(-1, self.labels).T)
                 expected = mistaken.T.reshape(hits.shape) / trials
-        return Tally(hits, trials, expected, self._moments(kind, within, drawn, hits, trials))
+        return Tally(hits, trials, expected, self._moments(kind, within, spread, hits, trials))
 
     def _moments(
-        self, kind: str, within: bool, drawn: DrawnShares, hits: Floats, trials: Floats
+        self, kind: str, within: bool, spread: DrawnShares, hits: Floats, trials: Floats
     ) -> UnitMoments:
         # trials of a truth are of one atom a unit; others lie in several, and go by its share of all rows
         by_unit = kind != "true"
         columns = self._columns(kind, within, by_unit=by_unit)
         share, sign = (
-            (drawn.of_units, drawn.inside_units) if by_unit else (drawn.of_atoms, drawn.inside_atoms)
+            (spread.of_units, spread.inside_units) if by_unit else (spread.of_atoms, spread.inside_atoms)
         )
         every = np.arange(self.groups)
         ss, sw, _, ww = columns.products(share, sign, every, every)
@@ -178,8 +178,8 @@ class UnitRates:
         by_unit = by_unit or shares.share is shares.of_units
         if (kind, within, by_unit) not in self._column_cache:
             key, share = (self.unit, shares.of_units) if by_unit else (shares.atom, shares.share)
-            made = UnitColumns(*self._summed(kind, key), self._inside(kind, key, share))
-            self._column_cache[kind, within, by_unit] = made
+            columns = UnitColumns(*self._summed(kind, key), self._inside(kind, key, share))
+            self._column_cache[kind, within, by_unit] = columns
         return self._column_cache[kind, within, by_unit]
 
     def _inside(self, kind: str, key: Integers, share: Floats) -> tuple[object, ...]:
