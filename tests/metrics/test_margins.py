@@ -178,7 +178,7 @@ def test_a_weighted_p_is_asymptotic_and_says_so() -> None:
     gap = call(weighted(), "accuracy_gap")
     assert gap.p_value is not None
     assert gap.null is None
-    assert any("Kish" in note for note in gap.notes)
+    assert any("linearised" in note for note in gap.notes)
 
 
 def test_the_gap_of_cells_is_compared_with_that_of_classes_alone() -> None:

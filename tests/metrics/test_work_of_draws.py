@@ -24,8 +24,8 @@ from tests.metrics.test_margins import persons, weighted
     [
         (2, False, 40 + 4 * 2**2),  # units, and each two groups compared
         (8, False, 40 + 4 * 8**2),
-        (2, True, 2 * 120 + 4 * 2**2),  # rows inside of units, twice
-        (8, True, 2 * 120 * 2 + 4 * 8**2),
+        (2, True, 4 * 40 * 2 + 4 * 2**2),  # shares of units in the groups, and what is made of them
+        (8, True, 4 * 40 * 8 + 4 * 8**2),
     ],
 )
 def test_an_exchange_draws_as_often_as_its_work_allows(groups, mixed, work, monkeypatch):
@@ -101,7 +101,7 @@ def test_noise_of_few_cells_is_held_by_groups_and_labels(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["hit", "predicted", "true", "false"])
 def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
-    """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; Kish: (sum w)^2 / sum w^2."""
+    """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; a size varies as much."""
     bound = BoundCounts.of(weighted(0.001), "group", 0)
     margins, cells = Margins.of(bound), bound.grouped
     noise, rates = margins.weight_noise(kind), margins.rates(kind)
@@ -116,7 +116,10 @@ def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
         assert noise[:, group, label].var() == pytest.approx(variance, rel=0.15)  # 999 draws
         assert noise[:, group, label].mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 999))
         assert rates.value[label, group] == pytest.approx(share)
-        assert rates.size[label, group] == pytest.approx(n.sum() ** 2 / square.sum())
+        rows, kish = cells.moments[0][some].sum(), n.sum() ** 2 / square.sum()
+        size = share * (1 - share) / (variance * rows / (rows - 1))
+        assert rates.size[label, group] == pytest.approx(min(size, rows))
+        assert rates.freedom[label, group] == pytest.approx(max(kish - 1, 1))
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from scipy import stats
 
 from evenhand.stats.exchange.rates import Tally, mean_range
 from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.exchange.shares import UnitShares
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.rates.clustered import GroupCells
@@ -55,7 +55,7 @@ def test_rates_of_units_are_those_of_one_label_at_a_time(kind: str, mixed: bool)
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("within", [False, True])
 def test_an_exchange_keeps_rows_labels_and_units(mixed: bool, within: bool) -> None:
-    tables = units(mixed=mixed)
+    tables = units(mixed=mixed, persons=240)  # enough that no draw comes to its bounds of 0 and all trials
     kinds = ("predicted", "true", "false")
     drawn = next(tables.draws(np.random.default_rng(1), kinds, 20, within=within))
     whole = {kind: tables.observed(kind) for kind in kinds}
@@ -66,14 +66,103 @@ def test_an_exchange_keeps_rows_labels_and_units(mixed: bool, within: bool) -> N
         )
 
 
-def test_rows_of_a_unit_and_truth_change_places_so_that_groups_keep_their_mix() -> None:
-    plain = units(mixed=True, persons=60)
-    tables = replace(plain, unit=plain.unit // 15)
-    assert tables.mixed.all()
-    drawn = next(tables.draws(np.random.default_rng(1), ("true",), 20, within=True))["true"]
-    support = np.broadcast_to(tables.observed("true").trials, drawn.trials.shape)
-    np.testing.assert_allclose(drawn.trials, support)
-    assert np.ptp(drawn.hits, axis=0).max() > 0
+def homes(seed: int, count: int = 40, photos: int = 10, icc: float = 0.6) -> UnitRates:
+    """Homes of a man and a woman, to whom the model is fair; photos of a person are alike."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(2 * count), photos)
+    spread = 1 / icc - 1
+    right = rng.random(person.size) < rng.beta(0.8 * spread, 0.2 * spread, 2 * count)[person]
+    return UnitRates(np.zeros_like(person), person % 2, 1 - right, person // 2, np.ones(person.size), 2, 2)
+
+
+def test_what_groups_of_a_unit_differ_by_gets_one_number() -> None:
+    """Homes have as many rows of each group, so that groups keep their rows."""
+    tables = homes(0)
+    shares = UnitShares(tables.group, tables.unit, tables.weight, 2)
+    drawn = shares.drawn(np.random.default_rng(1), 30)
+    tally = next(tables.draws(np.random.default_rng(1), ("hit",), 30, within=False))["hit"]
+    np.testing.assert_allclose(tally.trials, 400)
+    right = tables.prediction == 0
+    man, woman = (np.bincount(tables.unit[tables.group == g], right[tables.group == g]) for g in (0, 1))
+    expected = right.sum() / 2 + drawn.inside_units.T @ (man - woman) / 2
+    np.testing.assert_allclose(tally.hits[:, 0, 0], expected)
+    assert drawn.inside_units.mean() == pytest.approx(0, abs=0.15)
+    assert (drawn.inside_units**2).mean() == pytest.approx(1, abs=0.1)
+
+
+def test_the_covariance_of_groups_that_share_units_is_that_of_a_loop() -> None:
+    tables = units(mixed=True, persons=60)
+    right = (tables.truth == tables.prediction).astype(float)
+    tally = tables.observed("hit")
+    p, counted = right.mean(), np.zeros((3, 60))
+    for g in range(3):
+        own = tables.group == g
+        away = right[own] - right[own].mean()
+        counted[g] = np.bincount(tables.unit[own], away, 60) / own.sum()
+    telling = [
+        min(len(set(tables.unit[tables.group == g])), (tables.group == g).sum() * p * (1 - p))
+        for g in range(3)
+    ]
+    for g, h in [(0, 1), (0, 2), (1, 2)]:
+        least = min(telling[g], telling[h])
+        expected = counted[g] @ counted[h] * least / (least + 4)
+        assert tally.covariance[0, g, h, 0] == pytest.approx(expected)
+        assert tally.covariance[0, h, g, 0] == pytest.approx(expected)
+
+
+def test_shares_within_truths_are_those_of_the_other_unit_or_of_all_its_rows() -> None:
+    unit, truth = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2]), np.array([0, 0, 1, 1, 0, 0, 2, 0, 1])
+    group = np.array([0, 1, 1, 1, 0, 0, 1, 0, 0])
+    shares = UnitShares(group, unit, np.ones(9), 2, truth)
+    rows = {(u, y): a for u, y, a in zip(unit.tolist(), truth.tolist(), shares.atom.tolist(), strict=True)}
+    assert rows[2, 0] == rows[2, 1]  # a unit of one group is one atom
+    one = [[0.5, 0.5], [0, 1], [1, 0], [0, 1], [1, 0]]  # two truths each of units 0 and 1, and unit 2
+    np.testing.assert_allclose(shares.share, one)
+    drawn = shares.drawn(np.random.default_rng(0), 200)
+    of_first = {tuple(np.round(share, 6)) for share in drawn.of_atoms[rows[0, 1]]}
+    assert of_first == {
+        (0, 1),
+        (0.666667, 0.333333),
+        (1, 0),
+    }  # unit 1 has no row of truth 1: its share of all
+    np.testing.assert_allclose(drawn.of_atoms.sum(axis=2), 1)
+
+
+@pytest.mark.parametrize("icc", [0.3, 0.6])
+def test_homes_of_two_groups_keep_their_level_and_their_band(icc: float) -> None:
+    small = np.zeros(3)
+    for seed in range(200):
+        tables = homes(seed, icc=icc)
+        tally = tables.observed("hit")
+        drawn = next(tables.draws(np.random.default_rng(seed), ("hit",), 399, within=False))["hit"]
+        p = exceeded(float(tally.below_rest()[0]), drawn.below_rest())
+        apart, band = np.ptp(tally.rates[0, :, 0]), np.quantile(np.ptp(drawn.rates[..., 0], axis=1), 0.95)
+        small += p <= 0.05, p <= 0.005, apart > band
+    assert small[0] <= 20  # 10 expected
+    assert small[1] <= 5  # 1 expected
+    assert small[2] <= 20  # 10 expected
+
+
+def test_groups_as_perceived_in_each_photo_have_the_power_of_a_cluster_robust_t() -> None:
+    found = np.zeros(2)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        unit = np.repeat(np.arange(60), 10)
+        own = unit % 2
+        group = np.where(rng.random(unit.size) < 0.1, 1 - own, own)
+        rate = np.where(np.arange(60) % 2, 0.62, 0.82)
+        right = rng.random(unit.size) < rng.beta(rate * 7 / 3, (1 - rate) * 7 / 3)[unit]
+        tables = UnitRates(np.zeros_like(unit), group, 1 - right, unit, np.ones(unit.size), 2, 2)
+        drawn = next(tables.draws(rng, ("hit",), 399, within=False))["hit"]
+        rates = [right[group == g].mean() for g in (0, 1)]
+        score = (right - np.take(rates, group)) / np.bincount(group)[group] * np.where(group, -1, 1)
+        error = np.sqrt((np.bincount(unit, score) ** 2).sum() * 60 / 59)
+        found += (
+            exceeded(float(tables.observed("hit").below_rest()[0]), drawn.below_rest()) <= 0.05,
+            2 * stats.t.sf(abs(rates[0] - rates[1]) / error, 59) <= 0.05,
+        )
+    assert found[1] >= 30
+    assert found[0] >= 0.85 * found[1]
 
 
 def test_variance_over_units_is_that_of_their_residuals() -> None:

@@ -99,3 +99,21 @@ def test_a_rate_without_rows_is_undefined_and_no_limits_have_zero_width():
     low, high = Rates.of_rows([0, 0, 5], [0, 5, 5]).limits(Z)
     assert np.isnan([low[0], high[0]]).all()
     assert (high[1:] - low[1:] > 0.1).all()
+
+
+def test_weights_that_go_with_the_outcome_keep_coverage_where_kish_loses_it():
+    """Misses weigh three times as much: the linearised variance heeds it, Kish's size does not."""
+    rng, inside = np.random.default_rng(4), np.zeros(2)
+    truth = 0.8 / (0.8 + 0.2 * 3)
+    for _ in range(400):
+        hit = (rng.random((3, 80)) < 0.8).astype(float)
+        weight = rng.lognormal(0, 0.7, hit.shape) * np.where(hit > 0, 1, 3)
+        sums, squares = (weight * hit).sum(axis=1), weight**2
+        parts = sums, weight.sum(axis=1), squares.sum(axis=1)
+        for number, rates in enumerate(
+            (Rates.of_weights(*parts), Rates.of_survey(*parts, (squares * hit).sum(axis=1), np.full(3, 80.0)))
+        ):
+            low, high = rates.limits(1.96)
+            inside[number] += ((low <= truth) & (truth <= high)).mean()
+    assert inside[0] / 400 < 0.93
+    assert inside[1] / 400 >= 0.93

@@ -26,6 +26,17 @@ def test_wholes_change_places_and_mixed_units_inside():
     assert len(np.unique(drawn[:, [0, 2, 4]], axis=0)) == len(np.unique(drawn[:, 6:], axis=0)) == 6
 
 
+def test_rows_of_one_label_in_a_mixed_unit_stay_together():
+    label, unit = np.array([0, 0, 0, 1, 1, 2, 0, 1]), np.array([0, 0, 0, 0, 0, 0, 1, 1])
+    exchange = Relabelling(label, unit)
+    drawn = exchange.drawn(np.random.default_rng(0), 200)
+    assert (drawn[:, 0:2] == drawn[:, 1:3]).all()
+    assert (drawn[:, 3] == drawn[:, 4]).all()
+    assert (np.sort(drawn[:, [0, 3, 5]]) == [0, 1, 2]).all()
+    assert len(np.unique(drawn[:, :6], axis=0)) == 6
+    assert (np.sort(drawn[:, 6:]) == [0, 1]).all()
+
+
 def test_labels_stay_within_strata_and_units_of_several_change_with_each_other():
     label, unit = np.array([0, 1, 0, 1, 0, 1, 0, 1]), np.array([0, 1, 2, 3, 4, 5, 4, 5])
     stratum = np.array([0, 0, 1, 1, 0, 0, 1, 1])

@@ -181,8 +181,7 @@ def status_sentence(
         ),
         "too_few_mistakes": _("No mistake is made by so many that a difference between groups could show."),
         "weighted": _(
-            "The {noun} have weights: mistakes by class have rates and differences, but no test; "
-            "an audit without weights tests them.",
+            "The {noun} have weights: mistakes by class have rates and differences, but no test.",
             noun=noun,
         ),
         "one_cluster": _("Each group is of one cluster, so that nothing says how clusters differ."),

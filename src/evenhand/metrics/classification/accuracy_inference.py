@@ -26,9 +26,9 @@ from evenhand.stats.rates.differences import (
 from evenhand.stats.rates.rates import Rates
 
 _MOST_GROUPS = 3_000
-_BONFERRONI = "p by Bonferroni's inequality with Kish's effective sizes: weighted rows are not exchanged"
+_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
 _WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
-_ASYMPTOTIC = "p by Tukey and Kramer with Kish's effective sizes: weighted rows are not exchanged"
+_ASYMPTOTIC = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
@@ -135,13 +135,11 @@ def largest_test(
 ) -> tuple[float | None, Callable[[float], float | None], list[str]]:
     """P of the largest difference of two groups in standard errors, the quantile of its limits, and notes.
 
-    Both are those of the draws, except that units of several groups leave the quantile to Tukey and Kramer,
-    who also give the p of weighted rows.
+    Both are those of the draws; Tukey and Kramer give those of weighted rows.
     """
 
     def quantile(level: float) -> float | None:
-        mixed = margins.tables is not None and margins.tables.mixed.any()
-        return None if draws is None or mixed else float(np.quantile(draws, level, method="higher"))
+        return None if draws is None else float(np.quantile(draws, level, method="higher"))
 
     if draws is None and margins.tables is not None:
         return None, quantile, []

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import InputError
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.rates import Tally, UnitMoments
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
 from evenhand.stats.rates.rates import Rates
@@ -106,31 +105,34 @@ class Margins:
         if self.tables is not None:
             return self.tables.rates(kind)
         hits, trials = _sums(self.confusion, kind)
-        if self.prepared.grouped.moments is None:
+        moments = self.prepared.grouped.moments
+        if moments is None:
             return Rates.of_rows(hits.T, trials.T)
-        return Rates.of_weights(hits.T, trials.T, np.broadcast_to(self._squares(kind), hits.shape).T)
+        rows, squares = (_sums(self._added_up(values), kind) for values in moments)
+        parts = (hits, trials, squares[1], squares[0], rows[1])
+        return Rates.of_survey(*(np.broadcast_to(part, hits.shape).T for part in parts))
 
     def overall(self) -> Rates:
         """The rate of right answers of all rows, shape (1, 1)."""
         if self.tables is not None:
             return self.tables.ungrouped().rates("hit")
-        hits, n = self.confusion.correct.sum(), self.confusion.support.sum()
-        moments = self.prepared.grouped.moments
-        if moments is None:
-            return Rates.of_rows([[hits]], [[n]])
-        return Rates.of_weights([[hits]], [[n]], [[moments[1].sum()]])
-
-    def _squares(self, kind: str) -> Floats:
-        """Squared weights of the trials of each group and label."""
-        g, shape = self.prepared.grouped, self.confusion.support.shape
+        g, hits, n = self.prepared.grouped, self.confusion.correct.sum(), self.confusion.support.sum()
         if g.moments is None:
-            raise InputError("rows without weights have no squared weights")
-        group_squares = sum_by(g.group, g.moments[1], shape[0])[:, None]
-        if kind in ("hit", "predicted"):
-            return group_squares
-        of_truth = sum_by(g.group.astype(np.int64) * shape[1] + g.truth, g.moments[1], shape[0] * shape[1])
-        true_squares = of_truth.reshape(shape)
-        return true_squares if kind == "true" else group_squares - true_squares
+            return Rates.of_rows([[hits]], [[n]])
+        right = g.truth == g.prediction
+        parts = (hits, n, g.moments[1].sum(), g.moments[1][right].sum(), g.moments[0].sum())
+        return Rates.of_survey(*(np.array([[part]]) for part in parts))
+
+    def _added_up(self, values: Floats) -> Confusion:
+        """A number of each cell (rows, squared weights) added up as counts are."""
+        g, shape = self.prepared.grouped, self.confusion.support.shape
+        right = g.truth == g.prediction
+
+        def by(label: Codes, some: Floats) -> Floats:
+            cell = g.group.astype(np.int64) * shape[1] + label
+            return sum_by(cell, some, shape[0] * shape[1]).reshape(shape)
+
+        return Confusion(by(g.truth, values), by(g.truth, values * right), by(g.prediction, values))
 
     def weight_noise(self, kind: str) -> Floats:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
@@ -161,11 +163,14 @@ class Margins:
         """Hits and trials as observed, R = 1."""
         if self.tables is not None:
             return self.tables.observed(kind)
-        if self.prepared.grouped.moments is not None:  # as many rows as would vary as much
-            rates = self.rates(kind)
-            hits, trials = (np.nan_to_num(rates.value * rates.size).T, rates.size.T)
-            return Tally(hits[None], trials[None])
-        return _tally(self.confusion, kind, self._expected if kind == "false" else None)
+        expected = self._expected if kind == "false" else None
+        moments = self.prepared.grouped.moments
+        if moments is None:
+            return _tally(self.confusion, kind, expected)
+        # a weighted row is a unit of one row: s^2 and s w are its squared weight if it hits
+        (_, rows), (hit, every) = (_sums(self._added_up(values), kind) for values in moments)
+        together = UnitMoments(hit, hit, every, rows, np.ones(hit.shape[-1]))
+        return replace(_tally(self.confusion, kind, expected), moments=together)
 
     @cached_property
     def _expected(self) -> Floats:

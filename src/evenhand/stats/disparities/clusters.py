@@ -2,8 +2,8 @@
 
 The score of a mistake is the difference of its two rates in a standard error from how far clusters are from
 the rates, blended with the expected one, so that few clusters which agree by chance do not count as certain.
-Under the null, groups are exchanged among the clusters of a class (those of several groups: among their
-rows); q is that of the step-down largest score (Westfall and Young 1993, algorithm 2.8).
+Under the null, groups are exchanged among the clusters of a class (those of several groups: inside them);
+q is that of the step-down largest score (Westfall and Young 1993, algorithm 2.8).
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class ClusterRows:
         """How groups are exchanged within a class."""
         return Relabelling(self.group, self.unit, self.truth)
 
-    @cached_property
+    @property
     def is_mixed(self) -> bool:
         """Whether a cluster lies in several groups."""
         return bool(self.relabelling.mixed.any())
 
-    @cached_property
+    @property
     def atom(self) -> Integers:
-        """What changes places with each row: its cluster; it alone where clusters lie in several groups."""
-        return np.arange(self.unit.size) if self.is_mixed else self.unit
+        """What changes places with each row: those of its cluster and group."""
+        return self.relabelling.piece
 
     def mistakes(self, mistakes: Mistakes) -> tuple[Integers, Integers]:
         """Wrong rows, those of classes with a miss twice, and the number of the mistake that each makes."""

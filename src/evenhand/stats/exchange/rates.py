@@ -21,6 +21,8 @@ from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 from evenhand.stats.rates.clustered import blended, ratio_variance
 from evenhand.stats.rates.confusion import range_over_first, range_over_groups
 
+LEAST_OF_OWN = 0.1
+"""Of the variance of two rates, what stays whatever their covariance takes off."""
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
 _ROUNDING = 1e-9
 _HELD = 4_000_000  # numbers of one array held at a time
@@ -35,6 +37,9 @@ class UnitMoments:
     trials: Floats  # of `w^2`
     units: Floats  # how many have trials
     alike: Floats  # how alike the rows of a unit are, in [0, 1], shape (L,)
+    # the covariance that units of several groups make, without a correction for few units, shape
+    # (R, G, G, L), its diagonal not used; None where units are of one group each
+    shared: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +51,6 @@ class Tally:
     # the rates that strata (truths) lead to expect of each group; None where there are none
     expected: Floats | None = None
     moments: UnitMoments | None = None  # of units that are drawn as a whole; None where rows are
-    # how much more a rate varies than that of independent rows, shape (L,), for units that lie in several
-    # groups, whose moments are not taken
-    inflated: Floats | None = None
 
     @cached_property
     def rates(self) -> Floats:
@@ -73,13 +75,29 @@ class Tally:
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = self._pooled * (1 - self._pooled) / self.trials
             if self.moments is None:
-                return np.asarray(noise if self.inflated is None else noise * self.inflated)
+                return np.asarray(noise)
             m = self.moments
             own_variance = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
             noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
-            # units without a single hit say nothing of the spread: what counts is how many should have one
-            telling = np.minimum(m.units, self.trials * self._pooled * (1 - self._pooled))
-            return np.asarray(np.where(m.units > 1, blended(own_variance, telling, noise), noise))
+            return np.asarray(np.where(m.units > 1, blended(own_variance, self._telling, noise), noise))
+
+    @property
+    def _telling(self) -> Floats:
+        """Units that say how they vary: those without a single hit do not; so many should have one."""
+        units = np.zeros(()) if self.moments is None else self.moments.units
+        return np.asarray(np.minimum(units, self.trials * self._pooled * (1 - self._pooled)))
+
+    @cached_property
+    def covariance(self) -> Floats | None:
+        """Of the rates of two groups that share units, shape (R, G, G, L), with a diagonal of 0."""
+        if self.moments is None or self.moments.shared is None:
+            return None
+        weight = self._telling / (self._telling + _PRIOR)
+        joint_weight = np.minimum(weight[:, :, None], weight[:, None])
+        covariance = np.nan_to_num(self.moments.shared) * joint_weight
+        same = np.arange(covariance.shape[1])
+        covariance[:, same, same] = 0
+        return np.asarray(covariance)
 
     @property
     def wider(self) -> Floats:
@@ -101,6 +119,8 @@ class Tally:
 
     def largest(self) -> Floats:
         """The largest difference of two groups in any of the rates, in standard errors, shape (R,)."""
+        if self.covariance is not None:
+            return self._largest_of_shared()
         z, error = self._scaled()
         high, low = z.max(axis=-2), z.min(axis=-2)
         # the differences of two groups are at most the root of the sum of their squares away from the middle
@@ -119,17 +139,41 @@ class Tally:
                 np.maximum.at(best, row[of], pairs)
         return np.asarray(best)
 
+    def _largest_of_shared(self) -> Floats:
+        """The same where groups share units, pair by pair."""
+        z, error = self._scaled()
+        best = np.zeros(len(z))
+        for g in range(z.shape[1]):
+            for h in range(g):
+                apart = _apart(z[:, g], error[:, g], z[:, h], error[:, h])
+                with np.errstate(invalid="ignore"):
+                    separate = error[:, g] ** 2 + error[:, h] ** 2
+                    square = np.maximum(separate - 2 * self.covariance[:, g, h], LEAST_OF_OWN * separate)
+                    scaled = np.nan_to_num(apart * np.sqrt(separate / square))
+                best = np.maximum(best, scaled.max(axis=-1))
+        return best
+
     def below_rest(self) -> Floats:
         """How far the first label's lowest group is below all the others, in standard errors, shape (R,)."""
-        hits, variance = self.hits[..., 0], self.variance[..., 0]
-        trials = np.broadcast_to(self.trials, self.hits.shape)[..., 0]
-        all_trials, all_hits = trials.sum(axis=-1, keepdims=True), hits.sum(axis=-1, keepdims=True)
+        return np.asarray((-self.from_rest[..., 0]).max(axis=-1))
+
+    @cached_property
+    def from_rest(self) -> Floats:
+        """Each group's rate less that of all the others together, in standard errors, shape (R, G, L)."""
+        trials = np.broadcast_to(self.trials, self.hits.shape)
+        all_trials, all_hits = trials.sum(axis=-2, keepdims=True), self.hits.sum(axis=-2, keepdims=True)
         others = np.maximum(all_trials - trials, 1e-300)
-        spread = variance * trials**2
-        error = np.sqrt(variance + (spread.sum(axis=-1, keepdims=True) - spread) / others**2)
-        apart = (all_hits - hits) / others - hits / trials
-        t = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
-        return np.asarray(t.max(axis=-1))
+        spread = np.nan_to_num(self.variance) * trials**2
+        square = self.variance + (spread.sum(axis=-2, keepdims=True) - spread) / others**2
+        if self.covariance is not None:
+            row = np.einsum("rghl,rhl->rgl", self.covariance, trials)
+            among = (trials * row).sum(axis=-2, keepdims=True) - 2 * trials * row
+            square = np.maximum(square + among / others**2 - 2 * row / others, LEAST_OF_OWN * square)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = self.hits / trials - (all_hits - self.hits) / others
+        has_value = (square > 0) & np.isfinite(away)
+        return np.divide(away, np.sqrt(square, where=has_value, out=np.ones_like(square)), where=has_value,
+                         out=np.zeros_like(away))  # fmt: skip
 
     def _scaled(self) -> Ends:
         """Distances from the middle in standard errors, and these; 0 and infinite without trials."""

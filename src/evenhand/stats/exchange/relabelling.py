@@ -1,8 +1,10 @@
 """Labels of rows exchanged at random, where rows come in sampling units such as persons.
 
-Units whose rows are all of one label change places as wholes; a unit of several labels has those of its rows
-exchanged inside. Both happen in one draw, within strata where there are any. What is compared in a draw is
-left to the metrics; the p of all of them is ``(1 + b) / (1 + B)``.
+Units whose rows are all of one label change places as wholes, within strata where there are any; the labels
+of a unit of several change places with each other inside it, so that rows of one unit and label (a piece,
+such as the photos of one of two persons of a home) stay together. Both happen in one draw. It serves figures
+that need labels, such as those of rankings; rates, which add up over units, are drawn by ``UnitShares``. What
+is compared in a draw is left to the metrics; the p of all of them is ``(1 + b) / (1 + B)``.
 """
 
 from __future__ import annotations
@@ -57,22 +59,23 @@ class Relabelling:
 
     @cached_property
     def inside(self) -> Integers:
-        """Rows of units of several labels, sorted by unit and stratum, shape (M,)."""
-        return self._inside[0]
+        """Rows of units of several labels, shape (M,)."""
+        return np.flatnonzero(self.mixed[self.unit])
 
     @cached_property
-    def inside_block(self) -> Integers:
-        """Codes of (unit, stratum) of these rows, ascending, shape (M,)."""
-        return self._inside[1]
+    def piece(self) -> Integers:
+        """The unit, stratum (of a unit of several labels) and label of each row, from 0, shape (N,)."""
+        labels, code = np.unique(self.label, return_inverse=True)
+        key = self._inside_block * labels.size + code
+        return np.unique(key, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
-    def _inside(self) -> tuple[Integers, Integers]:
-        rows = np.flatnonzero(self.mixed[self.unit])
-        key = self.unit[rows]
-        if self.stratum is not None:
-            key = key * (int(self.stratum.max(initial=0)) + 1) + self.stratum[rows]
-        order = np.argsort(key, kind="stable")
-        return rows[order], np.unique(key[order], return_inverse=True)[1].astype(np.int64)
+    def _inside_block(self) -> Integers:
+        """What labels of rows inside units change places within, shape (N,)."""
+        if self.stratum is None:
+            return self.unit
+        width = int(self.stratum.max(initial=0)) + 1
+        return self.unit * width + np.where(self.mixed[self.unit], self.stratum, 0)
 
     @property
     def fixed(self) -> bool:
@@ -97,8 +100,10 @@ class Relabelling:
         return shuffled(rng, self.label_of, self.block, size)
 
     def insides(self, rng: np.random.Generator, size: int) -> Integers:
-        """Labels of the rows of the others, shape (size, M)."""
-        return shuffled(rng, self.label[self.inside], self.inside_block, size)
+        """Labels of the rows of the others, shape (size, M): a piece keeps together."""
+        _, first, piece = np.unique(self.piece[self.inside], return_index=True, return_inverse=True)
+        row = self.inside[first]
+        return shuffled(rng, self.label[row], self._inside_block[row], size)[:, piece]
 
     def drawn(self, rng: np.random.Generator, size: int) -> Integers:
         """Labels of all rows, shape (size, N)."""

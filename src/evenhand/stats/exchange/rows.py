@@ -1,9 +1,8 @@
 """Groups exchanged at random: what a model that knows nothing of the groups would show on these very rows.
 
-Units (persons, households, rows ...) are exchanged as a whole where they lie in one group; a unit that lies
-in several has the groups of its rows exchanged inside. Both happen in one draw. Because groups may hold
-units of other sizes, differences are compared in standard errors that heed the units of each draw (Janssen
-1997; Chung and Romano 2013): the test stays right where only the spread of groups differs.
+Units (persons, households, rows ...) are drawn as of ``UnitShares``. Because groups may hold units of other
+sizes, differences are compared in standard errors that heed the units of each draw (Janssen 1997; Chung and
+Romano 2013): the test stays right where only the spread of groups differs.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded
+from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _HELD = 2_000_000  # of which so many at a time
 _FEWEST, _MOST = 999, 9_999
 _ROUNDING = 1e-9
-_NOTHING: Ends = (np.zeros((1, 0, 0)), np.zeros((1, 0, 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,8 +222,8 @@ def exchange(
     """
     design = _Design.of(rows, stratum)
     if replicates is None:
-        units, inside = design.labels.whole.size, design.labels.inside.size
-        work = units + 2 * inside * (1 + rows.groups // 8)
+        units = design.labels.mixed.size
+        work = units * (1 if design.shares is None else 4 * rows.groups)
         work += 4 * rows.groups**2  # each two groups are compared
         replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
     parts = list(design.draws(rng, replicates))
@@ -241,10 +240,11 @@ class _Design:
     """Units by what can happen to them."""
 
     rows: UnitRows  # the rows
-    labels: Relabelling  # how their groups are exchanged
-    # moments of units of one group, shape (K, 6): sum, weight, their squares and product, and the variance
-    # that is expected of the sum
-    whole: Floats
+    labels: Relabelling  # which units are alike, and how the groups of those of one are exchanged
+    # moments of the units, shape (C, 6): sum, weight, their squares and product, and the variance that is
+    # expected of the sum
+    moments: Floats
+    shares: UnitShares | None  # where some units are of several groups
 
     @classmethod
     def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
@@ -253,12 +253,16 @@ class _Design:
         weights = np.bincount(rows.units, rows.weights)
         expected = expected_variance(rows)
         moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
-        return cls(rows, labels, moments[labels.whole])
+        shares = None
+        if labels.mixed.any():
+            shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
+        return cls(rows, labels, moments, shares)
 
     @property
     def unequal(self) -> bool:
-        """Whether units that change places as a whole have other weights, so that groups change in size."""
-        return bool(len(self.whole) and np.ptp(self.whole[:, 1]) > _ROUNDING * self.whole[:, 1].max())
+        """Whether units have other weights, so that groups change in size."""
+        weight = self.moments[:, 1]
+        return bool(np.ptp(weight) > _ROUNDING * weight.max())
 
     @cached_property
     def binary(self) -> bool:
@@ -267,31 +271,27 @@ class _Design:
         Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
         that all miss would be next to nothing.
         """
-        sums, weight = self.whole[:, 0], self.whole[:, 1].max(initial=0)
-        same = np.abs(self.whole[:, 1] - weight) <= _ROUNDING * weight
+        sums, weight = self.moments[:, 0], self.moments[:, 1].max(initial=0)
+        same = np.abs(self.moments[:, 1] - weight) <= _ROUNDING * weight
         altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
-        return not self.labels.inside.size and bool((same & altogether).all())
-
-    @cached_property
-    def _mixed(self) -> tuple[Integers, Integers, Floats, Floats]:
-        """Of the mixed rows: unit numbered from 0, group, weight x value, weight."""
-        some = self.labels.inside
-        unit = np.unique(self.rows.units[some], return_inverse=True)[1].astype(np.int64)
-        weight = self.rows.weights[some]
-        return unit, self.rows.group[some], weight * self.rows.value[some], weight
+        return self.shares is None and bool((same & altogether).all())
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
-        totals = self._summed(self.labels.label_of[None])
-        return self._compared(totals, self._binned(self._mixed[1][None]))
+        if self.shares is not None:
+            return self._of_shares(self.shares.observed)
+        return self._compared(self._summed(self.labels.label_of[None]))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
         """Draws in pieces that fit in memory."""
-        wide = len(self.whole) + self.labels.inside.size * (1 + self.rows.groups)
+        wide = len(self.moments) * (1 if self.shares is None else self.rows.groups)
         step = max(1, _HELD // max(wide, 1))
         for start in range(0, replicates, step):
             size = min(step, replicates - start)
-            yield self._compared(self._totals(rng, size), self._inside(rng, size))
+            if self.shares is not None:
+                yield self._of_shares(self.shares.drawn(rng, size))
+            else:
+                yield self._compared(self._totals(rng, size))
 
     def _totals(self, rng: np.random.Generator, size: int) -> Floats:
         """Moments of groups with units exchanged, shape (size, groups, 6)."""
@@ -304,84 +304,56 @@ class _Design:
         )
 
     def _summed(self, groups: Integers) -> Floats:
-        """Moments of groups from the groups of whole units, shape (draws, groups, 6)."""
+        """Moments of groups from the groups of units, shape (draws, groups, 6)."""
         size, count = len(groups), self.rows.groups
         key = (groups + np.arange(size)[:, None] * count).ravel()
-        totals = [np.bincount(key, np.tile(moment, size), size * count) for moment in self.whole.T]
+        totals = [np.bincount(key, np.tile(moment, size), size * count) for moment in self.moments.T]
         return np.stack(totals, axis=1).reshape(size, count, -1).astype(np.float64)
 
     @cached_property
     def _unit_levels(self) -> Levels | None:
-        """Whole units as numbers of alike ones in each block, where that is possible."""
-        if not len(self.whole) or self.unequal:
+        """Units as numbers of alike ones in each block, where that is possible."""
+        if self.unequal:
             return None
-        return Levels.of(self.labels.block, self.whole, self.labels.label_of, self.rows.groups)
+        return Levels.of(self.labels.block, self.moments, self.labels.label_of, self.rows.groups)
 
     @cached_property
-    def _row_levels(self) -> Levels | None:
-        """The same for the mixed rows."""
-        _, label, sums, weight = self._mixed
-        if not weight.size or np.ptp(weight) > _ROUNDING * weight.max():
-            return None
-        return Levels.of(self.labels.inside_block, sums[:, None], label, self.rows.groups)
+    def _inside(self) -> Floats:
+        """What the groups of a unit differ by: their sums less their shares of the unit's, shape (C, G)."""
+        rows, shape = self.rows, (len(self.moments), self.rows.groups)
+        key = rows.units * rows.groups + rows.group
+        by_group = np.bincount(key, rows.weights * rows.value, shape[0] * shape[1]).reshape(shape)
+        share = by_group if self.shares is None else self.shares.of_units
+        return np.asarray(by_group - share * self.moments[:, :1])
 
-    def _inside(self, rng: np.random.Generator, size: int) -> Ends:
-        """Sums and weights of mixed units by group, labels exchanged inside, (size or 1, units, groups)."""
-        unit, label = self._mixed[:2]
-        if not label.size:
-            return _NOTHING
-        if self._row_levels is None:
-            return self._binned(self.labels.insides(rng, size))
-        sums = np.einsum("rgbl,bl->rbg", self._row_levels.drawn(rng, size), self._row_levels.moments[..., 0])
-        start = np.flatnonzero(np.diff(self.labels.inside_block, prepend=-1))
-        edge = np.flatnonzero(np.diff(unit[start], prepend=-1))
-        return np.add.reduceat(sums, edge, axis=1), self._binned(label[None])[1]
-
-    def _binned(self, labels: Integers) -> Ends:
-        """Sums and weights of the mixed units by group, shape (draws, units, groups)."""
-        unit, _, sums, weights = self._mixed
-        if not unit.size:
-            return _NOTHING
-        size, groups, count = len(labels), self.rows.groups, int(unit.max()) + 1
-        key = ((np.arange(size)[:, None] * count + unit) * groups + labels).ravel()
-        cells = size * count * groups
-        shape = (size, count, groups)
-        inner = (
-            np.bincount(key, np.tile(numbers, size), cells).astype(np.float64) for numbers in (sums, weights)
-        )
-        first, second = (numbers.reshape(shape) for numbers in inner)
-        return first, second
-
-    def _compared(self, totals: Floats, inner: Ends) -> ComparedRates:
-        """Rates and their covariance from moments of whole units and sums of mixed ones."""
-        size, groups = len(totals), self.rows.groups
-        inner_s, inner_w = inner
-        units = np.bincount(self.labels.label_of, minlength=groups).astype(np.float64)
-        s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
-        n = np.broadcast_to(units, (size, groups))
-        covariance, mixed = None, inner_s.size > 0
-        if mixed:
-            s, w = s + inner_s.sum(axis=1), w + inner_w.sum(axis=1)
-            a, b = a + (inner_s**2).sum(axis=1), b + (inner_s * inner_w).sum(axis=1)
-            q = q + (inner_w**2).sum(axis=1)
-            n = n + (inner_w > 0).sum(axis=1)
-            e = e + self._expected_inside(inner_w)
+    def _of_shares(self, spread: DrawnShares) -> ComparedRates:
+        """Rates and their covariance from drawn shares of the units."""
+        share, sign = np.moveaxis(spread.of_units, 0, 1), spread.inside_units.T  # (R, C, G) and (R, C)
+        sums, weights = self.moments[:, :1], self.moments[:, 1:2]
+        s, w = share * sums + sign[..., None] * self._inside, share * weights
+        size = share * np.bincount(self.rows.units)[:, None]
+        mean, alike = min(max(self.rows.mean, 0.0), 1.0), likeness(self.rows)
+        expected = w**2 * mean * (1 - mean) * (alike + (1 - alike) / np.where(size > 0, size, 1))
+        parts = (s, w, s**2, s * w, w**2, expected)
+        totals, units = np.stack([part.sum(axis=1) for part in parts], axis=-1), (share > 0).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = s / w
-            expected = e / w**2
+            away = (s - (totals[..., 0] / totals[..., 1])[:, None] * w) / totals[:, None, :, 1]
+            covariance = np.einsum("rcg,rch->rgh", away, away)
+        covariance *= blended(np.ones(()), units, np.zeros(()))[:, :, None]
+        same = np.arange(self.rows.groups)
+        covariance[:, same, same] = 0
+        return self._compared(totals, units, covariance)
+
+    def _compared(
+        self, totals: Floats, units: Integers | None = None, covariance: Floats | None = None
+    ) -> ComparedRates:
+        """Rates and their variances from moments of groups, shape (R, G, 6)."""
+        if units is None:
+            units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
+        s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+        n = np.broadcast_to(units, s.shape).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates, expected = s / w, e / w**2
             own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
             variance = np.where((n > 1) & (not self.binary), own_variance, expected)
-            if mixed:
-                u = (inner_s - rates[:, None] * inner_w) / w[:, None]
-                covariance = np.einsum("rcg,rch->rgh", u, u)
-                covariance *= blended(np.ones(()), n, np.zeros(()))[:, :, None]
-                covariance[:, np.arange(groups), np.arange(groups)] = 0
         return ComparedRates(rates, variance, covariance)
-
-    def _expected_inside(self, weight: Floats) -> Floats:
-        """What sums of mixed units vary by, if their rows are as alike as in other units, by group."""
-        mean, alike = self.rows.mean, likeness(self.rows)
-        rows = weight / max(float(self._mixed[3].mean()), 1e-300)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(rows > 0, alike + (1 - alike) / np.maximum(rows, 1), 0.0)
-        return np.asarray((weight**2 * share).sum(axis=1) * max(mean * (1 - mean), 0))

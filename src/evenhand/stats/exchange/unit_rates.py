@@ -8,15 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.rates import Tally, UnitMoments
 from evenhand.stats.exchange.relabelling import Relabelling, units_in
+from evenhand.stats.exchange.shares import DrawnShares, UnitShares
+from evenhand.stats.exchange.unit_cells import Column, UnitColumns, product
 from evenhand.stats.rates.clustered import Jackknife
 from evenhand.stats.rates.rates import Rates
 
 _HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
 _NO_TRIAL = 1e-9  # of rows that count 1 on average
+_SHARED_OF_DRAW = 100_000  # groups x groups x labels up to which draws heed it, too
 _SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
 
 
@@ -35,8 +38,8 @@ class UnitRates:
     weight: Floats  # of each row
     groups: int  # how many groups there are
     labels: int  # how many labels there are
-    _column_cache: dict[str, tuple[_Column, ...]] = field(default_factory=dict, repr=False)
-    _alike: dict[str, Ends] = field(default_factory=dict, repr=False)
+    _column_cache: dict[tuple[str, bool, bool], UnitColumns] = field(default_factory=dict, repr=False)
+    _alike: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     @cached_property
     def relabelling(self) -> Relabelling:
@@ -91,51 +94,72 @@ class UnitRates:
 
     def observed(self, kind: str) -> Tally:
         """The tally as it is, R = 1."""
-        return self._tally(kind, self.group[None])
+        within = kind in ("true", "false")
+        return self._tally(kind, within, self._shares(within).observed)
 
     def draws(
         self, rng: np.random.Generator, kinds: tuple[str, ...], replicates: int, *, within: bool
     ) -> Iterator[dict[str, Tally]]:
-        """Tallies with units exchanged, in pieces that fit in memory.
+        """Tallies with units exchanged, as of ``UnitShares``, in pieces that fit in memory.
 
-        Units of one group change places as a whole, those of several have the groups of their rows exchanged.
-        All ``kinds`` are of the same draws. ``within``: only among units, or rows of a unit, of one truth; a
-        unit of several changes places with any other such.
+        All ``kinds`` are of the same draws. ``within``: only among units of one truth; a unit of several
+        changes places with any other such.
         """
-        labels = Relabelling(self.group, self.unit, self.truth) if within else self.relabelling
-        step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, self._atoms.size * self.groups))
+        shares = self._shares(within)
+        step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, shares.share.size))
         for start in range(0, replicates, step):
-            codes = labels.drawn(rng, min(step, replicates - start))
-            yield {kind: self._tally(kind, codes) for kind in kinds}
+            spread = shares.drawn(rng, min(step, replicates - start))
+            yield {kind: self._tally(kind, within, spread) for kind in kinds}
+
+    def _shares(self, within: bool) -> UnitShares:
+        return self._shares_within if within else self._shares_over_all
 
     @cached_property
-    def _atoms(self) -> Integers:
-        """What changes places with each row: its unit or, where units lie in several groups, it alone."""
-        return np.arange(self.unit.size) if self.mixed.any() else self.unit
+    def _shares_within(self) -> UnitShares:
+        return UnitShares(self.group, self.unit, self.weight, self.groups, self.truth)
 
-    def _tally(self, kind: str, codes: Integers) -> Tally:
-        """The tally of drawn groups of rows, shape (R, N)."""
-        columns = self._columns(kind)
-        atoms = int(self._atoms.max()) + 1
-        of_atom = np.zeros((len(codes), atoms), dtype=np.int64)
-        of_atom[:, self._atoms] = codes
-        member = np.zeros((atoms, len(codes) * self.groups))
-        position = np.arange(len(codes))[:, None] * self.groups + of_atom
-        member[np.arange(atoms), position] = 1
-        shape = (len(codes), self.groups)
-        hits, trials, *rest = [column.summed(member, shape) for column in columns]
+    @cached_property
+    def _shares_over_all(self) -> UnitShares:
+        return UnitShares(self.group, self.unit, self.weight, self.groups)
+
+    def _tally(self, kind: str, within: bool, spread: DrawnShares) -> Tally:
+        """The tally of spread shares."""
+        columns = self._columns(kind, within, by_unit=False)
+        hits, trials = columns.hits_and_trials(spread.of_atoms, spread.inside_atoms)
         trials = np.where(trials > _NO_TRIAL, trials, 0.0)  # weights that cancel leave their last digits
         hits = np.clip(hits, 0, trials)
         expected = None
         if kind == "false":
-            support = self._columns("true")[1].summed(member, shape)
+            support = self._columns("true", within, by_unit=False).w.summed(
+                spread.of_atoms.reshape(len(spread.of_atoms), -1), hits.shape[:2]
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
-                mistaken = _product(self._mistaken, support.reshape(-1, self.labels).T)
+                mistaken = product(self._mistaken, support.reshape(-1, self.labels).T)
                 expected = mistaken.T.reshape(hits.shape) / trials
-        alike, inflated = self._likeness(kind)
-        if self.mixed.any():
-            return Tally(hits, trials, expected, inflated=inflated)
-        return Tally(hits, trials, expected, UnitMoments(rest[0], rest[1], rest[2], rest[3], alike))
+        return Tally(hits, trials, expected, self._moments(kind, within, spread, hits, trials))
+
+    def _moments(
+        self, kind: str, within: bool, spread: DrawnShares, hits: Floats, trials: Floats
+    ) -> UnitMoments:
+        # trials of a truth are of one atom a unit; others lie in several, and go by its share of all rows
+        by_unit = kind != "true"
+        columns = self._columns(kind, within, by_unit=by_unit)
+        share, sign = (
+            (spread.of_units, spread.inside_units) if by_unit else (spread.of_atoms, spread.inside_atoms)
+        )
+        every = np.arange(self.groups)
+        ss, sw, _, ww = columns.products(share, sign, every, every)
+        shared = None
+        if columns.inside and self.labels * self.groups**2 <= _SHARED_OF_DRAW:
+            first, second = np.triu_indices(self.groups, 1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rates = hits / trials
+                a, b = rates[:, first], rates[:, second]
+                two, mine, other, rows = columns.products(share, sign, first, second)
+                away = (two - b * mine - a * other + a * b * rows) / (trials[:, first] * trials[:, second])
+            shared = np.zeros((*hits.shape[:2], *hits.shape[1:]))
+            shared[:, first, second] = shared[:, second, first] = away
+        return UnitMoments(ss, sw, ww, columns.units(share), self._likeness(kind), shared)
 
     @cached_property
     def _mistaken(self) -> object:
@@ -148,27 +172,50 @@ class UnitRates:
         places = (self.prediction[wrong], self.truth[wrong])
         return sparse.csr_matrix((share, places), shape=(self.labels, self.labels))
 
-    def _columns(self, kind: str) -> tuple[_Column, ...]:
-        if kind not in self._column_cache:
-            self._column_cache[kind] = self._summed(kind, self._atoms)
-        return self._column_cache[kind]
+    def _columns(self, kind: str, within: bool, *, by_unit: bool) -> UnitColumns:
+        """What atoms, or units, add to rates of a kind."""
+        shares = self._shares(within)
+        by_unit = by_unit or shares.share is shares.of_units
+        if (kind, within, by_unit) not in self._column_cache:
+            key, share = (self.unit, shares.of_units) if by_unit else (shares.atom, shares.share)
+            columns = UnitColumns(*self._summed(kind, key), self._inside(kind, key, share))
+            self._column_cache[kind, within, by_unit] = columns
+        return self._column_cache[kind, within, by_unit]
 
-    def _summed(self, kind: str, key: Integers) -> tuple[_Column, ...]:
+    def _inside(self, kind: str, key: Integers, share: Floats) -> tuple[object, ...]:
+        """Of each group hits less the share of the key's, sparse, shape (L, keys)."""
+        from scipy import sparse
+
+        right = self.truth == self.prediction
+        hit = {"hit": right, "predicted": np.ones_like(right), "true": right, "false": ~right}[kind]
+        rows = np.flatnonzero(hit & self.mixed[self.unit])
+        label = np.zeros_like(rows) if kind == "hit" else self.prediction[rows]
+        shape = (1 if kind == "hit" else self.labels, len(share))
+        matrices = []
+        for group in range(self.groups if self.mixed.any() else 0):
+            of_group = share[key[rows], group]
+            some = np.flatnonzero(of_group > 0)
+            value = self.weight[rows[some]] * ((self.group[rows[some]] == group) - of_group[some])
+            places = (label[some], key[rows[some]])
+            matrices.append(sparse.csr_matrix((value, places), shape=shape))
+        return tuple(matrices)
+
+    def _summed(self, kind: str, key: Integers) -> tuple[Column, ...]:
         """Hits s, trials w, s^2, s w, w^2 and whether there are trials, of each atom or other key."""
         count = int(key.max()) + 1
         right = self.weight * (self.truth == self.prediction)
         w, constant = sum_by(key, self.weight, count), np.ones(count)
         if kind == "hit":
             s = sum_by(key, right, count)
-            return tuple(_Column(1, count, common) for common in (s, w, s**2, s * w, w**2, constant))
+            return tuple(Column(1, count, common) for common in (s, w, s**2, s * w, w**2, constant))
         places = [key * self.labels + label for label in (self.truth, self.prediction)]
         cells, where = np.unique(np.concatenate(places), return_inverse=True)
         of_truth, of_label = where[: key.size], where[key.size :]
         support, correct = (sum_by(of_truth, numbers, cells.size) for numbers in (self.weight, right))
         predicted = sum_by(of_label, self.weight, cells.size)
 
-        def column(values: Floats, common: Floats | None = None) -> _Column:
-            return _Column.of(self.labels, cells, values, count, common)
+        def column(values: Floats, common: Floats | None = None) -> Column:
+            return Column.of(self.labels, cells, values, count, common)
 
         if kind == "true":
             s, t = correct, support
@@ -183,63 +230,13 @@ class UnitRates:
             column(-(t <= 0).astype(np.float64), constant),
         )  # fmt: skip
 
-    def _likeness(self, kind: str) -> Ends:
-        """How alike the rows of a unit are by label, in [0, 1], and how much more rates vary for it."""
+    def _likeness(self, kind: str) -> Floats:
+        """How alike the rows of a unit are by label, in [0, 1], shape (L,)."""
         if kind not in self._alike:
             s, w, ss, sw, ww, _ = (column.total() for column in self._summed(kind, self.unit))
             with np.errstate(divide="ignore", invalid="ignore"):
                 mean = s / w
                 noise, pairs = mean * (1 - mean), ww - w
                 likeness = (ss - 2 * mean * sw + mean**2 * ww - w * noise) / (pairs * noise)
-                alike = np.clip(np.nan_to_num(likeness, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
-                inflated = 1 + alike * np.maximum(np.nan_to_num(ww / w) - 1, 0)
-            self._alike[kind] = alike, inflated
+            self._alike[kind] = np.clip(np.nan_to_num(likeness, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
         return self._alike[kind]
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A number of each atom and label: one that all labels share, and what some add to it."""
-
-    labels: int  # how many
-    atoms: int  # how many
-    common: Floats | None  # shape (atoms,); None for 0
-    cells: object = None  # sparse, shape (labels, atoms); None for 0
-
-    @classmethod
-    def of(cls, labels: int, cells: Integers, values: Floats, atoms: int, common: Floats | None) -> _Column:
-        """From codes ``atom * labels + label`` and their numbers."""
-        from scipy import sparse
-
-        some = values != 0
-        places = (cells[some] % labels, cells[some] // labels)
-        matrix = sparse.csr_matrix((values[some], places), shape=(labels, atoms)) if some.any() else None
-        return cls(labels, atoms, common, matrix)
-
-    def dense(self, some: slice) -> Floats:
-        """The numbers of some labels, shape (atoms, labels)."""
-        numbers = np.zeros((self.atoms, np.arange(self.labels)[some].size))
-        if self.common is not None:
-            numbers += self.common[:, None]
-        return numbers if self.cells is None else numbers + self.cells[some].toarray().T  # type: ignore[index]  # as below
-
-    def summed(self, member: Floats, shape: tuple[int, int]) -> Floats:
-        """Sums over the members of each group, shape (R, G, L).
-
-        ``member`` says which atoms belong where, shape (atoms, R G); ``shape`` is R and G.
-        """
-        result = np.zeros((*shape, self.labels))
-        if self.common is not None:
-            result += (self.common @ member).reshape(*shape, 1)
-        if self.cells is not None:
-            result += _product(self.cells, member).T.reshape(*shape, self.labels)
-        return result
-
-    def total(self) -> Floats:
-        """The sum over all atoms, shape (L,)."""
-        return np.asarray(self.summed(np.ones((self.atoms, 1)), (1, 1))[0, 0])
-
-
-def _product(sparse: object, dense: Floats) -> Floats:
-    """A sparse matrix times a dense one."""
-    return np.asarray(sparse @ dense)  # type: ignore[operator]  # scipy's types are not imported here

@@ -188,7 +188,7 @@ class UnitTables:
 
         Clusters: mean and variance without association are those of the draws ``chi2``, shape (replicates,
         T), variance and bias at the estimate those of leaving out one unit at a time. Weights: as of tables
-        of Kish's (1965) size, ``(sum w)^2 / sum w^2`` of each table.
+        of so many rows as give chi-squared this mean without association (Rao and Scott's first order).
         """
         if self.spread is not None:
             return self._weighted(tables)
@@ -203,10 +203,10 @@ class UnitTables:
 
     def _weighted(self, tables: Association) -> PhiSquared:
         b = self.batch
-        squares = sum_by(b.table[self.cell], np.asarray(self.spread), b.n_tables)
-        kish = np.divide(b.total, squares, out=np.ones(b.n_tables), where=squares > 0)
-        scaled = TableBatch(b.table, b.row, b.column, b.n * kish[b.table], b.n_tables, integral=False)
-        return phi_squared(scaled, replace(tables, chi2=tables.chi2 * kish, n=tables.n * kish))
+        has_size = (tables.dof > 0) & (self.expected > 0)
+        scale = np.divide(tables.dof, self.expected, out=np.ones(b.n_tables), where=has_size)
+        scaled = TableBatch(b.table, b.row, b.column, b.n * scale[b.table], b.n_tables, integral=False)
+        return phi_squared(scaled, replace(tables, chi2=tables.chi2 * scale, n=tables.n * scale))
 
     def _leave_one_out(self, tables: Association, floor: Floats) -> tuple[Floats, Floats]:
         """Variance and bias of phi-squared by leaving out each unit (jackknife), shape (T,) each."""

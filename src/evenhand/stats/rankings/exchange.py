@@ -1,9 +1,9 @@
 """Groups exchanged between the units of pools: what rankings that know nothing of the groups would show.
 
 Sampling units (samples, or persons with several pictures) exchange their groups once for all queries that
-rank them, so that what rankings have in common stays. A unit of several groups has those of its samples
-exchanged inside. The mean over queries is compared in standard errors of each draw (Janssen 1997; Chung and
-Romano 2013): the spread over queries, and what queries of one pool have in common.
+rank them, so that what rankings have in common stays. The groups of a unit of several change places with each
+other inside it (``Relabelling``). The mean over queries is compared in standard errors of each draw (Janssen
+1997; Chung and Romano 2013): the spread over queries, and what queries of one pool have in common.
 """
 
 from __future__ import annotations

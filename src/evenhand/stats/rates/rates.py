@@ -15,10 +15,11 @@ import numpy.typing as npt
 from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers
-from evenhand.stats.rates.clustered import ClusterMean, GroupCells, Jackknife
+from evenhand.stats.rates.clustered import ClusterMean, GroupCells, Jackknife, effective_size
 
 _MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
 _MOST = 1e12
+_ALIKE = 1e-9  # of their number that Kish's size of rows may lack by rounding
 _CELLS = 8_000_000  # clusters x thresholds that are held at a time
 _MOST_ALIKE = 0.99  # an estimated correlation of 1 would leave a difference no width
 
@@ -66,6 +67,29 @@ class Rates:
         share = np.asarray(sums, dtype=np.float64) / np.where(total > 0, total, np.nan)
         size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
         return cls(share, size, np.full(share.shape, np.inf))
+
+    @classmethod
+    def of_survey(
+        cls, sums: Floats, weights: Floats, squares: Floats, hit_squares: Floats, rows: Floats
+    ) -> Rates:
+        """Rates of independent rows with weights that may go with the outcome, by Taylor linearisation.
+
+        ``variance = n / (n - 1) sum w^2 (y - r)^2 / (sum w)^2``, size ``r (1 - r) / variance``, at most the n
+        rows; where nothing varies (r of 0 or 1) it is Kish's. t has Kish's size less 1 (the stratum that the
+        group is) degrees of freedom, as of clusters. Rows that weigh alike are as those without weights.
+        ``squares`` are the sums of squared weights of all rows, ``hit_squares`` of those that hit; all have
+        the shape of the rates.
+
+        Source: Woodruff 1971; Korn and Graubard 1998.
+        """
+        kish = cls.of_weights(sums, weights, squares)
+        r = kish.value
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = (hit_squares * (1 - r) ** 2 + (squares - hit_squares) * r**2) / weights**2
+        varies = kish.size < rows * (1 - _ALIKE)
+        variance = variance * np.where(varies, rows / np.maximum(rows - 1, 1), 1.0)
+        size = np.nan_to_num(effective_size(r, variance, kish.size, rows))
+        return cls(r, size, np.where(varies, np.maximum(kish.size - 1, 1.0), np.inf))
 
     def at(self, labels: int | slice) -> Rates:
         """The rates of a label, or of some labels, of shape (L, G)."""

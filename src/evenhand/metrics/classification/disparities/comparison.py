@@ -13,6 +13,7 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Integers
+from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.clusters import ClusterRows, clustered_lines
 from evenhand.stats.disparities.lines import Lines, Spread
@@ -20,6 +21,7 @@ from evenhand.stats.disparities.listing import Parents, listed
 from evenhand.stats.disparities.mid_p import detectable_rate
 from evenhand.stats.disparities.testing import compared_lines
 from evenhand.stats.multiplicity import adjust
+from evenhand.stats.rates.rates import Rates
 
 Correction = Literal["bh", "holm", "by"]
 Order = Literal["rows", "points"]
@@ -89,7 +91,7 @@ class GroupMistakes:
             candidates = candidates.take(np.zeros(0, dtype=np.int64))
         if self.bound.grouped.moments is not None:
             nothing = np.full(candidates.pair.size, np.nan)
-            return Lines.of(candidates, nothing, nothing, self._kish(candidates)), candidates.pair.size
+            return Lines.of(candidates, nothing, nothing, self._linearised(candidates)), candidates.pair.size
         if self.bound.grouped.units is not None:
             return self._clustered(candidates), candidates.pair.size
         lines, _ = compared_lines(candidates, alpha=options.alpha, correction=options.correction)
@@ -213,15 +215,24 @@ class GroupMistakes:
         nothing = np.full(len(lines), np.nan)
         return replace(lines, p=nothing, q=nothing)
 
-    def _kish(self, candidates: Candidates) -> Spread:
-        """How many independent rows would vary as much, in each group's rows of the class and elsewhere."""
-        g, mistakes = self.bound.grouped, self.mistakes
-        weights = np.zeros(0) if g.moments is None else g.moments[1]
-        squares = np.add.reduceat(weights, g.strata)
-        of_class = np.bincount(mistakes.truth, squares, minlength=mistakes.classes)[candidates.truth]
-        inside = squares[candidates.stratum]
-        n, m = candidates.n, candidates.total - candidates.n
-        return Spread((n**2 / inside, m**2 / (of_class - inside)))
+    def _linearised(self, candidates: Candidates) -> Spread:
+        """How weighted rows vary in each group's rows of the class and elsewhere (``Rates.of_survey``)."""
+        g = self.bound.grouped
+        squares = np.zeros(0) if g.moments is None else g.moments[1]
+        squared = Mistakes.of_cells(g.truth, g.group, g.prediction, squares, g.rows, len(g.groups))
+        key = squared.cell_pair * squared.truth.size + squared.cell_stratum
+        order = np.argsort(key)
+        candidate_key = candidates.pair * squared.truth.size + candidates.stratum
+        hits = looked_up(key[order], squared.cell_n[order], candidate_key)
+        of = Candidates(squared, candidates.pair, candidates.stratum, hits)
+        rows = self.mistakes.rows[candidates.stratum].astype(np.float64)
+        by_class = np.bincount(self.mistakes.truth, self.mistakes.rows, self.mistakes.classes)
+        inside = Rates.of_survey(candidates.a, candidates.n, of.n, of.a, rows)
+        outside = Rates.of_survey(
+            candidates.hits - candidates.a, candidates.total - candidates.n, of.total - of.n, of.hits - of.a,
+            by_class[candidates.truth] - rows,
+        )  # fmt: skip
+        return Spread((inside.size, outside.size), (inside.freedom, outside.freedom))
 
 
 def _lower_median(values: np.ndarray) -> int:

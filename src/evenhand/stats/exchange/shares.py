@@ -1,0 +1,134 @@
+"""Units (persons, households) drawn as a model that knows nothing of groups would show them.
+
+A unit holds rows of one group or of several. What it adds to the groups has two parts: what its rows have in
+common, of which each group gets the share of its rows, and what its groups differ by inside. Under the null
+neither has to do with the groups:
+
+* shares change places between units, so that a unit of one group changes its group as a whole (DiCiccio and
+  Romano 2017, who permute what may be correlated and compare studentised);
+* differences inside a unit get a random number of mean 0 and variance 1, the same for all of them, so that
+  what is alike within it stays alike (cluster scores: Cameron, Gelbach and Miller 2008; Canay, Romano and
+  Shaikh 2017). The six points of Webb (2023) leave few units more draws than signs do.
+
+Both happen in one draw and every unit has choices parts; of a unit of one group the second is 0. Nothing is
+supposed of how rows of a unit, or of its groups, are alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.exchange.relabelling import several_in, shuffled
+
+_WEBB = np.sqrt([0.5, 1.0, 1.5])
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnShares:
+    """Shares of units in each group, as they are (R = 1) or in R draws.
+
+    Of atoms, and of their units over all strata; choices are the same where there are no strata.
+    """
+
+    of_atoms: Floats  # shape (A, R, G)
+    of_units: Floats  # shape (C, R, G)
+    inside_atoms: Floats  # the number that goes with what an atom's groups differ by, shape (A, R)
+    inside_units: Floats  # the same of the units, shape (C, R)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitShares:
+    """How the rows of each unit are spread over the groups.
+
+    An atom is a unit or, of a unit of several groups, its rows of one stratum.
+    """
+
+    group: Integers  # of each row, codes below `groups`, shape (N,)
+    unit: Integers  # of each row, from 0, all of which occur, shape (N,)
+    weight: Floats  # of each row, shape (N,)
+    groups: int  # how many groups there are
+    # codes from 0 within which units change places, shape (N,); a unit of several changes places with any
+    # other such, and takes its share in each of them, or, where that has none, its share of all rows
+    stratum: Integers | None = None
+
+    @cached_property
+    def mixed(self) -> Mask:
+        """Which units lie in several groups, shape (C,)."""
+        return several_in(self.unit, self.group)
+
+    @cached_property
+    def _keys(self) -> tuple[Integers, Integers]:
+        keys, atom = np.unique(self._key(self.unit, self.stratum), return_inverse=True)
+        return keys, atom.astype(np.int64)
+
+    def _key(self, unit: Integers, stratum: Integers | None) -> Integers:
+        return unit if stratum is None else unit * self._strata + np.where(self.mixed[unit], stratum, 0)
+
+    @cached_property
+    def _strata(self) -> int:
+        return 1 if self.stratum is None else int(self.stratum.max(initial=0)) + 1
+
+    @property
+    def atom(self) -> Integers:
+        """The atom of each row, shape (N,)."""
+        return self._keys[1]
+
+    @cached_property
+    def share(self) -> Floats:
+        """Of the weight of each atom in each group, shape (A, G)."""
+        return self._shares(self.atom, self._keys[0].size)
+
+    @cached_property
+    def of_units(self) -> Floats:
+        """Of the weight of each unit in each group, shape (C, G)."""
+        return (
+            self.share if self.share.shape[0] == self.mixed.size else self._shares(self.unit, self.mixed.size)
+        )
+
+    def _shares(self, code: Integers, count: int) -> Floats:
+        inside = np.bincount(code * self.groups + self.group, self.weight, count * self.groups)
+        inside = inside.reshape(count, self.groups)
+        total = inside.sum(axis=1, keepdims=True)
+        return np.asarray(
+            np.divide(inside, total, out=np.full(inside.shape, 1 / self.groups), where=total > 0)
+        )
+
+    @property
+    def observed(self) -> DrawnShares:
+        """Shares as they are, R = 1."""
+        atoms, units = self.share[:, None], self.of_units[:, None]
+        return DrawnShares(atoms, units, np.ones(atoms.shape[:2]), np.ones(units.shape[:2]))
+
+    def drawn(self, rng: np.random.Generator, size: int) -> DrawnShares:
+        """Shares and numbers of so many draws."""
+        donor = shuffled(rng, np.arange(self.mixed.size), self._block, size).T
+        if not self.mixed.any():
+            units, signs = np.zeros((*donor.shape, self.groups)), np.ones(donor.shape)
+            np.put_along_axis(units, self.share.argmax(axis=1)[donor][..., None], 1.0, axis=2)
+            return DrawnShares(units, units, signs, signs)
+        signs = np.array([-1.0, 1.0])[rng.integers(0, 2, donor.shape)]
+        signs *= _WEBB[rng.integers(0, 3, donor.shape)]
+        units = self.of_units[donor]
+        keys = self._keys[0]
+        if keys.size == self.mixed.size:
+            return DrawnShares(units, units, signs, signs)
+        of, stratum = keys // self._strata, keys % self._strata
+        other = donor[of]
+        donor_key = self._key(other, stratum[:, None])
+        position = np.minimum(np.searchsorted(keys, donor_key), keys.size - 1)
+        choices = np.concatenate([self.share, self.of_units])
+        index = np.where((keys[position] == donor_key) & self.mixed[of, None], position, keys.size + other)
+        return DrawnShares(choices[index], units, signs[of], signs)
+
+    @cached_property
+    def _block(self) -> Integers:
+        """What each unit changes places within: its stratum, or -1 for several, shape (C,)."""
+        block = np.zeros(self.mixed.size, dtype=np.int64)
+        if self.stratum is not None:
+            block[self.unit] = self.stratum
+            block[several_in(self.unit, self.stratum)] = -1
+        return block
