@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from typing import Any
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, corrected_interval, p_text
+from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, p_text
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, of, p_value, plural, points, quoted, short_label, shorten
+from evenhand.core.text.formatting import count, of, p_value, plural, quoted, short_label, shorten
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import EDGE
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
@@ -175,11 +177,8 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
     than = _("more than elsewhere") if more else _("fewer than elsewhere")
     if other:
         than = _("more than {group}" if more else "fewer than {group}", group=short_label(other))
-    ends = "" if interval is None else sorted(
-        (100 * interval.low, 100 * interval.high) if more else (-100 * interval.high, -100 * interval.low)
-    )  # fmt: skip
-    interval_text = corrected_interval(*ends) if ends else ""
-    return f"{points(abs(line['difference']))} {than}{interval_text}."
+    ends = None if interval is None else (interval.low, interval.high)
+    return corrected_difference(line["difference"], ends, than)
 
 
 def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
@@ -187,6 +186,11 @@ def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
     if mark.null is None or line["n"] < _FEWEST:
         return ""
     low, high = (round(end * line["n"]) for end in mark.null)
+    hits = mark.value * line["n"]
+    if mark.value > mark.null[1]:  # what lies outside may not look as if it did not
+        high = min(high, ceil(hits - EDGE) - 1)
+    elif mark.value < mark.null[0]:
+        low = max(low, floor(hits + EDGE) + 1)
     text = _(
         "Chance alone would give {low} to {high} of the {rows}",
         low=count(low),

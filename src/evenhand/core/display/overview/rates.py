@@ -18,7 +18,6 @@ from evenhand.core.display.overview.phrasing import (
     ends_of,
     plain_counts,
     size,
-    span_of,
     title_of,
     weight,
     whole_number,
@@ -26,9 +25,10 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
+from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
 from evenhand.core.text.formatting import count, listing, of, short_label
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import Rounding
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
@@ -218,7 +218,7 @@ def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
         or _within(worse.value, group_band)
     ):
         return chance(finding, finding.card)
-    ends = span_of(*group_band, source.card)
+    ends = Rounding.of(parts[0], source.card.unit).span(group_band)
     return _("Chance alone would give {ends} % in a group of {rows}.", ends=ends, rows=count(worse.rows))
 
 
@@ -263,20 +263,19 @@ def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 
 def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
-    return (
-        f"{_who(worse)}: {worse.text} {act} ({share(worse.share)}); "
-        f"{other.name} {other.text} ({share(other.share)})."
-    )
+    first, second = shares(worse.share, other.share)
+    return f"{_who(worse)}: {worse.text} {act} ({first}); {other.name} {other.text} ({second})."
 
 
 def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
+    first, second = shares(worse.value, other.value)
     return _(
         "{who}: {share} of {act}; {other} {other_share}.",
         who=_who(worse),
-        share=share(worse.value),
+        share=first,
         act=act,
         other=other.name,
-        other_share=share(other.value),
+        other_share=second,
     )
 
 
