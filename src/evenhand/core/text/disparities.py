@@ -86,8 +86,9 @@ def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
 
 
 def gap_sentence(
-    group: str, gap: Line, mix: Line, errors: Line, mistakes: tuple[Line, ...] = (), other: float = 0.0
-) -> str | None:
+    group: str, gap: Line, mix: Line, errors: Line, mistakes: tuple[Line, ...] = (), other: float = 0.0,
+    *, beyond: bool | None = None,
+) -> str | None:  # fmt: skip
     """Why a group's accuracy is lower than that of the rest; None where nothing is beyond chance.
 
     Args:
@@ -97,11 +98,14 @@ def gap_sentence(
         errors: ``value``, ``low``, ``high``: what comes from mistakes within classes.
         mistakes: Those that are named: ``truth``, ``prediction``, ``value``, ``low``, ``high``.
         other: What comes from all others.
+        beyond: Whether the run's test says that its accuracy is lower; None: where its interval does.
     """
     name = short_label(group)
     accuracy, rest = shares(gap["accuracy"], gap["rest"])
     rates = {"accuracy": accuracy, "rest": rest, "value": _points(gap["value"])}
-    if gap["low"] > 0:
+    if beyond is None:
+        beyond = gap["low"] > 0
+    if beyond:
         named = [
             _(
                 "{value} of them ({low} to {high}) are {truth} called {prediction}",

@@ -29,6 +29,8 @@ class Mark:
         interval: Of the value; None: it has none.
         null: What chance alone gives; None: nothing says.
         named: Whether the headline is about it.
+        beyond: Whether it is beyond chance by a test that is corrected for the others of the run. One rule of
+            ink on pages, in terminals and notebooks: only such a mark is filled and coloured.
     """
 
     label: str
@@ -37,10 +39,11 @@ class Mark:
     interval: tuple[float, float] | None = None
     null: tuple[float, float] | None = None
     named: bool = False
+    beyond: bool = False
 
     @property
-    def within(self) -> bool:
-        """Whether chance alone gives such a value; not where nothing says what chance gives."""
+    def inside(self) -> bool:
+        """Whether it lies inside its null band; not where nothing says what chance gives."""
         return self.null is not None and self.null[0] <= self.value <= self.null[1]
 
 

@@ -114,7 +114,7 @@ def _largest(finding: Finding) -> dict[str, Any] | None:
 
 def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, beyond: bool) -> Headline:
     other = _other(finding, line["group"])
-    marks = _marks(finding, line)
+    marks = _marks(finding, line, beyond)
     truth, label = short_label(line["truth"]), line["prediction"]
     title = _("{truth} {noun} that are wrong", truth=quoted(truth), noun=subject.noun)
     if label is not None:
@@ -142,14 +142,15 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
     )  # fmt: skip
 
 
-def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
+def _marks(finding: Finding, line: Line, beyond: bool) -> tuple[Mark, ...]:
     shares = [part for part in finding.parts if part.kind == "share" and part.details["line"] == line["rank"]]
     marks = []
     for part in shares:
         _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
         ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
         text = of(float(str(part.details["a"])), part.n)
-        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], group == line["group"]))
+        named = group == line["group"]
+        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], named, named and beyond))
     return tuple(marks)
 
 
@@ -164,7 +165,7 @@ def _outside_bands_note(lead: Mark, marks: Sequence[Mark]) -> str:
             return False
         return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
 
-    if lead.within or not any(map(is_away, marks)):
+    if lead.inside or not any(map(is_away, marks)):
         return ""
     name = short_label(lead.label)
     if lead.value > (lead.null or (0.0, 0.0))[1]:
@@ -197,7 +198,7 @@ def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
         high=count(high),
         rows=count(line["n"]),
     )
-    if mark.within or float(tested or 1) == 1:
+    if mark.inside or float(tested or 1) == 1:
         return f"{text}."
     return f"{text} {_('in a single comparison; this is one of {n}.', n=count(float(tested)))}"
 

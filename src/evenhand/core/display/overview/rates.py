@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.display.overview import phrasing, values
@@ -26,7 +26,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
-from evenhand.core.text.formatting import count, listing, of, short_label
+from evenhand.core.text.formatting import count, key_text, listing, of, short_label
 from evenhand.core.text.language import _
 from evenhand.core.text.rounding import Rounding
 
@@ -108,6 +108,18 @@ def rates_of(source: Finding, subject: Subject) -> list[GroupRate]:
         for part in group_parts(source)
         if part.value is not None
     ]
+
+
+def groups_beyond(findings: Iterable[Finding], subject: Subject) -> set[str]:
+    """Names of the groups, as ``key_text`` writes them, whose accuracy a finding beyond chance is about."""
+    names = set()
+    for finding in findings:
+        source = subject.source(finding)
+        is_rates = finding.card.first_line == "rates" and source.card.made_of == "right rows"
+        pair = _pair(finding, subject) if is_rates and is_beyond(finding, subject.alpha) else None
+        labels = {rate.label for rate in pair or () if rate.label}
+        names |= {key_text(part.key) for part in group_parts(source) if label_of(part) in labels}
+    return names
 
 
 def label_of(part: Part) -> str:
@@ -300,6 +312,7 @@ def _chart(
             ends_of(part.interval),
             ends_of(part.null) if bands else None,
             rate.label in labels,
+            rate.label in labels and is_beyond(finding, subject.alpha),
         )
         for part, rate in zip(parts, rates, strict=True)
     )

@@ -65,6 +65,7 @@ def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headl
             float(str(line["rate"])),
             of(hits, part.n),
             named=True,
+            beyond=True,
         ),
         Mark(
             _(ELSEWHERE),

@@ -141,7 +141,7 @@ def _chart(finding: Finding, subject: Subject) -> Chart | None:
     if len(parts) < 2:
         return None
     note = _("The first {n} of {all}.", n=_MOST, all=count(len(parts))) if len(parts) > _MOST else ""
-    marks = tuple(map(mark_of, parts[:_MOST]))
+    marks = tuple(mark_of(part, subject.alpha) for part in parts[:_MOST])
     unit = finding.card.unit
     return Chart(
         _(
@@ -156,11 +156,13 @@ def _chart(finding: Finding, subject: Subject) -> Chart | None:
     )
 
 
-def mark_of(part: Part) -> Mark:
-    """A part as a mark, whatever its value is."""
+def mark_of(part: Part, alpha: float) -> Mark:
+    """A part as a mark, whatever its value is; a corrected one has no band, which is of plain values."""
+    is_plain = part.corrected is None
     return Mark(
         key_text(part.key),
-        part.value or 0.0,
+        (part.value if is_plain else part.corrected) or 0.0,
         interval=ends_of(part.interval),
-        null=ends_of(part.null),
+        null=ends_of(part.null) if is_plain else None,
+        beyond=is_beyond(part, alpha),
     )
