@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.cli.summaries.text import Numbers
 from evenhand.cli.summaries.first_lines import MOST_LINES, WIDTH, first_lines
+from evenhand.cli.summaries.text import Numbers
 from evenhand.core.display.overview.brief import largest, opening
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
 from evenhand.core.display.overview.mistakes import _chance

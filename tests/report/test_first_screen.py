@@ -202,7 +202,7 @@ def test_axes_of_shares_begin_at_zero_and_hold_every_end():
     assert drawing.rows[1].at == pytest.approx(3 + 94 * 0.4 / 0.6, abs=0.01)
     cut = draw(Chart("t", marks([0.9, 0.92], null=(0.89, 0.93)), "chance"), cut=True, decimals=1)
     assert cut.ticks[0] == (3.0, "89 %")
-    assert [row.is_beyond for row in cut.rows] == [True, True]
+    assert [row.is_beyond for row in cut.rows] == [False, False]
     assert cut.rows[0].value == "90.0 %"
 
 

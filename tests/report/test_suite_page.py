@@ -72,7 +72,9 @@ def test_marks_are_corrected_over_the_cells_of_the_page(questions):
     assert alone.count('class="beyond"') == 1
     assert "By itself" not in alone
     others = [
-        replace(question, cells=tuple(with_p(cell, 0.6) if cell.findings else cell for cell in question.cells))
+        replace(
+            question, cells=tuple(with_p(cell, 0.6) if cell.findings else cell for cell in question.cells)
+        )
         for question in questions
     ]
     several = rendered([replace(others[0], cells=(first, *others[0].cells[1:])), *others[1:]], MODELS)
@@ -80,7 +82,9 @@ def test_marks_are_corrected_over_the_cells_of_the_page(questions):
     assert "corrected over the 95 tests of this page by Benjamini and Hochberg’s method" in several
     assert "Within chance over the 95 tests of this page. By itself: " in several
     hits = [
-        replace(question, cells=tuple(with_p(cell, 0.01) if cell.findings else cell for cell in question.cells))
+        replace(
+            question, cells=tuple(with_p(cell, 0.01) if cell.findings else cell for cell in question.cells)
+        )
         for question in questions
     ]
     assert rendered(hits, MODELS).count('class="beyond"') == 95

@@ -53,4 +53,3 @@ def finding_facts(finding: Any, *, with_value: bool = False) -> list[str]:
 def _one_line(text: object) -> str:
     """Any text as one line of printable characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
-

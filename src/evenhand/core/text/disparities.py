@@ -180,8 +180,8 @@ _MIXES = {
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """How much of another accuracy comes from a group's mix of classes.
 
-    Where the mix alone would give more than the whole difference, or the opposite one, the sentence says where
-    the group stands within classes.
+    Where the mix alone would give more than the whole difference, or the opposite one, the sentence says
+    where the group stands within classes.
 
     Args:
         gap: How far its accuracy is below that of the rest; negative: above.

@@ -36,7 +36,7 @@ class DrawnMark:
         at: Where the dot stands.
         interval: Where its interval begins and ends; None: it has none.
         null: The same of its chance band.
-        is_beyond: Whether it is beyond chance, corrected for the other tests: filled and coloured; else hollow.
+        is_beyond: Whether it is beyond chance, corrected for several tests: filled and coloured.
         alternative: The row in words.
         dots: Where the items behind it stand.
     """

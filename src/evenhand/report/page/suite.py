@@ -95,7 +95,12 @@ class _ShownQuestion:
 
 
 def render_suite(
-    questions: Sequence[SuiteQuestion], models: Sequence[str], *, title: str, results: str, corrected: Corrected
+    questions: Sequence[SuiteQuestion],
+    models: Sequence[str],
+    *,
+    title: str,
+    results: str,
+    corrected: Corrected,
 ) -> str:
     """The page; it makes no network request, and adds no number to those of the findings.
 
@@ -205,7 +210,9 @@ def _shown_cell(
     standing = significance_of(finding, alpha_of(cell.manifest))
     lead = finding.value if finding.corrected is None else finding.corrected
     rounding = Rounding.of(finding, finding.card.unit)
-    alone = f"Within chance over the {formats.plural(tested, 'test')} of this page. By itself: {overview.title}"
+    alone = (
+        f"Within chance over the {formats.plural(tested, 'test')} of this page. By itself: {overview.title}"
+    )
     return _ShownCell(
         model=cell.model,
         finding=finding,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding
-from evenhand.core.text import formatting as formats
 from evenhand.core.significance import is_beyond
+from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.rounding import Rounding
@@ -28,7 +28,7 @@ class Strip:
     Attributes:
         low_end: What the left end of the line stands for.
         high_end: What the right end stands for.
-        value: Where the value lies that the interval is of: corrected for what chance adds, where it is known.
+        value: Where the value lies that the interval is of: corrected for what chance adds, if it can be.
         plain: Where the plain one lies then, which the null band is of.
         interval: Where the interval begins and ends.
         null: Where the null band begins and ends.
@@ -50,7 +50,7 @@ class Strip:
 class Row:
     """One line of the table of findings, every number already written.
 
-    ``value`` is what the interval is of; ``plain``, where that is corrected for what chance adds, the other one.
+    ``value`` is what the interval is of; where that is corrected for what chance adds, ``plain`` is not.
     """
 
     metric: str
