@@ -87,7 +87,7 @@ def largest(chapter: Chapter, alpha: float) -> list[str]:
         chance = f"; {standing} {Rounding.of(top).span(top.null)}"
     return [
         _(
-            "The largest is {value} for {name}{chance}.",
+            "The largest, for {name}, is {value}{chance}.",
             value=value_of(top),
             name=quoted(key_text(top.key)),
             chance=chance,
