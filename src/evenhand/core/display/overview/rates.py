@@ -117,7 +117,7 @@ def groups_beyond(findings: Iterable[Finding], subject: Subject) -> set[str]:
         source = subject.source(finding)
         is_rates = finding.card.first_line == "rates" and source.card.made_of == "right rows"
         pair = _pair(finding, subject) if is_rates and is_beyond(finding, subject.alpha) else None
-        labels = {rate.label for rate in pair or () if rate.label}
+        labels = _labels(finding, pair, rates_of(source, subject)) if pair else set()
         names |= {key_text(part.key) for part in group_parts(source) if label_of(part) in labels}
     return names
 
@@ -195,6 +195,11 @@ def _set(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
     """The groups that a finding sets against all others; none where it names no set."""
     labels = {label_of(part) for part in finding.parts} if "side" in finding.details else set()
     return [rate for rate in rates if rate.label in labels]
+
+
+def _labels(finding: Finding, pair: tuple[GroupRate, GroupRate], rates: Sequence[GroupRate]) -> set[str]:
+    """The groups that a finding names, each by itself."""
+    return {rate.label for rate in (*pair, *_set(finding, rates)) if rate.label}
 
 
 def _together(rates: Sequence[GroupRate]) -> GroupRate:
@@ -302,7 +307,7 @@ def _chart(
 ) -> Chart:
     bands = source.card.p_is_about == "groups"
     rates = rates_of(source, subject)
-    labels = {rate.label for rate in (*pair, *_set(finding, rates))}
+    labels = _labels(finding, pair, rates)
     parts = [part for part in group_parts(source) if part.value is not None]
     marks = tuple(
         Mark(
