@@ -58,7 +58,7 @@ class Inverted:
     def limits(self, level: float = 0.95) -> tuple[float, float]:
         """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0.
 
-        Their width is never 0: where draws of all populations are alike, the upper one is the largest of these.
+        Their width is never 0: where all draws are alike, the upper one is the largest population.
         """
         error = 1 - level
         low = min(self._where(1 - _LOWER * error)) or min(self._where(1 - error))

@@ -92,6 +92,8 @@ class Headline:
         scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
         group: The group that is worse off; empty: none is, or nothing says which.
         remark: How much of it other things explain; empty: nothing says.
+        name: What others that share rows with it call it; empty: none does.
+        shared: How many of its rows others have, too, by their name.
     """
 
     text: str
@@ -110,6 +112,8 @@ class Headline:
     scope: str = ""
     group: str = ""
     remark: str = ""
+    name: str = ""
+    shared: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sureness(self) -> str:
