@@ -22,8 +22,8 @@ from simulations.battery.running import Plan, resumed
 from simulations.battery.scores import Row
 
 _HEADER = (
-    "metric", "design", "population", "FA", "cov", "contra", "disagree", "zero", "outside", "power",
-    "standard", "width", "too far", "false", "missed",
+    "metric", "design", "population", "FA", "cov", "contra", "printed", "disagree", "zero", "outside",
+    "power", "standard", "width", "too far", "false", "missed",
 )  # fmt: skip
 
 
@@ -60,8 +60,9 @@ def _wanted(design: Design, families: Sequence[str] | None, names: Sequence[str]
 def _line(row: Row) -> str:
     cells = (
         row.metric, row.design, _number(row.truth), _percent(row.false_alarms), _percent(row.coverage),
-        _percent(row.contradictions), _percent(row.disagreements), _percent(row.zero_widths),
-        _percent(row.outside), _percent(row.power), _percent(row.standard_power), _number(row.width, 2),
+        _percent(row.contradictions), _percent(row.printed), _percent(row.disagreements),
+        _percent(row.zero_widths), _percent(row.outside),
+        _percent(row.power), _percent(row.standard_power), _number(row.width, 2),
         _percent(row.too_far), _percent(row.false_share),
         ", ".join(row.missed()),
     )  # fmt: skip

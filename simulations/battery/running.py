@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 from simulations.battery.catalogue import DESIGNS
 from simulations.battery.design import Design
+from simulations.battery.printed import contradictions
 from simulations.battery.scores import ANYTHING, Outcome, Row, score
 
+from evenhand.core.findings import Finding
 from evenhand.core.random_streams import stream
 from evenhand.core.significance import significance_of
 
@@ -65,7 +67,7 @@ class Plan:
 def run_design(design: Design, runs: int, seed: int = 0) -> list[Row]:
     """All cases of a design on the same draws."""
     outcomes: dict[str, list[Outcome]] = {case.metric: [] for case in design.cases}
-    alarms = []
+    alarms, wrong = list[bool](), list[bool]()
     for number in range(runs):
         data = design.draw(stream(seed, "battery", design.name, number))
         for case in design.cases:
@@ -74,16 +76,19 @@ def run_design(design: Design, runs: int, seed: int = 0) -> list[Row]:
             lines = None if case.lines is None else case.lines(data, finding)
             outcomes[case.metric].append(Outcome.of(finding, standard, lines))
         if design.findings is not None:
-            alarms.append(any(significance_of(one).beyond for one in design.findings(data, seed + number)))
+            holders = design.findings(data, seed + number)
+            alarms.append(any(significance_of(one).beyond for one in holders))
+            wrong.append(bool(contradictions([one for one in holders if isinstance(one, Finding)])))
     rows = [score(design.name, design.family, case, outcomes[case.metric]) for case in design.cases]
-    return rows + ([_anything(design, alarms)] if alarms else [])
+    return rows + ([_anything(design, alarms, wrong)] if alarms else [])
 
 
-def _anything(design: Design, alarms: list[bool]) -> Row:
+def _anything(design: Design, alarms: list[bool], wrong: list[bool]) -> Row:
     share = float(np.mean(alarms))
     return Row(
-        design.name, design.family, ANYTHING, len(alarms), None, share, None, 0, 0, 0, 0, None, None, None
-    )
+        design.name, design.family, ANYTHING, len(alarms), None, share, None, 0, 0, 0, 0, None, None, None,
+        printed=float(np.mean(wrong)),
+    )  # fmt: skip
 
 
 def resumed(plan: Plan, designs: Sequence[Design], jobs: int = 1) -> Iterator[list[Row]]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from simulations.battery.design import Case, Line
+from simulations.battery.printed import contradictions
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import reference_of, significance_of
@@ -50,6 +51,7 @@ class Outcome:
     beyond: bool
     standard: float | None = None
     lines: Sequence[Line] | None = None
+    printed: Sequence[str] = ()  # lines that contradict its verdict, as they are printed
 
     @classmethod
     def of(
@@ -61,6 +63,7 @@ class Outcome:
         return cls(
             shown, finding.p_value, interval and interval.low, interval and interval.high,
             reference_of(finding), significance_of(finding).beyond, standard, lines,
+            contradictions([finding]),
         )  # fmt: skip
 
 
@@ -85,6 +88,7 @@ class Row:
     wide: bool = False
     too_far: float | None = None
     false_share: float | None = None
+    printed: float = 0.0
 
     def missed(self, bounds: Bounds = FULL) -> list[str]:
         """The bounds that it does not keep."""
@@ -97,6 +101,7 @@ class Row:
             "FA": self.false_alarms is not None and self.false_alarms > alarms,
             "cov": self.coverage is not None and self.coverage < coverage,
             "contradictions": self.contradictions > 0,
+            "printed contradictions": self.printed > 0,
             "p and interval disagree": self.disagreements > bounds.disagreements,
             "zero width": self.zero_widths > 0,
             "outside its interval": self.outside > 0,
@@ -138,6 +143,7 @@ def score(design: str, family: str, case: Case, outcomes: Sequence[Outcome]) -> 
         _share(with_interval, lambda one: one.low == one.high),
         _share(with_interval, lambda one: one.value is not None and not _holds(one, one.value)),
         power, standard, _width(with_interval), case.wide,
+        printed=_share(outcomes, lambda one: bool(one.printed)),
     )  # fmt: skip
     return row if case.lines is None else _with_lines(row, case, [one.lines or () for one in outcomes])
 

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.cli.main import app
-from evenhand.cli.summaries.text import span
-from evenhand.core.findings import Interval
+from evenhand.cli.summaries.text import Numbers
+from evenhand.core.findings import Null, Part
 
 
 def audited(table: dict[str, list[str]], folder) -> tuple[str, str]:
@@ -33,7 +33,7 @@ def test_many_labels_and_few_rows_are_chance(tmp_path):
     assert "cramers_v_mean 0." not in told  # exploratory: no verdict of its own
     assert " exploratory " in text
     assert "above chance" not in text
-    assert "An interval beside a corrected value is of that value" in text
+    assert "value and interval are without what noise adds" in text
     assert "No prediction is a true label." in text
     assert "No difference of mistakes beyond chance over 2 classes" in page
     assert "No class gets a verdict of its own, since the whole shows no difference beyond chance" in page
@@ -64,9 +64,11 @@ def test_a_group_of_blanks_can_be_seen(tmp_path):
 
 
 def test_no_number_is_a_minus_zero():
-    band = Interval(low=-0.0001, high=0.0001, method="exact")
-    assert span(band) == "0.000 … 0.000"
-    assert span(band.model_copy(update={"level": 1 - 0.05 / 3})) == "0.000 … 0.000 (98.33 %)"
+    band = Null(mean=0, low=-1e-13, high=1e-13, method="exact")
+    part = Part(kind="class", key="a", value=-1e-14, null=band, n=10)
+    assert (Numbers.of(part).value, Numbers.of(part).chance) == ("0.000", "0.000 … 0.000")
+    band = band.model_copy(update={"level": 1 - 0.05 / 3})
+    assert Numbers.of(part.model_copy(update={"null": band})).chance == "0.000 … 0.000 (98.33 %)"
 
 
 def test_the_command_line_is_a_module_too(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.summaries.first_lines import MOST_LINES, WIDTH, first_lines
+from evenhand.cli.summaries.text import Numbers
 from evenhand.core.display.overview.brief import largest, opening
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
 from evenhand.core.display.overview.mistakes import _chance
@@ -75,7 +76,7 @@ def test_tickets_in_25_lines(tmp_path):
     ):
         assert sentence in text
     order = [
-        text.index(part) for part in ("Lagos: 33", "30 points", "● outside", "Right", "No finding", "Cases")
+        text.index(part) for part in ("Lagos: 33", "30 points", "● beyond", "Right", "No finding", "Cases")
     ]
     assert order == sorted(order)
     assert PLOT & set(text) >= {"●", "─", "░"}
@@ -116,10 +117,10 @@ def test_the_command_prints_them_without_a_plot_into_pipes(tmp_path, monkeypatch
     assert type_in(monkeypatch, *words, "--ascii", "--verbose") == 0
     printed = capsys.readouterr().out
     assert printed.isascii()
-    assert "* outside chance  o within  - 95 % interval  : chance alone" in printed
+    assert "* beyond chance  o not beyond  - 95 % interval  : chance alone" in printed
     assert "cramers_v_mean" in printed
     assert type_in(monkeypatch, *words) == 0
-    assert "● outside chance" in capsys.readouterr().out
+    assert "● beyond chance" in capsys.readouterr().out
 
 
 def test_verbose_prints_every_number_and_no_longer_offers_them(tmp_path, monkeypatch, capsys):
@@ -128,7 +129,7 @@ def test_verbose_prints_every_number_and_no_longer_offers_them(tmp_path, monkeyp
     assert type_in(monkeypatch, *words, "-o", tmp_path / "out") == 0
     printed = capsys.readouterr().out
     findings = eh.Run.read(tmp_path / "out").findings
-    values = {one.metric: "–" if one.value is None else f"{one.value:z.4f}" for one in findings}
+    values = {one.metric: "–" if one.value is None else Numbers.of(one).value for one in findings}
     lost = [
         one.metric
         for one in findings

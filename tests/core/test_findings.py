@@ -25,6 +25,17 @@ def holding(*findings):
     return Findings(manifest_id="id", findings=list(findings))
 
 
+def test_no_p_is_zero():
+    """One that underflows is the smallest number there is, in findings and parts, read or written."""
+    part = Part(kind="class", key="a", value=1.0, n=9, p_value=0.0, p_adjusted=0.0)
+    one = finding(p_value=0.0, p_adjusted=0.02, parts=[part])
+    for again in (one, Findings.model_validate_json(holding(one).dump()).findings[0]):
+        assert 0 < again.p_value < 1e-300
+        assert 0 < again.parts[0].p_adjusted < 1e-300
+        assert again.p_adjusted == 0.02
+    assert finding(p_value=None).p_value is None
+
+
 @given(FINITE, FINITE, st.text(CHARACTERS), st.lists(st.text(CHARACTERS), min_size=1), st.none() | FINITE)
 def test_round_trip_keeps_everything(value, low, text, key, p):
     part = Part(kind="class*group", key=key, value=value, n=1, p_value=p, details={text: value})

@@ -100,7 +100,7 @@ def test_the_chart_has_intervals_bands_and_a_key(run):
     chart = run.overview.headlines[0].chart
     assert all(mark.interval and mark.null for mark in chart.marks)
     assert chart.null == "chance alone: groups shuffled by patient within the class"
-    assert strip_lines(chart)[-1].endswith("● outside chance  ○ within  ─ 95 % interval  ░ chance alone")
+    assert strip_lines(chart)[-1].endswith("● beyond chance  ○ not beyond  ─ 95 % interval  ░ chance alone")
 
 
 def test_a_group_of_one_cluster_has_no_interval_and_says_why():

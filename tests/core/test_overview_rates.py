@@ -298,7 +298,7 @@ def audited(hits, offices=("Lagos", "Oslo", "Quito")):
 
 def test_bands_of_groups_outside_of_them_are_explained_without_a_cause():
     (line,) = audited(40).headlines
-    assert [mark.within for mark in line.chart.marks] == [False, False, False]
+    assert [mark.inside for mark in line.chart.marks] == [False, False, False]
     assert line.chart.note == "Bands lie around the average of all groups, which Lagos raises."
     (of_two,) = audited(40, ("Lagos", "Oslo")).headlines
     assert of_two.chart.note == "Bands lie around the average of all groups, which Lagos raises."

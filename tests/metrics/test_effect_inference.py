@@ -161,3 +161,15 @@ def test_the_noise_of_all_classes_together_is_that_of_a_weighted_mean_of_indepen
     assert pooled.noise == pytest.approx((9 * 0.01 + 16 * 0.04) / 49)
     assert pooled.centre == pytest.approx((3 * 0.1 + 4 * 0.2) / 7)
     assert pooled.slope == pytest.approx((9 * 0.1 + 16 * 0.2) / 49 / (1.1 / 7))
+
+
+def test_the_largest_effect_of_sparse_classes_has_an_interval_of_some_width():
+    """A class of two rows has V of 1 whoever they are of: chance gives it, too, and nothing is ruled out."""
+    rng = np.random.default_rng(0)
+    truth, right = rng.integers(50, size=500), rng.random(500) < 0.8
+    said, group = np.where(right, truth, rng.integers(50, size=500)), rng.integers(3, size=500)
+    table = pl.DataFrame({"truth": truth, "said": said, "g": group}).cast(pl.String)
+    counts = Predictions.from_frame(table, truth="truth", prediction="said").count(["g"])
+    largest = metrics.cramers_v_max(counts, by="g")
+    assert (largest.value, largest.p_value) == (1.0, 1.0)
+    assert (largest.interval.low, largest.interval.high) == (0.0, 1.0)

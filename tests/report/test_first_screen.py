@@ -198,11 +198,11 @@ def test_axes_of_shares_begin_at_zero_and_hold_every_end():
     drawing = draw(Chart("t", marks([0.2, 0.4], interval=(0.1, 0.52), null=(0.25, 0.3)), "chance"))
     assert drawing.ticks[0] == (3.0, "0 %")
     assert drawing.ticks[-1] == (97.0, "60 %")
-    assert [row.hollow for row in drawing.rows] == [False, False]
+    assert [row.is_beyond for row in drawing.rows] == [False, False]
     assert drawing.rows[1].at == pytest.approx(3 + 94 * 0.4 / 0.6, abs=0.01)
     cut = draw(Chart("t", marks([0.9, 0.92], null=(0.89, 0.93)), "chance"), cut=True, decimals=1)
     assert cut.ticks[0] == (3.0, "89 %")
-    assert [row.hollow for row in cut.rows] == [True, True]
+    assert [row.is_beyond for row in cut.rows] == [False, False]
     assert cut.rows[0].value == "90.0 %"
 
 

@@ -41,7 +41,7 @@ def test_the_picture_has_intervals_bands_and_a_key(opening):
         assert '<rect class="chance"' in row
         assert '<line class="span"' in row
     assert "chance alone: groups shuffled by patient within the class" in picture
-    assert "outside chance</span>" in picture
+    assert "beyond chance</span>" in picture
     assert "95\u00a0% interval</span>" in picture
 
 

@@ -119,10 +119,10 @@ def test_tables_come_as_csv_with_every_row_and_value(visit):
     table = lines(content)
     assert name == "effect-size-by-class-gender.csv"
     assert len(table) == 1001
-    assert table[0][:5] == ["class", "effect size", "corrected", "95% interval low", "95% interval high"]
+    assert table[0][:5] == ["class", "corrected", "95% interval low", "95% interval high", "effect size"]
     values = {part.key: part.value for part in samples.thousand().findings.findings[0].parts}
-    assert float(table[1][1]) == pytest.approx(values[table[1][0]], rel=1e-5)
-    assert table[-1][1] == "", "what has no value is empty, not 0"
+    assert float(table[1][4]) == pytest.approx(values[table[1][0]], rel=1e-5)
+    assert table[-1][4] == "", "what has no value is empty, not 0"
     name, content = downloaded(page, page.locator("#findings .after button").first)
     assert name == "is-it-right-equally-often-gender.csv"
     assert lines(content)[0][:4] == ["finding", "name", "parameters", "value"]

@@ -143,19 +143,19 @@ def test_the_interval_stands_with_the_corrected_value_that_it_is_of(tmp_path, ca
     )  # fmt: skip
     other = size.model_copy(update={"name": "cramers_v_mean", "role": "exploratory", "p_adjusted": None})
     out = printed(tmp_path, [size, other], capsys)
-    assert "cramers_v_pooled 0.3100 0.0000 0.000 … 0.120" in out
-    assert "An interval beside a corrected value is of that value" in out
+    assert "cramers_v_pooled 0.000 0.000 … 0.120 0.310" in out
+    assert "value and interval are without what noise adds" in out
     assert "no more than chance alone gives: cramers_v_pooled 0.310 (p 0.900)" in out
     assert "gives: cramers_v_pooled 0.310 (p 0.900), " not in out
     page = render_html(samples.content([size]))
-    assert "0.310<small>corrected 0.000</small>" in page
-    assert "the interval is of it</span>" in page
+    assert "0.000<small>plain 0.310</small>" in page
+    assert "intervals of the value without</span>" in page
     line = rows.strip(size)
-    assert (line.value, line.corrected, line.interval) == (37.2, 0.0, (0.0, 14.4))
+    assert (line.value, line.plain, line.interval) == (0.0, 37.2, (0.0, 14.4))
     plain = samples.plain("accuracy_gap", ("g",), 0.1, "lower is fairer", fair_at=0.0)
-    assert rows.strip(plain).corrected is None
-    assert "corrected" not in printed(tmp_path, [plain], capsys)
-    assert "the interval is of it</span>" not in render_html(samples.content([plain]))
+    assert rows.strip(plain).plain is None
+    assert "plain" not in printed(tmp_path, [plain], capsys)
+    assert "intervals of the value without</span>" not in render_html(samples.content([plain]))
 
 
 def test_a_spread_is_not_called_an_interval(tmp_path, capsys):

@@ -136,7 +136,8 @@ def test_what_was_found(chapter):
     assert "Accuracy is 0.861 (95% interval 0.851 to 0.871); by group it runs from 0.850 for “male”" in text
     assert "11 of 12 classes: 4 negligible, 4 small, 2 medium and 1 large" in text
     assert "at most 0.05 in 3 of the 11 classes tested, after Holm’s correction" in text
-    assert "The largest is 0.580 for “nurse”" in text
+    assert "The largest, for “nurse”, is " in text
+    assert ", 0.580 with it; " in text
     assert "SkewSize, the lopsidedness of these effect sizes, is 0.812" in text
     assert "mean 0.200, median 0.114 and maximum 0.580" in text
     assert "1 class could not be estimated, which is not the same as fair" in text

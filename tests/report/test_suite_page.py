@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 import evenhand as eh
 from evenhand.core.findings import Findings
 from evenhand.report.page.suite import SuiteCell, SuiteQuestion, render_suite
+from evenhand.workflows.suite.overview import corrected_over_page
 from tests.report.browsing import browser, needs_chromium, visiting
 
 __all__ = ["browser"]  # a fixture
@@ -48,8 +51,43 @@ def questions():
 @pytest.fixture(scope="module")
 def page(questions, tmp_path_factory):
     path = tmp_path_factory.mktemp("suite") / "index.html"
-    path.write_text(render_suite(questions, MODELS, title="eight models", results="results.parquet"))
+    path.write_text(rendered(questions, MODELS))
     return path
+
+
+def rendered(questions, models):
+    titles = {"title": "eight models", "results": "results.parquet"}
+    return render_suite(questions, models, **titles, corrected=corrected_over_page)
+
+
+def test_marks_are_corrected_over_the_cells_of_the_page(questions):
+    """Of one cell a small p fills the mark; of 96 it does not, and the cell says what its report says."""
+
+    def with_p(cell, p):
+        finding = cell.findings.findings[0].model_copy(update={"p_value": p, "p_adjusted": p})
+        return replace(cell, findings=cell.findings.model_copy(update={"findings": [finding]}))
+
+    first = with_p(questions[0].cells[1], 0.01)
+    alone = rendered([replace(questions[0], cells=(first,))], MODELS[1:2])
+    assert alone.count('class="beyond"') == 1
+    assert "By itself" not in alone
+    others = [
+        replace(
+            question, cells=tuple(with_p(cell, 0.6) if cell.findings else cell for cell in question.cells)
+        )
+        for question in questions
+    ]
+    several = rendered([replace(others[0], cells=(first, *others[0].cells[1:])), *others[1:]], MODELS)
+    assert several.count('class="beyond"') == 0
+    assert "corrected over the 95 tests of this page by Benjamini and Hochberg’s method" in several
+    assert "Within chance over the 95 tests of this page. By itself: " in several
+    hits = [
+        replace(
+            question, cells=tuple(with_p(cell, 0.01) if cell.findings else cell for cell in question.cells)
+        )
+        for question in questions
+    ]
+    assert rendered(hits, MODELS).count('class="beyond"') == 95
 
 
 def test_texts_stay_texts_and_the_page_is_small(page):

@@ -50,7 +50,7 @@ def test_a_lower_limit_is_above_zero_as_soon_as_all_of_the_error_is_on_its_side(
     assert all(first != second for first, second in both)
 
 
-def test_draws_that_never_vary_leave_nothing():
+def test_draws_that_never_vary_rule_nothing_out():
     still = Inverted(0.5, np.tile(np.linspace(0, 1, STEPS), (2, 1)), np.full((2, STEPS, DRAWS), 0.5))
-    assert still.limits() == (0.0, 0.0)
+    assert still.limits() == (0.0, 1.0)
     assert still.corrected == 0.0

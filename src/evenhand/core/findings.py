@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
-from pydantic import Field, FiniteFloat, PrivateAttr
+from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
 
 from evenhand.core.cards import Direction, MetricCard, Model, Source
 from evenhand.core.text.unseen import json_escaped
@@ -20,6 +21,15 @@ Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
 Band = Literal["negligible", "small", "medium", "large"]
 Role = Literal["primary", "secondary", "exploratory"]
+
+
+def _testable(p_value: float) -> float:
+    """A p that underflows to 0 as the smallest number above it: no test of finite data gives 0."""
+    return p_value or sys.float_info.min
+
+
+P = Annotated[FiniteFloat, AfterValidator(_testable)]
+"""A p-value: above 0."""
 
 
 def key_of(group: Sequence[object]) -> Key:
@@ -116,8 +126,8 @@ class Part(Model):
     chance_at: FiniteFloat | None = None
     interval: Interval | None = None
     null: Null | None = None
-    p_value: FiniteFloat | None = None
-    p_adjusted: FiniteFloat | None = None
+    p_value: P | None = None
+    p_adjusted: P | None = None
     mde: FiniteFloat | None = None
     band: Band | None = None
     n: float
@@ -159,8 +169,8 @@ class Finding(Model):
     reason: str | None = None
     interval: Interval | None = None
     null: Null | None = None
-    p_value: FiniteFloat | None = None
-    p_adjusted: FiniteFloat | None = None
+    p_value: P | None = None
+    p_adjusted: P | None = None
     adjustment: str | None = None
     role: Role | None = None
     mde: FiniteFloat | None = None

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.text.formatting import p_text
+from evenhand.core.text.rounding import EDGE, reference_of
 
 ALPHA = 0.05
-_ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 
 
 def alpha_of(manifest: Mapping[str, Any]) -> float:
@@ -41,23 +42,11 @@ class Significance:
         return f"{self.side} {chance}{self.note}" if self.side else ""
 
 
-def reference_of(holder: Finding | Part) -> float | None:
-    """What a value is compared with: where chance puts it, else where it is fair; None without either.
-
-    Of a part it is ``chance_at``, else the mean of its null band: parts are compared with the others.
-    """
-    if holder.chance_at is not None:
-        return holder.chance_at
-    if isinstance(holder, Finding):
-        return holder.fair_at
-    return None if holder.null is None else holder.null.mean
-
-
 def excludes(interval: Interval | None, reference: float | None) -> bool:
     """Whether an interval leaves a reference out; one that is missing rules nothing in."""
     if interval is None or reference is None:
         return True
-    return not interval.low - _ROUNDING <= reference <= interval.high + _ROUNDING
+    return not interval.low - EDGE <= reference <= interval.high + EDGE
 
 
 def significance_of(holder: Finding | Part, alpha: float = ALPHA) -> Significance:
@@ -95,7 +84,7 @@ def is_line_beyond(
     """
     if p_adjusted is None or p_adjusted > alpha:
         return False
-    return low is None or high is None or not low - _ROUNDING <= 0 <= high + _ROUNDING
+    return low is None or high is None or not low - EDGE <= 0 <= high + EDGE
 
 
 def p_shown(holder: Finding | Part) -> float | None:
@@ -118,16 +107,6 @@ def _significance(holder: Finding | Part, p_value: float | None, alpha: float) -
     if not excludes(holder.interval, reference):
         return Significance("within", f" by its interval (p {p_text(p_value)})")
     value = holder.value if holder.corrected is None else holder.corrected
-    if abs(value - reference) <= _ROUNDING:
+    if abs(value - reference) <= EDGE:
         return Significance("beyond")
     return Significance("above" if value > reference else "below")
-
-
-def level_text(level: float) -> str:
-    """A confidence level in percent, such as 98.33, never rounded to 100."""
-    return f"{level * 100:.{4 if level < 0.999 else 6}g}"
-
-
-def p_text(p_value: float) -> str:
-    """A p-value with three decimals; one below 0.001 is only said to be so."""
-    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import special
 
 from evenhand.core.bound import MetricId
 from evenhand.core.cards import MetricCard
-from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null
+from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
 from evenhand.evidence.grouping import Grouped
 from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.exchange.relabelling import exceeded
 
 _HALVINGS = 20  # a millionth of p
 _ROUNDING = 1e-12  # as far apart as equal replicates may come
+_INSIDE = 0.99  # of the distance between mean and value, where an end of a band may lie at most
 FEWEST = 10
 """Units below which a group that decides a value is named."""
 
@@ -81,6 +83,11 @@ def as_finding(
             k: lists.join(map(str, value)) if isinstance(value, list) else value
             for k, value in finding_params.items()
         }
+    null, p_value, value = (fields.get(key) for key in ("null", "p_value", "value"))
+    if null is not None and p_value is not None and value is not None:
+        fields["null"] = agreeing_band(null, value, p_value)
+    if fields.get("parts"):
+        fields["parts"] = list(map(_agreeing_part, fields["parts"]))
     finding = Finding(
         metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=finding_params, by=list(by),
         direction=facts.direction, fair_at=facts.fair_at, source=facts.source, **fields,
@@ -134,6 +141,33 @@ def agreeing(ends: Pair, p_value: float | None, reference: float, level: float =
     if p_value is None or p_value <= 1 - level:
         return ends
     return min(ends[0], reference), max(ends[1], reference)
+
+
+def agreeing_band(null: Null, value: float, p_value: float) -> Null:
+    """A null band that does not hold a value which the test of the same level rejects.
+
+    Band and test are of different forms where the test is studentised, or counts both tails of a skewed null.
+    The end on the value's side then lies where a normal statistic with this p puts it,
+    ``mean + (value - mean) z(level) / z(p)``, two-sided quantiles.
+
+    Args:
+        null: The band of the value.
+        value: What the test is of.
+        p_value: Its p, not corrected for others.
+    """
+    if p_value > 1 - null.level or not null.low <= value <= null.high or value == null.mean:
+        return null
+    ratio = float(special.ndtri((1 + null.level) / 2) / special.ndtri(1 - max(p_value, 1e-15) / 2))
+    end = null.mean + (value - null.mean) * min(ratio, _INSIDE)
+    ends = {"high": end} if value > null.mean else {"low": end}
+    return null.model_copy(update={**ends, "method": f"{null.method}; end by p"})
+
+
+def _agreeing_part(part: Part) -> Part:
+    if part.null is None or part.p_value is None or part.value is None:
+        return part
+    null = agreeing_band(part.null, part.value, part.p_value)
+    return part if null is part.null else part.model_copy(update={"null": null})
 
 
 def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | None:

@@ -56,10 +56,17 @@ class Inverted:
         return cls(observed, population, np.array([[draws for _, draws in family] for family in grids]))
 
     def limits(self, level: float = 0.95) -> tuple[float, float]:
-        """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0."""
+        """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0.
+
+        Their width is never 0: where all draws are alike, the upper one is the largest population.
+        """
         error = 1 - level
         low = min(self._where(1 - _LOWER * error)) or min(self._where(1 - error))
-        return low, max(*self._where(_UPPER * error), low, float(np.nanstd(self.draws[0, 0])))
+        high = max(*self._where(_UPPER * error), low, float(np.nanstd(self.draws[0, 0])))
+        if high > low:
+            return low, high
+        # every population gives the observed summary, whatever its own is: nothing is ruled out
+        return low, float(self.population.max())
 
     @property
     def corrected(self) -> float:

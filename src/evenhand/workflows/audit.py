@@ -21,6 +21,7 @@ from evenhand.files.datasets import EXAMPLES
 from evenhand.files.tables.group_columns import group_columns
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
+from evenhand.metrics.classification.disparities.overlaps import with_overlaps
 from evenhand.metrics.classification.disparities.subgroups import subgroups
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
 from evenhand.metrics.prepared import Inference, Mode, check_seed
@@ -362,7 +363,7 @@ def _measure(
         findings.append(subgroups(counts, by=search, **of_search))
     primaries = (*AUDIT, SEARCH) if search else AUDIT
     adjusted = adjust_run(findings, primaries, alpha=options["alpha"], method=options["adjustment"])
-    return adjusted, pl.concat(tables)
+    return with_overlaps(adjusted, counts), pl.concat(tables)
 
 
 def _source(evidence: Evidence) -> dict[str, Any] | None:

@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.cli.summaries.text import (
+    Numbers,
     about_intervals,
     alpha_of,
     clean,
-    ends,
     notes_by_row,
-    span,
     verdict,
 )
 from evenhand.core.findings import Finding
@@ -153,11 +152,12 @@ def _row(finding: Finding) -> tuple[str, ...]:
     pair = clean(" v ".join(_names(finding, "targets")))
     if finding.value is None:
         return pair, "–", finding.reason or "undefined", "", "", ""
+    shown = Numbers.of(finding)
     return (
         pair,
-        f"{finding.value:z.3f}",
-        ends(finding.interval),
-        span(finding.null),
+        shown.both,
+        shown.interval,
+        shown.chance,
         p_value(finding.p_value),
         p_value(finding.p_adjusted),
     )

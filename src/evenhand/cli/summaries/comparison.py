@@ -13,10 +13,10 @@ from rich.table import Table
 
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
-from evenhand.cli.summaries.text import clean, console_of, span
+from evenhand.cli.summaries.text import Numbers, clean, console_of, with_level
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.formatting import p_value
+from evenhand.core.text.formatting import MINUS, p_value
 from evenhand.workflows.compare.engine import RANKED_BY
 from evenhand.workflows.outputs.result import Run
 
@@ -195,7 +195,7 @@ def _print_pairs(
     if findings:
         console.print(table)
     if any(finding.corrected is not None for finding in ordered[:_MOST_PAIRS]):
-        console.print("in brackets: the difference without noise, which interval and p are of")
+        console.print("in brackets: the difference with noise; the other, its interval and p are without")
     for reason in dict.fromkeys(finding.reason for finding in findings if finding.reason):
         console.print(f"  {clean(reason, 200)}")
     if len(findings) > _MOST_PAIRS:
@@ -206,14 +206,19 @@ def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
     measure = _measure(finding, varied)
     if finding.value is None:
         return (measure, "–", "", "", "", "")
+    shown = Numbers.of(finding)
     cells = (
-        span(finding.interval),
-        span(finding.null),
+        with_level(finding, shown.interval),
+        shown.chance,
         p_value(finding.p_value),
         p_value(finding.p_adjusted),
     )
-    without_noise = "" if finding.corrected is None else f" ({finding.corrected:+z.3f})"
-    return (measure, f"{finding.value:+z.3f}{without_noise}", *cells)
+    with_noise = f" ({_signed(shown.plain)})" if shown.plain else ""
+    return (measure, f"{_signed(shown.value)}{with_noise}", *cells)
+
+
+def _signed(text: str) -> str:
+    return text if text.startswith((MINUS, ">")) else f"+{text}"
 
 
 def _measure(finding: Finding, varied: Sequence[str]) -> str:

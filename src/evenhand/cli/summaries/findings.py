@@ -16,20 +16,18 @@ from evenhand.cli.summaries.indicators import has_indicators, print_indicators
 from evenhand.cli.summaries.settings import has_settings, print_settings
 from evenhand.cli.summaries.subgroups import is_search, print_subgroups
 from evenhand.cli.summaries.text import (
+    Numbers,
     about_intervals,
     alpha_of,
     clean,
     console_of,
-    corrected,
-    ends,
-    span,
     verdict,
 )
 from evenhand.core.bound import MetricId
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
-from evenhand.core.text.formatting import p_value
+from evenhand.core.text.formatting import DASH, p_value
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
@@ -139,29 +137,27 @@ def _shown(finding: Finding) -> bool:
 
 
 def _headlines(findings: list[Finding], alpha: float) -> Table:
-    """The findings of a grouping; a column of corrected values only where there is one."""
-    has_corrected = any(finding.corrected is not None for finding in findings)
+    """The findings of a grouping; a column of plain values only where there are corrected ones."""
+    plain = ["plain"] if any(finding.corrected is not None for finding in findings) else []
     table = Table(box=None, pad_edge=False)
-    middle = ("interval", "by chance alone", "p", "p adj.")
-    for name in ("finding", "value", *(["corrected"] if has_corrected else []), *middle, "value is"):
+    for name in ("finding", "value", "interval", *plain, "by chance alone", "p", "p adj.", "value is"):
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
-        lead, *rest = _row(finding, alpha)
-        table.add_row(finding.name, lead, *([corrected(finding)] if has_corrected else []), *rest)
+        value, interval, with_noise, *rest = _row(finding, alpha)
+        table.add_row(finding.name, value, interval, *([with_noise] if plain else []), *rest)
     return table
 
 
 def _print_further(console: Console, findings: list[Finding], alpha: float) -> None:
     """The other findings of a grouping, with the parameters that tell forms of one metric apart."""
-    has_corrected = any(finding.corrected is not None for finding in findings)
+    plain = ["plain"] if any(finding.corrected is not None for finding in findings) else []
     table = Table(box=None, pad_edge=False)
-    names = ("further", "value", *(["corrected"] if has_corrected else []), "interval", "p", "value is")
-    for name in names:
+    for name in ("further", "value", "interval", *plain, "p", "value is"):
         table.add_column(name, justify="left" if name in ("further", "value is") else "right", no_wrap=True)
     for finding in findings:
-        lead, interval, _, _, _, stands = _row(finding, alpha)
-        middle = [*([corrected(finding)] if has_corrected else []), interval, p_value(p_shown(finding))]
-        table.add_row(_form(finding), lead, *middle, stands)
+        value, interval, with_noise, *_, stands = _row(finding, alpha)
+        middle = [interval, *([with_noise] if plain else []), p_value(p_shown(finding))]
+        table.add_row(_form(finding), value, *middle, stands)
     console.print(table)
     _print_notes(console, findings, _form, alpha)
 
@@ -173,11 +169,13 @@ def _form(finding: Finding) -> str:
 
 def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
     if finding.value is None:
-        return "–", finding.reason or "undefined", "", "", "", ""
+        return DASH, finding.reason or "undefined", "", "", "", "", ""
+    shown = Numbers.of(finding)
     return (
-        f"{finding.value:z.4f}",
-        ends(finding.interval),
-        span(finding.null),
+        shown.value,
+        shown.interval,
+        shown.plain,
+        shown.chance,
         p_value(finding.p_value),
         p_value(finding.p_adjusted),
         verdict(finding, alpha),
@@ -228,7 +226,8 @@ def _print_classes(console: Console, finding: Finding, run: Run) -> None:
 
 
 def _class_text(part: Part) -> str:
-    return f"{clean(part.key)} V = {part.value:z.3f} (chance {span(part.null)})"
+    shown = Numbers.of(part)
+    return f"{clean(part.key)} V = {shown.plain or shown.value} (chance {shown.chance})"
 
 
 def _print_contrasts(console: Console, finding: Finding) -> None:

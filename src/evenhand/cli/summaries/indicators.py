@@ -8,12 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.cli.summaries.text import (
+    Numbers,
     about_intervals,
     alpha_of,
     clean,
-    ends,
     notes_by_row,
-    span,
     verdict,
 )
 from evenhand.core.findings import Finding, Part
@@ -73,8 +72,8 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
     for name in names + (["coverage"] if covered else []):
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
-        value = f"{finding.value or 0.0:z.3f}"
-        cells = [_what(finding), value, ends(finding.interval), span(finding.null)]
+        shown = Numbers.of(finding)
+        cells = [_what(finding), shown.both, shown.interval, shown.chance]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""
         cells += [p_value(finding.p_value), p_value(finding.p_adjusted), verdict(finding, alpha)]

@@ -9,11 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.text import (
+    Numbers,
     about_intervals,
     alpha_of,
-    ends,
     notes_by_row,
-    span,
     verdict,
 )
 from evenhand.core.findings import Finding
@@ -91,8 +90,9 @@ def _row(finding: Finding) -> tuple[str, ...]:
     where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
     if finding.value is None:
         return where, "–", finding.reason or "undefined", "", "", ""
-    bands = ends(finding.interval), span(finding.null)
-    return where, f"{finding.value:z.3f}", *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
+    shown = Numbers.of(finding)
+    bands = shown.interval, shown.chance
+    return where, shown.both, *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
 
 
 def _row_name(finding: Finding) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,8 +12,10 @@ from rich.markup import escape
 from evenhand.cli.arguments.console import SafeConsole
 from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
-from evenhand.core.findings import Finding, Interval, Null
-from evenhand.core.significance import ALPHA, level_text, significance_of
+from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.significance import ALPHA, significance_of
+from evenhand.core.text.formatting import DASH, level_text
+from evenhand.core.text.rounding import Rounding
 from evenhand.workflows.outputs.result import Run
 
 _NAMED = 3  # rows that a note names; the others are counted
@@ -34,17 +36,53 @@ def console_of(width: int, *, ascii: bool = False) -> Console:
     return console if console.is_terminal else SafeConsole(highlight=False, width=width, file=stream)
 
 
-def span(band: Interval | Null | None) -> str:
-    """A band as two numbers, with its level where that is not 95 %; an en dash where there is none."""
-    if band is None:
-        return "–"
-    level = "" if abs(band.level - USUAL) < 1e-9 else f" ({level_text(band.level)} %)"
-    return f"{band.low:z.3f} … {band.high:z.3f}{level}"
+@dataclass(frozen=True)
+class Numbers:
+    """What the cells of a finding say, all with the same decimals.
+
+    Attributes:
+        value: That the interval is of: corrected for what chance adds where that is known.
+        interval: Its ends; their level stands below the table.
+        plain: The value with what chance adds, where the first one is without it.
+        chance: What chance gives of the plain value, with its level where that is not 95 %.
+    """
+
+    value: str
+    interval: str
+    plain: str
+    chance: str
+
+    @classmethod
+    def of(cls, holder: Finding | Part) -> Numbers:
+        """Of one with a value."""
+        is_count = isinstance(holder, Finding) and holder.card.unit == "count"
+        rounding = Rounding.of(holder, "count" if is_count else None)
+        lead = holder.value if holder.corrected is None else holder.corrected
+        return cls(
+            rounding.text(lead),
+            _ends(holder.interval, rounding),
+            "" if holder.corrected is None else rounding.text(holder.value),
+            f"{_ends(holder.null, rounding)}{_unusual(holder.null)}",
+        )
+
+    @property
+    def both(self) -> str:
+        """The value, and the plain one where there are two."""
+        return f"{self.value} (plain {self.plain})" if self.plain else self.value
 
 
-def ends(interval: Interval | None) -> str:
-    """The two numbers of an interval without its level, which ``about_intervals`` says below the table."""
-    return "–" if interval is None else f"{interval.low:z.3f} … {interval.high:z.3f}"
+def _ends(band: Interval | Null | None, rounding: Rounding) -> str:
+    return DASH if band is None else " … ".join(rounding.ends(band))
+
+
+def _unusual(band: Interval | Null | None) -> str:
+    """A level that is not 95 %."""
+    return "" if band is None or abs(band.level - USUAL) < 1e-9 else f" ({level_text(band.level)} %)"
+
+
+def with_level(finding: Finding, interval: str) -> str:
+    """An interval as its cell says it, with its level where that is not 95 %."""
+    return f"{interval}{_unusual(finding.interval)}"
 
 
 def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) -> list[str]:
@@ -67,7 +105,10 @@ def about_intervals(findings: Sequence[Finding], row: Callable[[Finding], str]) 
     spread = [row(finding).strip() for finding, interval in intervals if interval.method.startswith("spread")]
     sentences = []
     if any(finding.corrected is not None for finding, _ in intervals):
-        sentences.append("An interval beside a corrected value is of that value")
+        sentences.append(
+            "Where a plain value stands beside it, value and interval are without what noise adds; "
+            "chance gives plain values"
+        )
     if unusual:
         sentences.append(f"Levels of intervals that are not at 95 %: {', '.join(unusual)}")
     if spread:
@@ -87,11 +128,6 @@ def verdict(finding: Finding, alpha: float) -> str:
     if finding.role == "exploratory":
         return "exploratory" if finding.p_value is not None else ""
     return replace(significance_of(finding, alpha), note="").in_words()
-
-
-def corrected(finding: Finding) -> str:
-    """The value corrected for what chance adds; nothing where there is none."""
-    return "" if finding.corrected is None else f"{finding.corrected:z.4f}"
 
 
 def clean(key: str | list[str], most: int = 40) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from evenhand.core.text.formatting import level_text, p_value
+from evenhand.core.text.rounding import Rounding
+
 MOST_ROWS = 20
 _LONGEST = 80
 _TITLE = 300  # of a metric with all its parameters: cut inside a number it would read as another one
@@ -106,30 +109,32 @@ def _part(part: Any) -> list[str]:
 
 
 def _numbers(holder: Any) -> list[str]:
+    rounding = Rounding.of(holder)
     return [
-        number(holder.value),
-        _interval(holder),
-        _span(holder.null),
-        _probability(holder.p_value),
-        _probability(holder.p_adjusted),
+        _value(holder, rounding),
+        _interval(holder, rounding),
+        _DASH if holder.null is None else rounding.span(holder.null),
+        escape(p_value(holder.p_value)),
+        escape(p_value(holder.p_adjusted)),
         f"{holder.n:,g}",
         label(holder.reason) if holder.reason else "",
     ]
 
 
-def _probability(p_value: float | None) -> str:
-    return "&lt;0.001" if p_value is not None and p_value < 0.0005 else number(p_value)
+def _value(holder: Any, rounding: Rounding) -> str:
+    """The value that the interval is of; after a corrected one, that with noise."""
+    if holder.value is None:
+        return _DASH
+    if holder.corrected is None:
+        whole = float(holder.value).is_integer() and abs(holder.value) > 1
+        return number(holder.value) if whole else escape(rounding.text(holder.value))
+    return escape(f"{rounding.text(holder.corrected)} (corrected; plain {rounding.text(holder.value)})")
 
 
-def _interval(holder: Any) -> str:
-    """The interval; its level where that is not 95 %, and the corrected value that it is of."""
+def _interval(holder: Any, rounding: Rounding) -> str:
+    """The interval; its level where that is not 95 %."""
     interval = holder.interval
     if interval is None:
         return _DASH
-    level = "" if abs(interval.level - 0.95) < 1e-9 else f" ({100 * interval.level:.3g} %)"
-    of = "" if holder.corrected is None else f" of {number(holder.corrected)} (corrected)"
-    return f"{_span(interval)}{level}{of}"
-
-
-def _span(band: Any) -> str:
-    return _DASH if band is None else f"{number(band.low)} to {number(band.high)}"
+    level = "" if abs(interval.level - 0.95) < 1e-9 else f" ({level_text(interval.level)} %)"
+    return escape(f"{rounding.span(interval)}{level}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.errors import one_line
+from evenhand.core.text.formatting import count, level_text, p_value
+from evenhand.core.text.rounding import Rounding
 
 _LONGEST = 60  # of the name of a metric with its parameters
 
@@ -19,29 +21,31 @@ def finding_line(finding: Any) -> str:
     if finding.value is None:
         reason = one_line(finding.reason or "no reason was recorded")
         return f"{name}: no value ({reason}); n = {finding.n:,.0f}"
-    sign = ";" if finding.corrected is None else ","
-    value = f"{finding.value:,.12g}" if finding.card.unit == "count" else f"{finding.value:z.3f}"
-    return f"{name}: {value}{sign} {'; '.join(finding_facts(finding))}"
+    return f"{name}: {'; '.join(finding_facts(finding, with_value=True))}"
 
 
-def finding_facts(finding: Any) -> list[str]:
-    """What belongs to a value: what it is without noise, interval, what chance gives, p and n."""
-    phrases = []
+def finding_facts(finding: Any, *, with_value: bool = False) -> list[str]:
+    """What belongs to a value: interval, what chance gives, p and n.
+
+    Of a corrected value, which the interval is of, both stand there, the corrected one first.
+
+    Args:
+        finding: One with a value.
+        with_value: Whether a value that is not corrected is among them.
+    """
+    rounding = Rounding.of(finding, "count" if finding.card.unit == "count" else None)
+    phrases = [rounding.text(finding.value)] if with_value and finding.corrected is None else []
     if finding.corrected is not None:
-        phrases.append(f"{finding.corrected:z.3f} without what noise adds")
+        phrases.append(f"{rounding.text(finding.corrected)} without what noise adds")
     if finding.interval is not None:
-        phrases.append(f"{_level(finding.interval.level)} interval {_ends(finding.interval)}")
+        level = level_text(finding.interval.level)
+        phrases.append(f"{level} % interval {rounding.span(finding.interval)}")
+    if finding.corrected is not None:
+        phrases.append(f"{rounding.text(finding.value)} with it")
     if finding.null is not None:
-        phrases.append(f"chance gives {_ends(finding.null)}")
-    p_value = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
-    if p_value is not None:
-        phrases.append("p <0.001" if p_value < 0.0005 else f"p = {p_value:.3f}")
-    return [*phrases, f"n = {finding.n:,.0f}"]
-
-
-def _ends(band: Any) -> str:
-    return f"{band.low:z.3f} to {band.high:z.3f}"
-
-
-def _level(level: float) -> str:
-    return f"{level * 100:.{4 if level < 0.999 else 6}g} %"
+        phrases.append(f"chance gives {rounding.span(finding.null)}")
+    p = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
+    if p is not None:
+        text = p_value(p)
+        phrases.append(f"p {text}" if text.startswith("<") else f"p = {text}")
+    return [*phrases, f"n = {count(finding.n)}"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.text.formatting import MINUS, count, of, plural, quoted, short_label
 from evenhand.core.text.language import _, digits
+from evenhand.core.text.rounding import Rounding, apart
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"
@@ -17,6 +18,15 @@ _FEWEST = 10  # rows from which a share is written beside its counts
 def share(rate: float) -> str:
     """A share in whole per cent, with one decimal below 1 %."""
     return digits(f"{rate * 100:.{1 if 0 < rate < 0.01 else 0}f} %")
+
+
+def shares(*rates: float) -> list[str]:
+    """Shares that are compared: with as many decimals as it takes to tell them apart."""
+    texts = [share(rate) for rate in rates]
+    if len(set(texts)) == len(set(rates)):
+        return texts
+    rounding = apart(rates)
+    return [rounding.level(rate) for rate in rates]
 
 
 def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
@@ -29,7 +39,7 @@ def line_sentence(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str
     """
     group, truth = short_label(line["group"]), _label(line["truth"])
     act = _act(line)
-    hits = _of(line["a"], line["n"], line["rate"])
+    hits = _of(line["a"], line["n"], shares(line["rate"], line["others"])[0])
     if line["direction"] == "less":
         rest = _("in {group}", group=short_label(elsewhere)) if elsewhere else _("in the other groups")
         return _(
@@ -76,8 +86,9 @@ def headline(line: Line, *, noun: str = "rows", elsewhere: str = "") -> str:
 
 
 def gap_sentence(
-    group: str, gap: Line, mix: Line, errors: Line, mistakes: tuple[Line, ...] = (), other: float = 0.0
-) -> str | None:
+    group: str, gap: Line, mix: Line, errors: Line, mistakes: tuple[Line, ...] = (), other: float = 0.0,
+    *, beyond: bool | None = None,
+) -> str | None:  # fmt: skip
     """Why a group's accuracy is lower than that of the rest; None where nothing is beyond chance.
 
     Args:
@@ -87,28 +98,24 @@ def gap_sentence(
         errors: ``value``, ``low``, ``high``: what comes from mistakes within classes.
         mistakes: Those that are named: ``truth``, ``prediction``, ``value``, ``low``, ``high``.
         other: What comes from all others.
+        beyond: Whether the run's test says that its accuracy is lower; None: where its interval does.
     """
     name = short_label(group)
-    rates = {"accuracy": share(gap["accuracy"]), "rest": share(gap["rest"]), "value": _points(gap["value"])}
-    if gap["low"] > 0:
-        texts = [
+    accuracy, rest = shares(gap["accuracy"], gap["rest"])
+    rates = {"accuracy": accuracy, "rest": rest, "value": _points(gap["value"])}
+    if beyond is None:
+        beyond = gap["low"] > 0
+    if beyond:
+        named = [
             _(
                 "{value} of them ({low} to {high}) are {truth} called {prediction}",
-                value=_points(part["value"]),
-                low=_points(part["low"]),
-                high=_points(part["high"]),
+                **_with_ends(part),
                 truth=short_label(part["truth"]),
                 prediction=short_label(part["prediction"]),
             )
             for part in mistakes
         ]
-        texts.append(_("{value} come from its mix of classes", value=_points(mix["value"])))
-        rest, errors_value = _points(other), _points(errors["value"])
-        texts.append(
-            _("{value} from all other mistakes", value=rest)
-            if mistakes
-            else _("{value} from mistakes", value=errors_value)
-        )
+        texts = [*named, *_pieces(mix["value"], errors["value"], other, has_named=bool(mistakes))]
         return _(
             "{name} is right in {accuracy}, the rest in {rest}: {value} points lower. {texts}.",
             name=name,
@@ -118,6 +125,23 @@ def gap_sentence(
     if gap["high"] >= 0 and errors["low"] > 0:
         return _within_chance(name, rates, mix, errors)
     return None
+
+
+def _pieces(mix: float, errors: float, other: float, *, has_named: bool) -> list[str]:
+    """What of a lower accuracy comes from the mix of classes, and what from mistakes that are not named."""
+    texts = [_("{value} come from its mix of classes", value=_points(mix))]
+    if has_named:
+        return [*texts, _("{value} from all other mistakes", value=_points(other))]
+    if round(errors, 3) < 0:
+        return [*texts, _("within classes it is {errors} points above the rest", errors=_points(-errors))]
+    return [*texts, _("{value} from mistakes", value=_points(errors))]
+
+
+def _with_ends(line: Line) -> dict[str, str]:
+    """A difference in points with both ends of its interval."""
+    ends = (line["low"], line["high"])
+    rounding = Rounding.of_numbers(line["value"], "share difference", ends, least=1)
+    return {name: rounding.text(line[name]) for name in ("value", "low", "high")}
 
 
 def _within_chance(name: str, rates: Mapping[str, str], mix: Line, errors: Line) -> str:
@@ -130,30 +154,44 @@ def _within_chance(name: str, rates: Mapping[str, str], mix: Line, errors: Line)
             mix=_points(mix["value"]),
             errors=_points(errors["value"]),
         )
+    within = _with_ends(errors)
     return _(
         "{name} is right in {accuracy}, the rest in {rest}: {value} points lower, within chance. {mix} come "
         "from its mix of classes; {errors} ({low} to {high}) from mistakes within classes.",
         name=name,
         **rates,
         mix=_points(mix["value"]),
-        errors=_points(errors["value"]),
-        low=_points(errors["low"]),
-        high=_points(errors["high"]),
+        errors=within["value"],
+        low=within["low"],
+        high=within["high"],
     )
+
+
+_MIXES = {
+    ("against", 1): "Its classes are easier: within classes it is {errors} points below the rest.",
+    ("against", -1): "Its classes are harder: within classes it is {errors} points above the rest.",
+    ("beyond", 1): "Its classes are harder: within classes it is {errors} points above the rest.",
+    ("beyond", -1): "Its classes are easier: within classes it is {errors} points below the rest.",
+    ("part", 1): "Of {gap} points below the rest, {mix} come from its mix of classes.",
+    ("part", -1): "Of {gap} points above the rest, {mix} come from its mix of classes.",
+}
 
 
 def mix_sentence(gap: float, mix: float, errors: float) -> str:
-    """How much of a lower accuracy comes from a group's mix of classes."""
-    if round(mix, 3) < 0:  # less than is shown is no easier
-        return _(
-            "Its classes are easier: within classes it is {errors} points below the rest.",
-            errors=_points(errors),
-        )
-    return _(
-        "Of {gap} points below the rest, {mix} come from its mix of classes.",
-        gap=_points(gap),
-        mix=_points(mix),
-    )
+    """How much of another accuracy comes from a group's mix of classes.
+
+    Where the mix alone would give more than the whole difference, or the opposite one, the sentence says
+    where the group stands within classes.
+
+    Args:
+        gap: How far its accuracy is below that of the rest; negative: above.
+        mix: What of it comes from the mix of classes.
+        errors: What of it comes from mistakes within classes.
+    """
+    sign = 1 if gap >= 0 else -1
+    kind = "against" if round(sign * mix, 3) < 0 else "beyond" if round(sign * errors, 3) < 0 else "part"
+    numbers = {"gap": abs(gap), "mix": abs(mix), "errors": abs(errors)}
+    return _(_MIXES[kind, sign], **{name: _points(number) for name, number in numbers.items()})
 
 
 def status_sentence(
@@ -213,9 +251,9 @@ def _none(details: Line, by: str, groups: int, noun: str) -> str:
     return f"{text} {mistake} {noticed}"
 
 
-def _of(hits: float, rows: float, rate: float) -> str:
+def _of(hits: float, rows: float, rate: str) -> str:
     """A count with its share, where there are enough rows for one."""
-    return f"{count(hits)} ({share(rate)})" if rows >= _FEWEST else count(hits)
+    return f"{count(hits)} ({rate})" if rows >= _FEWEST else count(hits)
 
 
 def _act(line: Line, *, brief: bool = False) -> str:
@@ -230,7 +268,7 @@ def _label(text: object) -> str:
 
 
 def _others(line: Line) -> str:
-    rate = f" ({share(line['others'])})" if line["m"] >= _FEWEST else ""
+    rate = f" ({shares(line['rate'], line['others'])[1]})" if line["m"] >= _FEWEST else ""
     return f"{of(line['b'], line['m'])}{rate}"
 
 

@@ -227,7 +227,10 @@ def _extremes(question: HitQuestion) -> Finding:
         low, high = range_limits(question.grouped, level, quantile=quantile)
         return float(low), float(high)
 
-    chance, null = float(np.ptp(units.expected)), question.band(np.ptp(units.nulls, axis=1), "high")
+    chance, draws = float(np.ptp(units.expected)), np.ptp(units.nulls, axis=1)
+    if units.exchange is not None and value > chance:  # p and band are of one statistic
+        draws = units.exchange.gaps(value, chance)
+    null = question.band(draws, "high")
     return _compared(question, value, units, chance, null, limits, **fields)
 
 

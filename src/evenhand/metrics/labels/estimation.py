@@ -209,7 +209,7 @@ def gap_finding(association: BoundAssociation) -> Finding:
         low, high = range_limits(compared, level, quantile=exchanged.quantile_largest(level))
         return float(low), float(high)
 
-    draws = np.ptp(exchanged.rates, axis=1)
+    draws = exchanged.gaps(value)
     test = GapTest(exchanged.p_largest(), draws, limits, _GAP)
     return association.gap(value, test, mde=_detectable(draws, codes.size), **fields)
 

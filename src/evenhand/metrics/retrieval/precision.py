@@ -339,7 +339,10 @@ def _test(neighbours: BoundNeighbours, codes: Integers) -> GapTest:
         low, high = range_limits(compared, level, quantile=exchange.quantile(codes, level))
         return agreeing((float(low), float(high)), either, chance, level)
 
+    value = float(np.ptp(neighbours.precision[codes]))
     draws = np.ptp(exchange.rates[:, codes], axis=1)
+    if value > chance:  # p and band are of one statistic
+        draws = np.clip(chance + exchange.gaps_above(value - chance, codes), 0, 1)
     return GapTest(exchange.p_gap(codes), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 
 

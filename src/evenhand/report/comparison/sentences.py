@@ -9,6 +9,7 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.formatting import MINUS, listing, number, plural, quoted
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
 
@@ -115,7 +116,9 @@ def _noise(finding: Finding) -> str:
 
 
 def _ends(low: float, high: float, share: bool) -> str:
-    return f" ({points(low, '')} to {points(high, '')})" if share else f" ({number(low)} to {number(high)})"
+    least = 1 if share else None
+    rounding = Rounding.of_numbers(None, "share difference" if share else None, (low, high), least=least)
+    return f" ({rounding.span((low, high))})"
 
 
 def _measure(finding: Finding) -> MetricCard:

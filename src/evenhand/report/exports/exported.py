@@ -15,7 +15,8 @@ from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import alpha_of
-from evenhand.core.text.formatting import DASH, count, key_text, number, percent, quoted, span, visible
+from evenhand.core.text.formatting import DASH, count, key_text, percent, quoted, visible
+from evenhand.core.text.rounding import Rounding
 from evenhand.core.text.unseen import json_escaped, shown_in
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
@@ -231,13 +232,20 @@ def only_run(runs: Sequence[RunView], format_: str, instead: str) -> RunView:
 
 
 def interval_text(finding: Finding) -> str:
-    """The interval with its level, and the corrected value that it is of; a dash without one."""
+    """The interval with its level; a dash without one."""
     interval = finding.interval
     if interval is None:
         return DASH
     spread = "spread, " if interval.method.startswith("spread") else ""
-    of = "" if finding.corrected is None else f" of {number(finding.corrected)}, corrected for chance"
-    return f"{span(interval.low, interval.high)} ({spread}{percent(interval.level)}){of}"
+    return f"{Rounding.of(finding).span(interval)} ({spread}{percent(interval.level)})"
+
+
+def value_text(finding: Finding) -> str:
+    """The value that the interval is of; after one that is corrected for chance, the plain one."""
+    rounding = Rounding.of(finding, "count" if finding.card.unit == "count" else None)
+    if finding.corrected is None:
+        return rounding.text(finding.value)
+    return f"{rounding.text(finding.corrected)} (corrected for chance; plain {rounding.text(finding.value)})"
 
 
 def finding_sentence(finding: Finding, alpha: float) -> str:
@@ -246,13 +254,12 @@ def finding_sentence(finding: Finding, alpha: float) -> str:
         return f"{title(finding)}: {why(finding.reason)}. It is not the same as fair."
     if finding.value is None:
         return f"{title(finding)}: not estimable, {why(finding.reason)}. It is not the same as fair."
-    text = count(finding.value) if finding.card.unit == "count" else number(finding.value)
-    facts = [f"{title(finding)} = {text}"]
+    facts = [f"{title(finding)} = {value_text(finding)}"]
     if finding.interval is not None:
         facts.append(f"interval {interval_text(finding)}")
     if finding.null is not None:
-        facts.append(f"chance alone gives {span(finding.null.low, finding.null.high)}")
+        facts.append(f"chance alone gives {Rounding.of(finding).span(finding.null)}")
     facts += filter(None, [reading(finding, alpha, "what chance alone gives")])
-    if (p_value := p_of(finding)) is not None:
-        facts.append(f"{'p' if finding.p_adjusted is None else 'adjusted p'} = {p_value:.4g}")
+    if (p := p_of(finding)) is not None:
+        facts.append(f"{'p' if finding.p_adjusted is None else 'adjusted p'} = {p:.4g}")
     return f"{'; '.join(facts)}; n = {count(finding.n)}."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.core.text.formatting import DASH, count, number, p_value, plural, shorten, span
+from evenhand.core.text.formatting import DASH, count, p_value, plural, shorten
+from evenhand.core.text.rounding import Rounding
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
@@ -15,6 +16,7 @@ from evenhand.report.exports.exported import (
     p_of,
     parts_judged,
     title,
+    value_text,
     why,
 )
 from evenhand.report.exports.judging import Verdict, judged, reading
@@ -96,9 +98,9 @@ def _line(finding: Finding, alpha: float) -> str:
     null = finding.null
     cells = [
         _name(finding),
-        number(finding.value),
+        value_text(finding),
         interval_text(finding),
-        span(null.low, null.high) if null else DASH,
+        Rounding.of(finding).span(null) if null else DASH,
         markdown(reading(finding, alpha)) or DASH,
         p_value(p_of(finding)),
         count(finding.n),

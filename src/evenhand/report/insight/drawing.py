@@ -11,6 +11,7 @@ from evenhand.core.display.overview.scale import few_rows, padded
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import MINUS, number, short_label
 from evenhand.core.text.language import _, digits
+from evenhand.core.text.rounding import Rounding
 
 MOST_ROWS = 10
 """Rows that are drawn at once; the others are folded."""
@@ -35,8 +36,7 @@ class DrawnMark:
         at: Where the dot stands.
         interval: Where its interval begins and ends; None: it has none.
         null: The same of its chance band.
-        is_named: Whether the headline is about it.
-        hollow: Whether chance alone gives such a value.
+        is_beyond: Whether it is beyond chance, corrected for several tests: filled and coloured.
         alternative: The row in words.
         dots: Where the items behind it stand.
     """
@@ -47,8 +47,7 @@ class DrawnMark:
     at: float
     interval: Ends | None
     null: Ends | None
-    is_named: bool
-    hollow: bool
+    is_beyond: bool
     alternative: str
     dots: Sequence[float]
 
@@ -65,6 +64,7 @@ class Picture:
         ticks: Position and text of the axis.
         null: What the grey band is; empty: there is none.
         has_interval: Whether any row has an interval.
+        has_beyond: Whether any row is beyond chance.
         fair: Where groups that are treated alike stand; None: nowhere on the axis.
         note: A line below it.
     """
@@ -76,6 +76,7 @@ class Picture:
     ticks: Sequence[tuple[float, str]]
     null: str
     has_interval: bool
+    has_beyond: bool
     fair: float | None
     note: str
 
@@ -132,27 +133,29 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
         ticks=[(axis.at(tick), _tick(tick, chart.unit)) for tick in axis.ticks()],
         null=chart.null if any(mark.null for mark in marks) else "",
         has_interval=any(mark.interval for mark in marks),
+        has_beyond=any(mark.beyond for mark in marks),
         fair=None if chart.fair is None else axis.at(chart.fair),
         note=chart.note,
     )
 
 
 def _first(marks: Sequence[Mark], most: int) -> list[int]:
-    """Rows that are shown at once, in their order: named ones, those outside of chance, then the first."""
+    """Rows that are shown at once, in their order: named ones, those outside of bands, then the first."""
 
     def rank(index: int) -> tuple[bool, bool]:
-        return not marks[index].named, marks[index].null is None or marks[index].within
+        return not marks[index].named, marks[index].null is None or marks[index].inside
 
     by_weight = sorted(range(len(marks)), key=rank)
     return sorted(by_weight[:most])
 
 
 def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequence[float]) -> DrawnMark:
+    rounding = Rounding.of_numbers(mark.value, unit, None, None, null=mark.null, least=decimals)
     value = "" if few_rows(mark) else written(mark.value, unit, decimals)
     ends = []
     for name, span in ((_("95 % interval"), mark.interval), (_("chance alone"), mark.null)):
         if span is not None:
-            low, high = (written(end, unit, decimals) for end in span)
+            low, high = (rounding.level(end) for end in span)
             ends.append(f"{name} {_('{low} to {high}', low=low, high=high)}")
     texts = [", ".join(dict.fromkeys(filter(None, [value, mark.text]))), *ends]
     return DrawnMark(
@@ -162,8 +165,7 @@ def _row(mark: Mark, unit: str, axis: _Axis, decimals: int | None, dots: Sequenc
         at=axis.at(mark.value),
         interval=axis.ends(mark.interval),
         null=axis.ends(mark.null),
-        is_named=mark.named,
-        hollow=mark.within,
+        is_beyond=mark.beyond,
         dots=dots,
         alternative=f"{short_label(mark.label)}: {'; '.join(filter(None, texts))}",
     )

@@ -175,7 +175,7 @@ def _is_hidden(finding: Finding) -> bool:
 def _title(text: str, first: Headline | None) -> list[tuple[bool, str]]:
     """The headline; what it begins with is in the colour of the picture where this names it."""
     marks = first.chart.marks if first and first.beyond and first.chart else ()
-    labels = [re.escape(short_label(mark.label)) for mark in marks if mark.named]
+    labels = [re.escape(short_label(mark.label)) for mark in marks if mark.beyond]
     match = re.match(rf"(?:{'|'.join(labels)})(?!\w)", text, re.IGNORECASE) if labels else None
     return [(True, match[0]), (False, text[match.end() :])] if match else [(False, text)]
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.core.display.overview.rates import groups_beyond
+from evenhand.core.display.overview.subject import Subject
 from evenhand.core.text.formatting import visible
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
@@ -32,7 +34,6 @@ class ChapterView:
     bands: Sequence[Mapping[str, Any]]
     classes: int
     usable: int
-    outside_interval: int
     labelled: int
     drawn: int
     groups: int
@@ -50,7 +51,7 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
     _add_evidence(chapter, data, content)
     title = rows.interval_title(chapter.findings)
     usable = chapter.ranked
-    groups = _add_groups(chapter, data)
+    groups = _add_groups(chapter, data, content)
     if chapter.classes:
         _add_classes(chapter, data)
     varying_names = facets.varying(chapter.findings) if chapter.faceted else None
@@ -76,7 +77,6 @@ def view(chapter: Chapter, alpha: float, data: frames.PageData, content: ReportI
         bands=bands,
         classes=len(chapter.classes),
         usable=len(usable),
-        outside_interval=sum(_outside_interval(part) for part in usable),
         labelled=charts.LABELLED,
         drawn=min(len(usable), charts.DRAWN),
         groups=groups,
@@ -143,13 +143,14 @@ def _lines(n: int, limit: int) -> dict[str, int]:
     return {"limit": limit, "height": charts.LINE_HEIGHT * max(1, min(n, limit))}
 
 
-def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
+def _add_groups(chapter: Chapter, data: frames.PageData, content: ReportInput) -> int:
     """Keep accuracy by group; tell how many groups there are."""
     groups, accuracy = chapter.groups, chapter.accuracy
     if not groups or accuracy is None:
         return 0
     frame = f"{chapter.id}-groups"
-    frames.add_parts(data, frame, groups, value="accuracy", sort="value")
+    beyond = groups_beyond(chapter.findings, Subject.of(content.manifest, content.findings))
+    frames.add_parts(data, frame, groups, value="accuracy", sort="value", beyond=beyond)
     _add_chart(
         data,
         f"{chapter.id}-groups",
@@ -157,7 +158,6 @@ def _add_groups(chapter: Chapter, data: frames.PageData) -> int:
         charts.groups(),
         frame,
         overall=accuracy.value,
-        band=True,
         **_lines(len(groups), len(groups)),
     )
     return len(groups)
@@ -205,9 +205,3 @@ def _under(part: Part, prefix: str) -> Part:
     """A part whose key begins with what tells its finding from its like."""
     key = [part.key] if isinstance(part.key, str) else part.key
     return part.model_copy(update={"key": [prefix, *key]}) if prefix else part
-
-
-def _outside_interval(part: Part) -> bool:
-    if part.interval is None or part.value is None:
-        return False
-    return not part.interval.low <= part.value <= part.interval.high

@@ -117,13 +117,14 @@ def _first(
     question = _question_text(content, [view.chapter for view in all_views])
     has_cases = any(table.name == "1" for table in tables)
     opening = opening_words.opening(content, verdicts, question=question, has_cases=has_cases)
-    noun = Subject.of(content.manifest).noun
+    subject = Subject.of(content.manifest, content.findings)
+    noun = subject.noun
     ordered = sorted(all_views, key=lambda view: "+".join(view.chapter.by) != opening.by)
     groups = [
         (
             view,
             class_table(view.chapter, data, content.evidence),
-            group_accuracy(view.chapter, noun),
+            group_accuracy(view.chapter, subject),
         )
         for view in ordered
     ]

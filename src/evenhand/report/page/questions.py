@@ -154,11 +154,11 @@ def _leading(pairs: Sequence[tuple[Finding, Row]]) -> tuple[Finding, Row]:
 
 
 def _lead(finding: Finding, line: Row) -> str:
-    """A finding in a line; a value stands beside an interval that is its own only."""
+    """A finding in a line, what chance gives beside a value that is not corrected for it."""
     value = count(finding.value) if finding.card.unit == "count" else line.value
-    value = _("corrected {value}", value=line.corrected) if line.corrected else value
+    value = _("corrected {value}", value=value) if line.plain else value
     texts = [f"{line.title} {value}"]
     texts += [_("interval {ends}", ends=line.interval)] if line.interval != DASH else []
-    texts += [_("chance alone {ends}", ends=line.null)] if line.null != DASH and not line.corrected else []
+    texts += [_("chance alone {ends}", ends=line.null)] if line.null != DASH and not line.plain else []
     reading = f": {line.reading}" if line.reading else ""
     return f"{'; '.join(texts)}{reading}"

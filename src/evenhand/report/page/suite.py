@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
-from evenhand.core.display.overview.phrasing import amount, span_of
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.significance import alpha_of, significance_of
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.reasons import explain
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import inline
 
 if TYPE_CHECKING:
     import jinja2
 
     from evenhand.core.findings import Finding, Findings
+
+    Corrected = Callable[[Sequence[Finding]], Sequence[Finding]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +95,30 @@ class _ShownQuestion:
 
 
 def render_suite(
-    questions: Sequence[SuiteQuestion], models: Sequence[str], *, title: str, results: str
+    questions: Sequence[SuiteQuestion],
+    models: Sequence[str],
+    *,
+    title: str,
+    results: str,
+    corrected: Corrected,
 ) -> str:
     """The page; it makes no network request, and adds no number to those of the findings.
+
+    Its cells are one family of tests: a mark is filled where a finding is beyond chance after the correction
+    over all of them. A cell's own report says what is beyond chance by itself.
 
     Args:
         questions: Each with one cell for each model.
         models: Their names, in the order of the cells.
         title: What the suite is called.
         results: The address of the table of all findings.
+        corrected: From the findings of all cells to the same with p corrected over all of them.
     """
-    columns = [_shown(question) for question in questions]
+    leads = [_Lead.of(question) for question in questions]
+    found = [finding for lead in leads for finding in lead.findings]
+    by_cell = dict(zip(map(id, found), corrected(found), strict=True))
+    tested = sum(finding.p_value is not None for finding in found)
+    columns = [_shown(lead, by_cell, tested) for lead in leads]
     rows = [(model, [column.cells[index] for column in columns]) for index, model in enumerate(models)]
     script = inline.own_script("index.js")
     return _template().render(
@@ -111,6 +126,7 @@ def render_suite(
         questions=columns,
         rows=rows,
         results=results,
+        tested=tested,
         missing=[(q.question.name, cell) for q in columns for cell in q.question.cells if cell.problem],
         style=inline.template_text("index.css", "suite.css"),
         script=script,
@@ -118,15 +134,40 @@ def render_suite(
     )
 
 
-def _shown(question: SuiteQuestion) -> _ShownQuestion:
-    """A question in words: the finding that leads most of its runs stands in every cell."""
-    overviews = {
-        cell.model: overview_of(cell.findings, cell.manifest)
-        for cell in question.cells
-        if cell.findings is not None
-    }
-    lead = _lead(question, overviews)
-    cells = [_shown_cell(cell, overviews.get(cell.model), lead) for cell in question.cells]
+@dataclass(frozen=True, eq=False)
+class _Lead:
+    """A question with the first lines of its runs, and the finding that leads most of them, run by run."""
+
+    question: SuiteQuestion
+    overviews: Sequence[Overview | None]
+    cells: Sequence[Finding | None]
+
+    @classmethod
+    def of(cls, question: SuiteQuestion) -> _Lead:
+        overviews = [
+            None if cell.findings is None else overview_of(cell.findings, cell.manifest)
+            for cell in question.cells
+        ]
+        metric = _lead(question, [overview for overview in overviews if overview is not None])
+        cells = [
+            next((finding for finding in cell.findings or () if finding.metric == metric), None)
+            for cell in question.cells
+        ]
+        return cls(question, overviews, cells)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Those that have a value."""
+        return [finding for finding in self.cells if finding is not None and finding.value is not None]
+
+
+def _shown(lead: _Lead, corrected: Mapping[int, Finding], tested: int) -> _ShownQuestion:
+    """A question in words."""
+    question = lead.question
+    cells = [
+        _shown_cell(cell, overview, finding and corrected.get(id(finding), finding), tested)
+        for cell, overview, finding in zip(question.cells, lead.overviews, lead.cells, strict=True)
+    ]
     filled = next((cell for cell in question.cells if cell.findings is not None), None)
     finding = next((cell.finding for cell in cells if cell.finding is not None), None)
     if filled is None or finding is None:
@@ -139,13 +180,13 @@ def _shown(question: SuiteQuestion) -> _ShownQuestion:
     return _ShownQuestion(question, asks, metric, finding.direction, cells)
 
 
-def _lead(question: SuiteQuestion, overviews: Mapping[str, Overview]) -> str:
+def _lead(question: SuiteQuestion, overviews: Sequence[Overview]) -> str:
     """The finding that is the first headline of most runs, if possible among those that all have."""
     sets = [
         {finding.metric for finding in cell.findings} for cell in question.cells if cell.findings is not None
     ]
     shared = set.intersection(*sets) if sets else set()
-    first = [line.metric for overview in overviews.values() for line in overview.headlines[:1]]
+    first = [line.metric for overview in overviews for line in overview.headlines[:1]]
     common = [metric for metric in first if metric in shared]
     primary = [
         finding.metric
@@ -157,24 +198,31 @@ def _lead(question: SuiteQuestion, overviews: Mapping[str, Overview]) -> str:
     return ranked[0][0] if ranked else ""
 
 
-def _shown_cell(cell: SuiteCell, overview: Overview | None, lead: str) -> _ShownCell:
+def _shown_cell(
+    cell: SuiteCell, overview: Overview | None, finding: Finding | None, tested: int
+) -> _ShownCell:
+    """A cell; its finding has p corrected over all cells."""
     if cell.findings is None or overview is None:
         return _ShownCell(cell.model, None, "", cell.problem, "~")
-    finding = next((finding for finding in cell.findings if finding.metric == lead), None)
     if finding is None or finding.value is None:
         reason = explain(finding.reason or "undefined") if finding is not None else overview.title
         return _ShownCell(cell.model, finding, cell.report, reason, "~")
-    card, standing = finding.card, significance_of(finding, alpha_of(cell.manifest))
+    standing = significance_of(finding, alpha_of(cell.manifest))
+    lead = finding.value if finding.corrected is None else finding.corrected
+    rounding = Rounding.of(finding, finding.card.unit)
+    alone = (
+        f"Within chance over the {formats.plural(tested, 'test')} of this page. By itself: {overview.title}"
+    )
     return _ShownCell(
         model=cell.model,
         finding=finding,
         report=cell.report,
-        text=overview.title,
+        text=alone if overview.beyond and not standing.beyond else overview.title,
         check="".join(overview.checks[:1]),
-        sort=f"{finding.value:+.9f}" if finding.value < 0 else f"{finding.value:.9f}",
-        value=amount(finding.value, card),
-        interval=span_of(finding.interval.low, finding.interval.high, card) if finding.interval else "",
-        chance=span_of(finding.null.low, finding.null.high, card) if finding.null else "",
+        sort=f"{lead:+.9f}" if lead < 0 else f"{lead:.9f}",
+        value=rounding.amount(lead),
+        interval=rounding.span(finding.interval) if finding.interval else "",
+        chance=rounding.span(finding.null) if finding.null and finding.corrected is None else "",
         verdict="beyond chance" if standing.beyond else "within chance" if standing.side else "not tested",
         beyond=standing.beyond,
     )

@@ -45,9 +45,9 @@ _BAND = _name("band", scale={"domain": _BANDS, "range": _BAND_COLOURS}, legend=N
 _SHAPE = _name("band", scale={"domain": _BANDS, "range": _BAND_SHAPES}, legend=None)
 _TOOLTIP = [
     _name("label", title="class"),
-    _field("value", title="effect size", format=".3f"),
-    _field("corrected", title="corrected for chance", format=".3f"),
+    _field("corrected", title="effect size, corrected for chance", format=".3f"),
     _name("interval", title="interval of the corrected"),
+    _field("value", title="plain effect size", format=".3f"),
     _name("null", title="null band"),
     _name("reading", title="reading"),
     _field("n", title="rows", format=","),
@@ -62,17 +62,17 @@ def axis_end(values: Iterable[float | None]) -> float:
 
 @cache
 def classes(end: float) -> Spec:
-    """Effect size of each class by name, with interval, corrected value and null band."""
+    """Effect size of each class by name, corrected where that is known, with interval, and null band."""
 
     def layer(mark: Spec, field: str, to: str = "") -> Spec:
         return _layer(mark, y=_LABEL, tooltip=_TOOLTIP, x=_effect(field, end), **_second("x2", to))
 
-    point = layer(_point(64, 1.5), "value")
-    point["encoding"]["fill"] = _fill()
+    point = layer(_point(64, 1.5), "lead")
+    point["encoding"] |= _ink()
     layers = [
         layer({"type": "bar", "size": 11, "color": _CHANCE, "cornerRadius": 2}, "null_low", "null_high"),
         layer({"type": "rule", "strokeWidth": 1.6, "color": _INK, "clip": True}, "low", "high"),
-        layer({"type": "tick", "thickness": 2, "size": 9, "color": _INK}, "corrected"),
+        layer({"type": "tick", "thickness": 2, "size": 9, "color": _INK}, "plain"),
         point,
     ]
     return _finish(layers, data={"name": ROWS})
@@ -91,8 +91,8 @@ def overview(end: float) -> Spec:
     def layer(mark: Spec, field: str, to: str = "") -> Spec:
         return _layer(mark, x=x, tooltip=_TOOLTIP, y=_effect(field, end), **_second("y2", to))
 
-    point = layer(_point(12, 0.9), "value")
-    point["encoding"]["fill"] = _fill()
+    point = layer(_point(12, 0.9), "lead")
+    point["encoding"] |= _ink()
     thin = {"type": "rule", "strokeWidth": 0.8, "color": _MUTED, "opacity": 0.45, "clip": True}
     layers = [
         layer({"type": "rule", "strokeWidth": 2, "color": _CHANCE}, "null_low", "null_high"),
@@ -140,7 +140,7 @@ def scatter(end: float) -> Spec:
         _layer(
             {"type": "point", "filled": True, "size": 70, "opacity": 0.85},
             x=x,
-            y=_effect("value", end),
+            y=_effect("lead", end),
             color=_BAND,
             shape=_SHAPE,
             tooltip=[*_TOOLTIP, _field("accuracy", format=".3f"), _name("band")],
@@ -173,7 +173,7 @@ def groups() -> Spec:
         tooltip=[_field("value", title="overall accuracy", format=".3f")],
     )
     point = layer(_point(64, 1.5), _field("value", title="accuracy"))
-    point["encoding"]["fill"] = _fill()
+    point["encoding"] |= _ink()
     layers = [
         layer(bar, _field("null_low"), "null_high"),
         {"data": {"name": OVERALL}, **line},
@@ -203,12 +203,15 @@ def _effect(field: str, end: float) -> Spec:
 
 
 def _point(size: int, stroke: float) -> Spec:
-    return {"type": "point", "size": size, "opacity": 1, "stroke": _ACCENT, "strokeWidth": stroke}
+    return {"type": "point", "size": size, "opacity": 1, "strokeWidth": stroke}
 
 
-def _fill() -> Spec:
-    """Filled beyond chance, hollow within it."""
-    return {"condition": {"test": "datum.outside", "value": _ACCENT}, "value": _PAPER}
+def _ink() -> Spec:
+    """Filled and coloured where a corrected test passed, hollow and grey elsewhere."""
+    return {
+        channel: {"condition": {"test": "datum.outside", "value": _ACCENT}, "value": other}
+        for channel, other in (("fill", _PAPER), ("stroke", _INK))
+    }
 
 
 def _finish(layers: list[Spec], **more: Any) -> Spec:

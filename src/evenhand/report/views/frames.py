@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.findings import Key, Part
-from evenhand.core.significance import ALPHA, significance_of
-from evenhand.core.text.formatting import key_text, visible, visible_label
+from evenhand.core.significance import ALPHA, is_beyond
+from evenhand.core.text.formatting import key_text, level_text, visible, visible_label
 from evenhand.core.text.language import _, filled
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
@@ -115,7 +116,7 @@ def _in_language(spec: Any) -> Any:
 
 def add_parts(
     data: PageData, name: str, parts: Sequence[Part], *, value: str = "value", sort: str = "",
-    rests: Sequence[tuple[str, Key]] = (),
+    rests: Sequence[tuple[str, Key]] = (), beyond: Collection[str] | None = None,
 ) -> None:  # fmt: skip
     """Keep the parts of a finding as a frame, and a table of every column that holds something.
 
@@ -126,7 +127,9 @@ def add_parts(
         value: What the value column is called.
         sort: The column by which the table is sorted at first, highest first.
         rests: The axes and the key of the rows that each part counts, where these are not its own.
+        beyond: Names of parts that a finding beyond chance is about; None: parts have tests of their own.
     """
+    digits = [Rounding.of(part).decimals for part in parts]
     numbers: dict[str, list[float | None]] = {
         "value": [part.value for part in parts],
         "corrected": [part.corrected for part in parts],
@@ -138,7 +141,11 @@ def add_parts(
         "p_adjusted": [part.p_adjusted for part in parts],
         "mde": [part.mde for part in parts],
         "n": [part.n for part in parts],
-        "beyond": [float(significance_of(part, data.alpha).beyond) for part in parts],
+        "beyond": [
+            float(is_beyond(part, data.alpha) if beyond is None else key_text(part.key) in beyond)
+            for part in parts
+        ],
+        **({"digits": [float(n) for n in digits]} if max(digits, default=3) > 3 else {}),
     }
     texts: dict[str, list[str | None]] = {
         "label": [key_text(part.key) for part in parts],
@@ -204,11 +211,15 @@ def _part_columns(
 ) -> list[dict[str, Any]]:
     level = next((part.interval.level for part in parts if part.interval), 0.95)
     kinds = {part.kind for part in parts}
+    has_corrected = any(part.corrected is not None for part in parts)
+    interval = {"key": "low", "to": "high", "title": f"{level_text(level)}% interval", "kind": "range"}
+    plain = {"key": "value", "title": value, "kind": "number"}
+    # what the interval is of stands before it
+    leading = [{"key": "corrected", "title": "corrected", "kind": "number"}, interval, plain]
+    leading = leading if has_corrected else [plain, interval]
     offered: list[dict[str, Any]] = [
         {"key": "label", "title": visible(kinds.pop()) if len(kinds) == 1 else "part", "kind": "label"},
-        {"key": "value", "title": value, "kind": "number"},
-        {"key": "corrected", "title": "corrected", "kind": "number"},
-        {"key": "low", "to": "high", "title": f"{level * 100:g}% interval", "kind": "range"},
+        *leading,
         {"key": "null_low", "to": "null_high", "title": "null band", "kind": "range"},
         {"key": "reading", "title": "reading", "kind": "text"},
         {"key": "p", "title": "p", "kind": "p"},

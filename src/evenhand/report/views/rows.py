@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding
+from evenhand.core.significance import is_beyond
 from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural, span
+from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural
 from evenhand.core.text.language import _, digits, filled
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording import sentences as words
@@ -26,11 +28,12 @@ class Strip:
     Attributes:
         low_end: What the left end of the line stands for.
         high_end: What the right end stands for.
-        value: Where the value lies.
-        corrected: Where the corrected value lies, which the interval is of.
+        value: Where the value lies that the interval is of: corrected for what chance adds, if it can be.
+        plain: Where the plain one lies then, which the null band is of.
         interval: Where the interval begins and ends.
         null: Where the null band begins and ends.
         fair: Where a fair model would lie.
+        beyond: Whether it is beyond chance, corrected for several tests: only then it is filled.
     """
 
     low_end: str
@@ -39,12 +42,16 @@ class Strip:
     interval: tuple[float, float] | None
     null: tuple[float, float] | None
     fair: float | None
-    corrected: float | None = None
+    plain: float | None = None
+    beyond: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table of findings, every number already written."""
+    """One line of the table of findings, every number already written.
+
+    ``value`` is what the interval is of; where that is corrected for what chance adds, ``plain`` is not.
+    """
 
     metric: str
     title: str
@@ -61,7 +68,7 @@ class Row:
     notes: Sequence[str]
     parts: str = ""
     parts_at: str = ""
-    corrected: str = ""
+    plain: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ def row(
         param_names: Parameters to show; all if not given.
         parts_at: Where on the page its parts are, if it has any.
     """
-    why = glossary.reason(finding.reason)
+    why, rounding = glossary.reason(finding.reason), Rounding.of(finding)
     reasons = [
         _("Not estimable: {why}.", why=why) if finding.value is None else f"{why[:1].upper()}{why[1:]}."
     ]
@@ -108,23 +115,23 @@ def row(
         metric=finding.metric,
         title=finding.card.title,
         params=facets.row_params(finding, param_names),
-        value=number(finding.value),
-        interval=_interval(finding, with_level),
-        null=span(finding.null.low, finding.null.high) if finding.null else DASH,
+        value=rounding.text(finding.value if finding.corrected is None else finding.corrected),
+        interval=_interval(finding, rounding, with_level),
+        null=rounding.span(finding.null) if finding.null else DASH,
         reading=words.short_verdict(finding, alpha),
         p=p_value(finding.p_value),
         p_adjusted=p_value(finding.p_adjusted),
         direction=words.direction(finding),
         n=count(finding.n),
-        strip=strip(finding),
+        strip=strip(finding, beyond=is_beyond(finding, alpha)),
         notes=[*(reasons if finding.value is None or finding.reason else []), *map(filled, finding.notes)],
         parts=plural(len(finding.parts), "part"),
         parts_at=parts_at if finding.parts else "",
-        corrected="" if finding.corrected is None else number(finding.corrected),
+        plain="" if finding.corrected is None else rounding.text(finding.value),
     )
 
 
-def _interval(finding: Finding, with_level: bool) -> str:
+def _interval(finding: Finding, rounding: Rounding, with_level: bool) -> str:
     """The interval with its level where not all have the same one; of a descriptive finding, its spread."""
     interval = finding.interval
     if interval is None:
@@ -133,13 +140,17 @@ def _interval(finding: Finding, with_level: bool) -> str:
         *([percent(interval.level)] if with_level else []),
         *([_("spread, no interval")] if interval.method.startswith("spread") else []),
     ]
-    return span(interval.low, interval.high) + (f" ({', '.join(remarks)})" if remarks else "")
+    return rounding.span(interval) + (f" ({', '.join(remarks)})" if remarks else "")
 
 
-def strip(finding: Finding) -> Strip | None:
+def strip(finding: Finding, *, beyond: bool = False) -> Strip | None:
     """A finding drawn on a line from 0 to 1, or on a symmetric one where values exceed that.
 
     Differences of models have a symmetric line as long as they need.
+
+    Args:
+        finding: What is drawn.
+        beyond: Whether it is beyond chance.
     """
     if finding.value is None:
         return None
@@ -155,15 +166,16 @@ def strip(finding: Finding) -> Strip | None:
     def at(mark: float) -> float:
         return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
 
-    fair = finding.fair_at
+    fair, lead = finding.fair_at, finding.value if finding.corrected is None else finding.corrected
     return Strip(
         low_end=digits(f"{start:g}".replace("-", "−")),
         high_end=digits(f"{end:g}"),
-        value=at(finding.value),
+        value=at(lead),
         interval=(at(finding.interval.low), at(finding.interval.high)) if finding.interval else None,
         null=(at(finding.null.low), at(finding.null.high)) if finding.null else None,
         fair=at(fair) if fair is not None and start <= fair <= end else None,
-        corrected=None if finding.corrected is None else at(finding.corrected),
+        plain=None if finding.corrected is None else at(finding.value),
+        beyond=beyond,
     )
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, plural, shorten, span
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, interval_in_words
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, value_of
 
 _FAMILY, _REDUCTIONS = "associations", "reductions"
 _NAMED = 6
@@ -167,8 +168,7 @@ def _reductions(chapter: Chapter) -> list[str]:
             f" from {number(before)} to {number(after)}" if before is not None and after is not None else ""
         )
         sentences.append(
-            f"{_pair(reduction)}: d goes{ends}, a reduction of {number(reduction.value)}"
-            f"{interval_in_words(reduction)}{_random(reduction)}."
+            f"{_pair(reduction)}: d goes{ends}, a reduction of {value_of(reduction)}{_random(reduction)}."
         )
     left = len(reductions) - len(sentences)
     turned = [_pair(reduction) for reduction in reductions if reduction.details.get("sign") == "changed"]
@@ -179,8 +179,8 @@ def _reductions(chapter: Chapter) -> list[str]:
 
 def _strongest_sentence(pairs: Sequence[Finding]) -> str:
     top = _strongest(pairs)[0]
-    chance = f"; chance alone gives {span(top.null.low, top.null.high)}" if top.null else ""
-    value = f"{number(top.value)} for {_pair(top)}{interval_in_words(top)}{chance}"
+    chance = f"; chance alone gives {Rounding.of(top).span(top.null)}" if top.null else ""
+    value = f"{value_of(top, f' for {_pair(top)}')}{chance}"
     return f"The largest {top.card.sentences.value} is {value}."
 
 
@@ -288,4 +288,4 @@ def _detail(finding: Finding, name: str) -> float | None:
 def _random(finding: Finding) -> str:
     if finding.null is None:
         return ""
-    return f"; removing as much at random gives {span(finding.null.low, finding.null.high)}"
+    return f"; removing as much at random gives {Rounding.of(finding).span(finding.null)}"

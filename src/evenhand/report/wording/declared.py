@@ -5,11 +5,12 @@ from __future__ import annotations
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, significance_of
-from evenhand.core.text.formatting import key_text, listing, number, short_label, span, visible_label
+from evenhand.core.text.formatting import key_text, listing, number, short_label, visible_label
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import Rounding
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
 
 UNTESTED = "The findings are listed below, without tests."
 
@@ -60,13 +61,14 @@ def _name(finding: Finding) -> str:
 def _beyond(finding: Finding, nouns: Nouns, alpha: float) -> str:
     by = _(" by {by}", by=listing(map(nouns.attribute, finding.by))) if finding.by else ""
     side = significance_of(finding, alpha).side
-    chance = f" ({span(finding.null.low, finding.null.high)})" if finding.null else ""
+    rounding = Rounding.of(finding)
+    chance = f" ({rounding.span(finding.null)})" if finding.null else ""
     side = side if side in ("above", "below") else "beyond"
     return _(
         "{name}{by} is {value}, {where}{chance}.",
         name=_name(finding),
         by=by,
-        value=number(finding.value),
+        value=rounding.text(finding.value),
         where=_(f"{side} what chance alone gives"),
         chance=chance,
     )
@@ -76,10 +78,9 @@ def _in_words(finding: Finding, nouns: Nouns) -> str:
     if finding.value is None:
         return _("{name} is not estimable.", name=_name(finding))
     sentence = _(
-        "{name} is {value}{interval}{null}",
+        "{name} is {value}{null}",
         name=_name(finding),
-        value=number(finding.value),
-        interval=interval_in_words(finding),
+        value=value_of(finding),
         null=against_null(finding),
     )
     parts = [part for part in finding.parts if part.value is not None]

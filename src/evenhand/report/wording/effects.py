@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Part
 from evenhand.core.significance import is_beyond, significance_of, uncorrected
 from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import interval_title, key_text, listing, number, plural, quoted, span
+from evenhand.core.text.formatting import key_text, listing, number, plural, quoted
 from evenhand.core.text.language import _, digits, filled
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
+from evenhand.report.wording.phrases import value_of
 
 CHANCE = "what chance alone gives"
 """What the verdict on a value compares it with."""
@@ -82,13 +84,12 @@ def largest(chapter: Chapter, alpha: float) -> list[str]:
     chance = ""
     if top.null is not None:
         standing = filled(significance_of(top, alpha).in_words(CHANCE)) or _("chance alone gives")
-        chance = f"; {standing} {span(top.null.low, top.null.high)}"
+        chance = f"; {standing} {Rounding.of(top).span(top.null)}"
     return [
         _(
-            "The largest is {value} for {name}{interval}{chance}.",
-            value=number(top.value),
+            "The largest, for {name}, is {value}{chance}.",
+            value=value_of(top),
             name=quoted(key_text(top.key)),
-            interval=interval_of(top),
             chance=chance,
         )
     ]
@@ -105,13 +106,14 @@ def skewsize(chapter: Chapter) -> list[str]:
         if (other := chapter.first(f"cramers_v_{name}")) is not None and other.value is not None
     ]
     beside = _("Beside it stand their {companions}.", companions=listing(companions)) if companions else ""
-    ends = span(finding.null.low, finding.null.high) if finding.null else ""
+    rounding = Rounding.of(finding)
+    ends = rounding.span(finding.null) if finding.null else ""
     where = _("; chance alone gives {ends}", ends=ends) if ends else ""
     caveat = _(" Note: {reason}.", reason=glossary.reason(finding.reason)) if finding.reason else ""
     return [
         _(
             "SkewSize, the lopsidedness of these effect sizes, is {value}{where}.{caveat} {beside}",
-            value=number(finding.value),
+            value=rounding.text(finding.value),
             where=where,
             caveat=caveat,
             beside=beside,
@@ -125,10 +127,11 @@ def independence(chapter: Chapter) -> list[str]:
     if finding is None or finding.value is None or finding.null is None:
         return []
     band = _(", {band} by its band", band=_(finding.band)) if finding.band else ""
-    chance = span(finding.null.low, finding.null.high)
+    rounding = Rounding.of(finding)
+    chance = rounding.span(finding.null)
     size = _(
         "Whatever the truth, predictions and group go together with V = {value}{band}",
-        value=number(finding.value),
+        value=rounding.text(finding.value),
         band=band,
     )
     kind = f" ({_('exploratory')})" if finding.role == "exploratory" else ""
@@ -141,19 +144,6 @@ def band_words(parts: Sequence[Part]) -> str:
     counts = Counter(part.band for part in parts)
     words = [f"{counts[band]} {_(band)}" for band in ("negligible", "small", "medium", "large")]
     return listing([*words, *([_("{n} without a band", n=counts[None])] if counts[None] else [])])
-
-
-def interval_of(holder: Finding | Part) -> str:
-    """The interval with its level; of a corrected value, that value before it."""
-    if holder.interval is None:
-        return ""
-    of = (
-        ""
-        if holder.corrected is None
-        else _("corrected for chance {value}, ", value=number(holder.corrected))
-    )
-    ends = span(holder.interval.low, holder.interval.high)
-    return f" ({of}{interval_title(holder.interval.level)} {ends})"
 
 
 def of_classes(some: int, total: int) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
-from evenhand.core.text.formatting import listing, number, percent, quoted, shorten, span
+from evenhand.core.text.formatting import listing, number, percent, quoted, shorten
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words, varying
@@ -44,9 +45,11 @@ def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     papers = [finding for finding in estimable if finding.params.get("threshold") == _PAPERS]
     primary = [finding for finding in estimable if finding.role == "primary"]
     gap = max(beyond or primary or papers or estimable, key=lambda finding: finding.value or 0.0)
-    size = f"{_named(gap)}: {number(gap.value)}"
+    rounding = Rounding.of(gap)
+    lead = gap.value if gap.corrected is None else gap.corrected
+    size = f"{_named(gap)}: {rounding.text(lead)}"
     if gap.interval is not None:
-        ends = span(gap.interval.low, gap.interval.high)
+        ends = rounding.span(gap.interval)
         size += f" ({percent(gap.interval.level)} interval {ends})"
     size += _between(gap)
     tested = [

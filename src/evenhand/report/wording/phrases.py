@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from evenhand.core.findings import Finding
+from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import p_shown
-from evenhand.core.text.formatting import interval_title, number, span
+from evenhand.core.text.formatting import interval_title
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import Rounding
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
 
@@ -15,12 +16,29 @@ def is_tested(finding: Finding) -> bool:
     return p_shown(finding) is not None and finding.role != "exploratory"
 
 
-def interval_in_words(finding: Finding) -> str:
+def interval_in_words(holder: Finding | Part) -> str:
     """The interval with its level, in brackets; nothing where there is none."""
-    if finding.interval is None:
+    if holder.interval is None:
         return ""
-    ends = span(finding.interval.low, finding.interval.high)
-    return f" ({interval_title(finding.interval.level)} {ends})"
+    return f" ({interval_title(holder.interval.level)} {Rounding.of(holder).span(holder.interval)})"
+
+
+def value_of(holder: Finding | Part, name: str = "") -> str:
+    """The value that the interval is of, with it; the plain value after one that is corrected for chance.
+
+    Args:
+        holder: One with a value.
+        name: What stands between value and interval.
+    """
+    rounding, interval = Rounding.of(holder), interval_in_words(holder)
+    if holder.corrected is None:
+        return f"{rounding.text(holder.value)}{name}{interval}"
+    return _(
+        "{corrected} without what noise adds{interval}, {value} with it",
+        corrected=f"{rounding.text(holder.corrected)}{name}",
+        interval=interval,
+        value=rounding.text(holder.value),
+    )
 
 
 def against_null(finding: Finding) -> str:
@@ -29,6 +47,6 @@ def against_null(finding: Finding) -> str:
         return ""
     return _(
         "; chance alone gives {mean} ({ends})",
-        mean=number(finding.null.mean),
-        ends=span(finding.null.low, finding.null.high),
+        mean=Rounding.of(finding).text(finding.null.mean),
+        ends=Rounding.of(finding).span(finding.null),
     )

@@ -9,7 +9,7 @@ from evenhand.core.significance import ALPHA, is_beyond, p_shown
 from evenhand.core.text.formatting import count, key_text, listing, number, p_value, plural
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import in_words
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
 
 if TYPE_CHECKING:
     import polars
@@ -152,15 +152,14 @@ def _rate(chapter: Chapter, name: str) -> str:
     gender_rates = [
         f"{number(part.value)} {key_text(part.key)}" for part in finding.parts if part.kind == "gender"
     ]
-    value = f"{number(finding.value)}{interval_in_words(finding)}"
-    return f"{what} {value} ({', '.join(gender_rates)}){against_null(finding)}."
+    return f"{what} {value_of(finding)} ({', '.join(gender_rates)}){against_null(finding)}."
 
 
 def _difference(finding: Finding, scope: str = "") -> str:
     what = finding.card.sentences.value
     if finding.value is None:
         return f"{what}: not estimable."
-    return f"{what}{scope} is {number(finding.value)}{interval_in_words(finding)}{against_null(finding)}."
+    return f"{what}{scope} is {value_of(finding)}{against_null(finding)}."
 
 
 def _by_groups(chapter: Chapter) -> list[str]:

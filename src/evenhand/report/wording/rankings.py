@@ -9,7 +9,7 @@ from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, p_shown, significance_of
 from evenhand.core.text.formatting import listing, number, p_value
 from evenhand.report.chapters import Chapter
-from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, interval_in_words, is_tested
+from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
 
 _FAMILY = "rankings"
 _SIDES = {"lower is fairer": "above", "higher is fairer": "below"}
@@ -119,7 +119,4 @@ def _in_words(finding: Finding, nouns: Nouns) -> str:
     what = finding.card.sentences.value.format(first=first, second=second)
     if finding.value is None:
         return f"{where}, {what} is not estimable."
-    return (
-        f"{where}, {what} is {number(finding.value)} on average{interval_in_words(finding)}"
-        f"{against_null(finding)}."
-    )
+    return f"{where}, {what} is {value_of(finding, ' on average')}{against_null(finding)}."

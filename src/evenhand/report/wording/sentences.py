@@ -20,13 +20,14 @@ from evenhand.core.text.formatting import (
     plural,
     quoted,
     shorten,
-    span,
 )
 from evenhand.core.text.language import _, digits, filled
+from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.wording import effects
 from evenhand.report.wording import indicators as indicator_words
+from evenhand.report.wording.phrases import value_of
 
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
@@ -252,9 +253,7 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
     finding = chapter.accuracy
     if finding is None or finding.value is None:
         return []
-    sentence = _(
-        "Accuracy is {value}{interval}", value=number(finding.value), interval=effects.interval_of(finding)
-    )
+    sentence = _("Accuracy is {value}", value=value_of(finding))
     groups = chapter.ranked_groups
     if len(groups) > 1:
         low, high = groups[-1], groups[0]
@@ -267,11 +266,12 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
         )
     gap = chapter.first("accuracy_gap")
     if gap is not None and gap.null is not None and gap.value is not None and against_chance(gap, alpha):
-        chance = span(gap.null.low, gap.null.high)
+        rounding = Rounding.of(gap)
+        chance = rounding.span(gap.null)
         standing = against_chance(gap, alpha)
         sentence += _(
             "; the worst group lies {value} below the whole, {standing} ({chance})",
-            value=number(gap.value),
+            value=rounding.text(gap.value),
             standing=standing,
             chance=chance,
         )

@@ -17,6 +17,7 @@ from evenhand.stats.rates.rates import Rates
 
 _LEVEL = 0.95
 _PIECE = 1 << 18  # lines whose limits are made together
+_NEAREST = 0.99  # of a difference, that a limit of its test is away from it at most
 _FARTHEST, _HALVINGS = 8.0, 40  # normal quantile of p = 1e-15, and what finds it to 1e-11
 _ARRAYS = ("truth", "group", "label", "pair", "a", "n", "b", "m", "p", "q")  # of lines, shape (N,) each
 
@@ -149,8 +150,21 @@ class Lines:
 
     @cached_property
     def limits(self) -> Ends:
-        """Limits of the difference: Wilson's of both rates, joined (Newcombe 1998, method 10)."""
-        return self._limits(np.full(len(self), normal_quantile(self.level)))
+        """Limits of the difference: Wilson's of both rates, joined (Newcombe 1998, method 10).
+
+        Where they hold 0 although the test of the same level rejects it, the limit nearer to 0 is that of the
+        test, ``difference (1 - z(level) / z(p))`` (Miettinen 1976).
+        """
+        quantile = normal_quantile(self.level)
+        low, high = self._limits(np.full(len(self), quantile))
+        if self.spread is not None:  # their p heeds the limits already
+            return low, high
+        rejected = (self.p <= 1 - self.level) & (low <= 0) & (high >= 0)
+        of_p = -special.ndtri(np.maximum(self.p, 1e-300) / 2)
+        share = np.minimum(np.divide(quantile, of_p, out=np.ones_like(of_p), where=of_p > 0), _NEAREST)
+        near = self.difference * (1 - share)
+        low = np.where(rejected & (near > 0), near, low)
+        return low, np.where(rejected & (near < 0), near, high)
 
     def _where_limits_reach_0(self) -> Floats:
         """The p at whose level the limits of each line reach 0."""

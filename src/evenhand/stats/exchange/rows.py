@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded
+from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded, on_scale_of
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
@@ -157,8 +157,20 @@ class ExchangedRates:
 
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
-        most = float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
-        return exceeded(most, self.largest)
+        return exceeded(self._most, self.largest)
+
+    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
+        """What a gap would be at the largest differences of the draws, shape (R,), in [0, 1].
+
+        The statistic is that of ``p_largest``: small groups, whose rates vary most, do not widen its band.
+        ``chance_at`` is the gap that is expected without differences.
+        """
+        above = on_scale_of(value - chance_at, self._most, self.largest)
+        return np.asarray(np.clip(chance_at + above, 0, 1))
+
+    @cached_property
+    def _most(self) -> float:
+        return float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
 
     def p_below_rest(self) -> float:
         """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.stats.arrays import Floats, Integers
-from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded
+from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded, on_scale_of
 from evenhand.stats.exchange.rows import contrast_variance, pairs_of
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 
@@ -73,10 +73,16 @@ class RelabelledPrecision:
 
         Two-sided, a gap below that by chance counts too.
         """
+        return exceeded(self._most(codes, two_sided=two_sided), self._largest(codes))
+
+    def gaps_above(self, value: float, codes: Integers) -> Floats:
+        """What a gap less that by chance would be at the statistics of the draws, shape (R,)."""
+        return on_scale_of(value, self._most(codes), self._largest(codes))
+
+    def _most(self, codes: Integers, *, two_sided: bool = False) -> float:
         apart, error = self._apart(self.observed.value[codes][None], self.observed.covariance[None], codes)
         beyond = _in_errors(apart - self.chance_at(codes), error)
-        most = abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
-        return exceeded(most, self._largest(codes))
+        return abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
 
     def quantile(self, codes: Integers, level: float) -> float:
         """The quantile of the largest difference of two groups from its expectation, in standard errors."""

@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
+
 from evenhand.core.errors import UserError
+from evenhand.core.findings import Finding
+from evenhand.core.significance import p_shown
 from evenhand.files.atomic import write_bytes
 from evenhand.files.tables.write import write_table
 from evenhand.report.page.suite import SuiteCell, SuiteQuestion, render_suite
 from evenhand.runs.run_folder import FINDINGS, RunFolder
+from evenhand.stats.multiplicity import adjust
 from evenhand.workflows.compare.engine import compare
 from evenhand.workflows.outputs.export import frame
 from evenhand.workflows.suite.entries import Suite
@@ -57,9 +62,24 @@ def write_overview(
         questions.append(SuiteQuestion(benchmark.name, tuple(cells), address, problem, notes))
     write_table(frame([run for _, run in sorted(read.items())]), folder / RESULTS)
     title = suite.name or folder.resolve().name
-    page = render_suite(questions, [model.name for model in suite.models], title=title, results=RESULTS)
+    names = [model.name for model in suite.models]
+    page = render_suite(questions, names, title=title, results=RESULTS, corrected=corrected_over_page)
     write_bytes(folder / PAGE, page.encode("utf-8", "replace"))
     return folder / PAGE
+
+
+def corrected_over_page(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of the cells of a page, with p corrected over all of them.
+
+    By the method of Benjamini and Hochberg (1995): of those that stay beyond chance at a level, that share is
+    expected to be false. p that a run has corrected for its own tests are corrected once more.
+    """
+    shown = [p_shown(finding) for finding in findings]
+    corrected = adjust(np.array([np.nan if p is None else p for p in shown], dtype=np.float64), "bh")
+    return [
+        finding if p is None else finding.model_copy(update={"p_adjusted": float(q), "adjustment": "bh"})
+        for finding, p, q in zip(findings, shown, corrected, strict=True)
+    ]
 
 
 def _cell(pair: Pair, run: RunFolder | None, folder: Path) -> SuiteCell:

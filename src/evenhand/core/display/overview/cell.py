@@ -73,9 +73,9 @@ def _steps(overview: Overview) -> str:
 
 
 def _figure(chart: Chart) -> str:
-    hot = [mark for mark in chart.marks if mark.named]
-    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(hot), 0)]
-    marks = tuple(mark for mark in chart.marks if mark in hot or mark in others)
+    named = [mark for mark in chart.marks if mark.named]
+    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(named), 0)]
+    marks = tuple(mark for mark in chart.marks if mark in named or mark in others)
     scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
     more = len(chart.marks) - len(marks)
     notes = [chart.title, f"{more} more not drawn" if more else "", _key(marks, chart)]
@@ -84,14 +84,16 @@ def _figure(chart: Chart) -> str:
 
 
 def _key(marks: Sequence[Mark], chart: Chart) -> str:
-    texts = ["filled: outside chance, hollow: within"] if chart.null else []
+    is_beyond = any(mark.beyond for mark in marks)
+    hollow = "hollow: not beyond chance"
+    texts = ["filled: beyond chance, hollow: not"] if is_beyond else [hollow] if chart.null else []
     texts += ["line: 95 % interval"] if any(mark.interval is not None for mark in marks) else []
     return "; ".join([*texts, *([f"grey: {chart.null}"] if chart.null else [])])
 
 
 def _row(mark: Mark, scale: Scale) -> str:
     """A name, a dot with its interval on the band of chance, and counts."""
-    colour, middle = ("var(--hot)" if mark.named else "var(--ink)"), _HEIGHT / 2
+    colour, middle = ("var(--hot)" if mark.beyond else "var(--ink)"), _HEIGHT / 2
     at = [f'<line x1="0" x2="100%" y1="{middle}" y2="{middle}" stroke="var(--rule)"/>']
     if mark.null is not None:
         low, high = (100 * scale.position(end) for end in mark.null)
@@ -101,12 +103,12 @@ def _row(mark: Mark, scale: Scale) -> str:
         low, high = (100 * scale.position(end) for end in mark.interval)
         ends = f'x1="{low:.2f}%" x2="{high:.2f}%" y1="{middle}" y2="{middle}"'
         at.append(f'<line {ends} stroke="{colour}" stroke-width="2"/>')
-    fill, centre = ("var(--paper)" if mark.within else colour), f"{100 * scale.position(mark.value):.2f}%"
+    fill, centre = (colour if mark.beyond else "var(--paper)"), f"{100 * scale.position(mark.value):.2f}%"
     at.append(f'<circle cx="{centre}" cy="{middle}" r="6" fill="{fill}" stroke="{colour}" stroke-width="2"/>')
     value = "" if few_rows(mark) else scale.text(mark.value)
     spoken = escape(f"{short_label(mark.label, 80)}: {value} {mark.text}", quote=True)
     svg = f'<svg width="100%" height="{_HEIGHT}" role="img" aria-label="{spoken}">{"".join(at)}</svg>'
-    hot = ' class="hot"' if mark.named else ""
+    hot = ' class="hot"' if mark.beyond else ""
     texts = f"<b>{escape(value)}</b> {label(mark.text)}"
     name = f"<span{hot}>{label(visible_label(mark.label), 40)}</span>"
     return f'<div class="row">{name}<span>{svg}</span><span>{texts}</span></div>'

@@ -111,7 +111,7 @@ def _line(change: _Change, subject: Subject) -> Headline:
         beyond=side.beyond,
         metric=finding.metric,
         weight=weight(holder, tier),
-        chart=_chart(change, group),
+        chart=_chart(change, group, side.beyond),
         scope=scope,
     )
 
@@ -193,7 +193,7 @@ def _verdict(change: _Change) -> str:
     return _(text, model=change.names[0])
 
 
-def _chart(change: _Change, group: str) -> Chart:
+def _chart(change: _Change, group: str, beyond: bool) -> Chart:
     """Both models' values, with their counts where they have any."""
     card, n, notes = change.card, change.holder.n, list[str]()
     unit = card.unit if card.unit in ("share", "share difference") else "number"
@@ -203,5 +203,5 @@ def _chart(change: _Change, group: str) -> Chart:
         notes = plain_counts(
             (hits / n, value) for hits, value in zip(change.counts, change.pair, strict=True)
         )
-    marks = [Mark(*mark) for mark in zip(change.names, change.pair, texts, strict=True)]
+    marks = [Mark(*mark, beyond=beyond) for mark in zip(change.names, change.pair, texts, strict=True)]
     return Chart(f"{group}{title_of(change.finding)}", tuple(marks), unit=unit, note="".join(notes))

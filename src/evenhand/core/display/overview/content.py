@@ -29,6 +29,8 @@ class Mark:
         interval: Of the value; None: it has none.
         null: What chance alone gives; None: nothing says.
         named: Whether the headline is about it.
+        beyond: Whether it is beyond chance by a test that is corrected for the others of the run. One rule of
+            ink on pages, in terminals and notebooks: only such a mark is filled and coloured.
     """
 
     label: str
@@ -37,10 +39,11 @@ class Mark:
     interval: tuple[float, float] | None = None
     null: tuple[float, float] | None = None
     named: bool = False
+    beyond: bool = False
 
     @property
-    def within(self) -> bool:
-        """Whether chance alone gives such a value; not where nothing says what chance gives."""
+    def inside(self) -> bool:
+        """Whether it lies inside its null band; not where nothing says what chance gives."""
         return self.null is not None and self.null[0] <= self.value <= self.null[1]
 
 
@@ -89,6 +92,8 @@ class Headline:
         scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
         group: The group that is worse off; empty: none is, or nothing says which.
         remark: How much of it other things explain; empty: nothing says.
+        name: What others that share rows with it call it; empty: none does.
+        shared: How many of its rows others have, too, by their name.
     """
 
     text: str
@@ -107,6 +112,8 @@ class Headline:
     scope: str = ""
     group: str = ""
     remark: str = ""
+    name: str = ""
+    shared: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sureness(self) -> str:

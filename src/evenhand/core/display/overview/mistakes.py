@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from typing import Any
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, corrected_interval, p_text
+from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, p_text
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, of, p_value, plural, points, quoted, short_label, shorten
+from evenhand.core.text.formatting import count, of, p_value, plural, quoted, short_label, shorten
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import EDGE
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
 _NULL = "chance alone: groups shuffled within the class"
 _NULL_OF_UNITS = "chance alone: groups shuffled by {unit} within the class"
+_SHARED = "shared with "  # details that count rows of other lines
 _FEWEST = 10  # rows from which chance is written as counts
 
 
@@ -112,7 +115,7 @@ def _largest(finding: Finding) -> dict[str, Any] | None:
 
 def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, beyond: bool) -> Headline:
     other = _other(finding, line["group"])
-    marks = _marks(finding, line)
+    marks = _marks(finding, line, beyond)
     truth, label = short_label(line["truth"]), line["prediction"]
     title = _("{truth} {noun} that are wrong", truth=quoted(truth), noun=subject.noun)
     if label is not None:
@@ -137,17 +140,30 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         rows=(rows := _rows(finding, line, subject)),
         cases=line["a"] if rows else 0.0,
         group=line["group"] if line["direction"] == "more" else "",
+        name=f"{finding.metric} {line['rank']:g}",
+        shared=_shared(part),
     )  # fmt: skip
 
 
-def _marks(finding: Finding, line: Line) -> tuple[Mark, ...]:
+def _shared(part: Part | None) -> dict[str, float]:
+    """How many of its rows other lines have, too, by their name."""
+    details = {} if part is None else part.details
+    return {
+        key.removeprefix(_SHARED): value
+        for key, value in details.items()
+        if key.startswith(_SHARED) and isinstance(value, float)
+    }
+
+
+def _marks(finding: Finding, line: Line, beyond: bool) -> tuple[Mark, ...]:
     shares = [part for part in finding.parts if part.kind == "share" and part.details["line"] == line["rank"]]
     marks = []
     for part in shares:
         _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
         ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
         text = of(float(str(part.details["a"])), part.n)
-        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], group == line["group"]))
+        named = group == line["group"]
+        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], named, named and beyond))
     return tuple(marks)
 
 
@@ -162,7 +178,7 @@ def _outside_bands_note(lead: Mark, marks: Sequence[Mark]) -> str:
             return False
         return mark.value < mark.null[0] if lead.value > lead.null[1] else mark.value > mark.null[1]
 
-    if lead.within or not any(map(is_away, marks)):
+    if lead.inside or not any(map(is_away, marks)):
         return ""
     name = short_label(lead.label)
     if lead.value > (lead.null or (0.0, 0.0))[1]:
@@ -175,11 +191,8 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
     than = _("more than elsewhere") if more else _("fewer than elsewhere")
     if other:
         than = _("more than {group}" if more else "fewer than {group}", group=short_label(other))
-    ends = "" if interval is None else sorted(
-        (100 * interval.low, 100 * interval.high) if more else (-100 * interval.high, -100 * interval.low)
-    )  # fmt: skip
-    interval_text = corrected_interval(*ends) if ends else ""
-    return f"{points(abs(line['difference']))} {than}{interval_text}."
+    ends = None if interval is None else (interval.low, interval.high)
+    return corrected_difference(line["difference"], ends, than)
 
 
 def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
@@ -187,13 +200,18 @@ def _chance(mark: Mark, line: Line, tested: Any = None) -> str:
     if mark.null is None or line["n"] < _FEWEST:
         return ""
     low, high = (round(end * line["n"]) for end in mark.null)
+    hits = mark.value * line["n"]
+    if mark.value > mark.null[1]:  # what lies outside may not look as if it did not
+        high = min(high, ceil(hits - EDGE) - 1)
+    elif mark.value < mark.null[0]:
+        low = max(low, floor(hits + EDGE) + 1)
     text = _(
         "Chance alone would give {low} to {high} of the {rows}",
         low=count(low),
         high=count(high),
         rows=count(line["n"]),
     )
-    if mark.within or float(tested or 1) == 1:
+    if mark.inside or float(tested or 1) == 1:
         return f"{text}."
     return f"{text} {_('in a single comparison; this is one of {n}.', n=count(float(tested)))}"
 

@@ -167,19 +167,32 @@ def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Find
 
 
 def _echoes(lines: Sequence[Headline]) -> list[Headline]:
-    """Headlines that say which one before them, of a crossed group, lies within their rows."""
+    """Headlines that say which one before them has rows of theirs, most of its or of their own."""
     texts = []
     for index, line in enumerate(lines):
-        before = enumerate(lines[:index], 1)
-        inner = [(n, other) for n, other in before if line.rows and line.rows.items() < other.rows.items()]
-        for n, other in inner[:1]:
-            some = "{hits} of the {cases} are those of finding {n}."
-            every = "All {cases} are those of finding {n}."
-            texts_of = {"hits": count(other.cases), "cases": count(line.cases), "n": n}
-            share = _(every if other.cases == line.cases else some, **texts_of)
+        before = list(enumerate(lines[:index], 1))
+        inner = [(n, other, other.cases) for n, other in before if _is_inside(other, line)]
+        alike = [(n, other, line.shared[other.name]) for n, other in before if other.name in line.shared]
+        for n, other, hits in [*inner, *alike][:1]:
+            share = _overlap(line, other, hits, n)
             line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
         texts.append(line)
     return texts
+
+
+def _is_inside(inner: Headline, outer: Headline) -> bool:
+    """Whether rows of the one, of a crossed group, are all rows of the other."""
+    return bool(outer.rows) and outer.rows.items() < inner.rows.items()
+
+
+def _overlap(line: Headline, other: Headline, hits: float, n: int) -> str:
+    """How many of the rows of a headline are rows of another one."""
+    numbers = {"hits": count(hits), "cases": count(line.cases), "n": n}
+    if hits == line.cases:
+        return _("All {cases} are those of finding {n}.", cases=numbers["cases"], n=n)
+    if 2 * hits > line.cases and not _is_inside(other, line):
+        return _("Most of it lies in finding {n}: {hits} of its {cases}.", **numbers)
+    return _("{hits} of the {cases} are those of finding {n}.", **numbers)
 
 
 def _apart(lines: Sequence[Headline]) -> list[Headline]:

@@ -124,7 +124,8 @@ def _sample_noun(subject: Subject) -> str:
 def _chart(finding: Finding, sets: Sets, subject: Subject) -> Chart:
     """The mean of both sets, and each item as a dot."""
     parts = [part for part in finding.parts if part.kind == "set" and part.value is not None]
-    marks = tuple(Mark(key_text(part.key), part.value or 0.0, named=True) for part in parts)
+    beyond = is_beyond(finding, subject.alpha)
+    marks = tuple(Mark(key_text(part.key), part.value or 0.0, named=True, beyond=beyond) for part in parts)
     dots = {mark.label: _items(finding, mark.label, subject) for mark in marks}
     return Chart(
         f"How much nearer {subject.noun} lie to {sets.to} than to {sets.than}",
@@ -169,7 +170,7 @@ def reduction_headlines(finding: Finding, subject: Subject) -> list[Headline]:
             f"{sets.far} in {of(*before)} pairs before and in {count(after[0])} after; d goes from "
             f"{number(_before(finding))} to {number(_detail(finding, 'after'))}.",
             weight=_reduction_weight(finding),
-            chart=_before_after(finding, sets),
+            chart=_before_after(finding, sets, is_beyond(finding, subject.alpha)),
         )
     ]
 
@@ -216,7 +217,8 @@ def _reduction_weight(finding: Finding) -> tuple[float, ...]:
     return tier, nearer, abs(_before(finding))
 
 
-def _before_after(finding: Finding, sets: Sets) -> Chart:
-    marks = [Mark(when, at, named=True) for when in _WHEN if (at := _detail(finding, when)) is not None]
+def _before_after(finding: Finding, sets: Sets, beyond: bool) -> Chart:
+    values = {when: at for when in _WHEN if (at := _detail(finding, when)) is not None}
+    marks = [Mark(when, at, named=True, beyond=beyond) for when, at in values.items()]
     title = f"Effect size d: {sets.near} nearer to {sets.to} than {sets.far}"
     return Chart(title, tuple(marks), unit="number", fair=0.0)

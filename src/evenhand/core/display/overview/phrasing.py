@@ -8,20 +8,17 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.significance import excludes, is_beyond, level_text, p_shown, reference_of, significance_of
-from evenhand.core.text.disparities import share
+from evenhand.core.significance import excludes, is_beyond, p_shown, reference_of, significance_of
 from evenhand.core.text.formatting import (
-    MINUS,
     count,
+    level_text,
     listing,
-    number,
     p_value,
-    points,
     shorten,
-    span,
 )
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
+from evenhand.core.text.rounding import Ends, Rounding
 
 Holder = Finding | Part
 _SHARES = ("share", "share difference")
@@ -47,45 +44,46 @@ def defined(finding: Finding) -> str:
     return f"{title}, {card.summary}" if is_plain else title
 
 
-def level(value: float, card: MetricCard) -> str:
-    """A value that is no difference: of a share its per cent."""
-    return share(value) if card.unit == "share" else amount(value, card)
-
-
 def amount(value: float, card: MetricCard) -> str:
-    """A value in points where it is a share, else as a number."""
-    return points(value) if card.unit in _SHARES else number(value)
+    """A value that stands alone: in points where it is a share, else as a number."""
+    return Rounding.of_numbers(value, card.unit).amount(value)
 
 
-def span_of(low: float, high: float, card: MetricCard) -> str:
-    """Two ends in the unit of a metric, without its name."""
-    if card.unit not in _SHARES:
-        return span(low, high)
-    decimals = 1 if max(abs(low), abs(high)) < 0.01 else 0
-    ends = [digits(f"{100 * end:z.{decimals}f}".replace("-", MINUS)) for end in (low, high)]
-    return _("{low} to {high}", low=ends[0], high=ends[1])
+def size(holder: Holder, title: str, card: MetricCard, *, is_level: bool = False) -> str:
+    """How much, with an interval, which is of the corrected value where there is one.
 
-
-def size(
-    holder: Holder, title: str, card: MetricCard, value: Callable[[float, MetricCard], str] = amount
-) -> str:
-    """How much, with an interval; ``value`` writes it."""
+    Args:
+        holder: A finding or part.
+        title: What is measured.
+        card: Of its unit.
+        is_level: Whether a share is no difference, and written in per cent.
+    """
     if holder.value is None:
         return f"{title}: {explain(holder.reason or 'undefined')}."
-    text = f"{title}: {value(holder.value, card)}"
+    rounding = Rounding.of(holder, card.unit)
+    write = rounding.level if is_level else rounding.amount
+    text = f"{title}: {with_interval(holder, rounding, write)}"
     if holder.corrected is not None:
-        text += _(", {corrected} without what noise adds", corrected=amount(holder.corrected, card))
-    if holder.interval is not None:
-        ends = span_of(holder.interval.low, holder.interval.high, card)
-        text += _(" ({level} % interval {ends})", level=digits(level_text(holder.interval.level)), ends=ends)
+        text += _("; {value} with it", value=write(holder.value))
     return f"{text}."
+
+
+def with_interval(holder: Holder, rounding: Rounding, write: Callable[[float], str]) -> str:
+    """The value that leads, the corrected one where there is one, and the interval that is of it."""
+    text = write(holder.value or 0.0)
+    if holder.corrected is not None:
+        text = _("{amount} without what noise adds", amount=rounding.amount(holder.corrected))
+    if holder.interval is None:
+        return text
+    level = digits(level_text(holder.interval.level))
+    return text + _(" ({level} % interval {ends})", level=level, ends=rounding.span(holder.interval))
 
 
 def chance(holder: Holder, card: MetricCard) -> str:
     """What chance alone would give; empty where nothing says."""
     if holder.null is None:
         return ""
-    ends = span_of(holder.null.low, holder.null.high, card)
+    ends = Rounding.of(holder, card.unit).span(holder.null)
     if card.unit in _SHARES:
         return _("Chance alone would give {ends} points.", ends=ends)
     return _("Chance alone would give {ends}.", ends=ends)
@@ -153,10 +151,18 @@ def scoped(sentence: str, scope: str) -> str:
     return f"{sentence.removesuffix('.')} ({scope})." if scope else sentence
 
 
-def corrected_interval(low: float, high: float) -> str:
-    """Ends of an interval in points, after what it is of."""
-    ends = {name: digits(f"{end:z.0f}") for name, end in (("low", low), ("high", high))}
-    return _(" (corrected 95 % interval {low} to {high})", **ends)
+def corrected_difference(difference: float, interval: Ends | None, than: str) -> str:
+    """A difference of shares as a positive number of points, with its interval."""
+    ends = None
+    if interval is not None:
+        low, high = interval
+        ends = (low, high) if difference > 0 else (-high, -low)
+    rounding = Rounding.of_numbers(abs(difference), "share difference", ends)
+    text = f"{rounding.amount(abs(difference))} {than}"
+    if ends is None:
+        return f"{text}."
+    low_text, high_text = rounding.ends(ends)
+    return f"{text}{_(' (corrected 95 % interval {low} to {high})', low=low_text, high=high_text)}."
 
 
 def capital(text: str) -> str:
@@ -191,7 +197,7 @@ def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
             "{title} has no value: {reason}.", title=title, reason=explain(reason).removeprefix(f"{reason}: ")
         )
     card = finding.card
-    text = f"{title}: {amount(finding.value, card)}"
+    text = f"{title}: {Rounding.of(finding, card.unit).amount(finding.value)}"
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
@@ -270,7 +276,7 @@ def of_finding(
     return Headline(
         text=text,
         sentence=sentence,
-        size=size(finding, title_of(finding), card or finding.card, level),
+        size=size(finding, title_of(finding), card or finding.card, is_level=True),
         chance=chance(finding, card or finding.card),
         certainty=certainty(finding, subject),
         by=finding.grouping,

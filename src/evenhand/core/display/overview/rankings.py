@@ -95,7 +95,13 @@ def _chart(
     """Each group's share of the first places; even places have the shares of the samples."""
     rows = sum(sizes.values())
     marks = tuple(
-        Mark(name, (top or 0.0) / places, f"{_places(top or 0.0)} of {count(places)}", named=name == leader)
+        Mark(
+            name,
+            (top or 0.0) / places,
+            f"{_places(top or 0.0)} of {count(places)}",
+            named=name == leader,
+            beyond=name == leader and is_beyond(finding, subject.alpha),
+        )
         for name, top in tops.items()
     )
     shares = {round(sizes[name] / rows, 6) for name in tops}

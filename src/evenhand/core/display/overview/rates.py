@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.display.overview import phrasing, values
@@ -18,7 +18,6 @@ from evenhand.core.display.overview.phrasing import (
     ends_of,
     plain_counts,
     size,
-    span_of,
     title_of,
     weight,
     whole_number,
@@ -26,9 +25,10 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share
-from evenhand.core.text.formatting import count, listing, of, short_label
+from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
+from evenhand.core.text.formatting import count, key_text, listing, of, short_label
 from evenhand.core.text.language import _
+from evenhand.core.text.rounding import Rounding
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
@@ -110,6 +110,18 @@ def rates_of(source: Finding, subject: Subject) -> list[GroupRate]:
     ]
 
 
+def groups_beyond(findings: Iterable[Finding], subject: Subject) -> set[str]:
+    """Names of the groups, as ``key_text`` writes them, whose accuracy a finding beyond chance is about."""
+    names = set()
+    for finding in findings:
+        source = subject.source(finding)
+        is_rates = finding.card.first_line == "rates" and source.card.made_of == "right rows"
+        pair = _pair(finding, subject) if is_rates and is_beyond(finding, subject.alpha) else None
+        labels = _labels(finding, pair, rates_of(source, subject)) if pair else set()
+        names |= {key_text(part.key) for part in group_parts(source) if label_of(part) in labels}
+    return names
+
+
 def label_of(part: Part) -> str:
     """The name of a group, as headlines of mistakes write it."""
     return part.key if isinstance(part.key, str) else " · ".join(part.key)
@@ -185,6 +197,11 @@ def _set(finding: Finding, rates: Sequence[GroupRate]) -> list[GroupRate]:
     return [rate for rate in rates if rate.label in labels]
 
 
+def _labels(finding: Finding, pair: tuple[GroupRate, GroupRate], rates: Sequence[GroupRate]) -> set[str]:
+    """The groups that a finding names, each by itself."""
+    return {rate.label for rate in (*pair, *_set(finding, rates)) if rate.label}
+
+
 def _together(rates: Sequence[GroupRate]) -> GroupRate:
     """Several groups as one."""
     if len(rates) == 1:
@@ -218,7 +235,7 @@ def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
         or _within(worse.value, group_band)
     ):
         return chance(finding, finding.card)
-    ends = span_of(*group_band, source.card)
+    ends = Rounding.of(parts[0], source.card.unit).span(group_band)
     return _("Chance alone would give {ends} % in a group of {rows}.", ends=ends, rows=count(worse.rows))
 
 
@@ -263,20 +280,19 @@ def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 
 def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
-    return (
-        f"{_who(worse)}: {worse.text} {act} ({share(worse.share)}); "
-        f"{other.name} {other.text} ({share(other.share)})."
-    )
+    first, second = shares(worse.share, other.share)
+    return f"{_who(worse)}: {worse.text} {act} ({first}); {other.name} {other.text} ({second})."
 
 
 def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
+    first, second = shares(worse.value, other.value)
     return _(
         "{who}: {share} of {act}; {other} {other_share}.",
         who=_who(worse),
-        share=share(worse.value),
+        share=first,
         act=act,
         other=other.name,
-        other_share=share(other.value),
+        other_share=second,
     )
 
 
@@ -291,7 +307,7 @@ def _chart(
 ) -> Chart:
     bands = source.card.p_is_about == "groups"
     rates = rates_of(source, subject)
-    labels = {rate.label for rate in (*pair, *_set(finding, rates))}
+    labels = _labels(finding, pair, rates)
     parts = [part for part in group_parts(source) if part.value is not None]
     marks = tuple(
         Mark(
@@ -301,6 +317,7 @@ def _chart(
             ends_of(part.interval),
             ends_of(part.null) if bands else None,
             rate.label in labels,
+            rate.label in labels and is_beyond(finding, subject.alpha),
         )
         for part, rate in zip(parts, rates, strict=True)
     )

@@ -18,7 +18,7 @@ _LEAST = 20  # columns of the plot itself
 class Signs:
     """What a plot is drawn with."""
 
-    outside: str = "●"
+    beyond: str = "●"
     within: str = "○"
     interval: str = "─"
     chance: str = "░"
@@ -96,14 +96,16 @@ def _strip(mark: Mark, scale: Scale, columns: int, signs: Signs) -> str:
             start, end = (_column(value, scale, columns) for value in span)
             for column in range(start, end + 1):
                 line[column] = sign if line[column] == " " else signs.overlap
-    line[_column(mark.value, scale, columns)] = signs.within if mark.within else signs.outside
+    line[_column(mark.value, scale, columns)] = signs.beyond if mark.beyond else signs.within
     return "".join(line)
 
 
 def _key(marks: tuple[Mark, ...], signs: Signs) -> str:
     has_null = any(mark.null is not None for mark in marks)
     has_interval = any(mark.interval is not None for mark in marks)
-    texts = [f"{signs.outside} outside chance", f"{signs.within} within"] if has_null else []
+    is_beyond = any(mark.beyond for mark in marks)
+    texts = [f"{signs.beyond} beyond chance"] if is_beyond else []
+    texts += [f"{signs.within} not beyond"] if has_null or is_beyond else []
     texts += [f"{signs.interval} 95 % interval"] if has_interval else []
     texts += [f"{signs.chance} chance alone"] if has_null else []
     return "  ".join(texts)

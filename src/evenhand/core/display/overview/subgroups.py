@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, capital, corrected_interval, p_text
+from evenhand.core.display.overview.phrasing import AGAIN, capital, corrected_difference, p_text
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.disparities import ELSEWHERE
@@ -65,6 +65,7 @@ def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headl
             float(str(line["rate"])),
             of(hits, part.n),
             named=True,
+            beyond=True,
         ),
         Mark(
             _(ELSEWHERE),
@@ -118,10 +119,8 @@ def _size(part: Part) -> str:
     difference, low, high = (part.details.get(name) for name in ("difference", "low", "high"))
     if not all(isinstance(number, float) for number in (difference, low, high)):
         return _("{points} more than its classes give.", points=points(part.value or 0.0))
-    is_more = float(str(difference)) > 0
-    ends = sorted(100 * float(str(end)) * (1 if is_more else -1) for end in (low, high))
-    than = _("more than elsewhere") if is_more else _("fewer than elsewhere")
-    return f"{points(abs(float(str(difference))))} {than}{corrected_interval(*ends)}."
+    than = _("more than elsewhere") if float(str(difference)) > 0 else _("fewer than elsewhere")
+    return corrected_difference(float(str(difference)), (float(str(low)), float(str(high))), than)
 
 
 def _rows(finding: Finding, part: Part, subject: Subject) -> Mapping[str, str]:

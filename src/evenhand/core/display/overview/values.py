@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
-    amount,
     capital,
     ends_of,
-    level,
     of_finding,
     quiet,
     scoped,
-    span_of,
     title_of,
     weight,
     whole_number,
@@ -24,6 +21,7 @@ from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.formatting import count, key_text, of, short_label, shorten
 from evenhand.core.text.language import _, filled
+from evenhand.core.text.rounding import Rounding
 
 _TIER = 0.25
 _OF_CLASSES = 0.4
@@ -100,26 +98,30 @@ def overall(finding: Finding, subject: Subject) -> str:
     within = f" ({scope})" if (scope := subject.scope(finding)) else ""
     total = whole_number(hits)
     if total is None or not finding.card.sentences.hits or abs(total / rows - finding.value) > 1e-6:
-        random = _("; answers at random {share}", share=level(at, finding.card)) if at is not None else ""
-        return f"{heading(finding, subject)}: {level(finding.value, finding.card)}{random}{within}."
+        rounding = Rounding.of(finding, finding.card.unit)
+        random = _("; answers at random {share}", share=rounding.level(at)) if at is not None else ""
+        return f"{heading(finding, subject)}: {rounding.level(finding.value)}{random}{within}."
     random = _("; answers at random would give {n}", n=count(round(at * rows))) if at is not None else ""
     return f"{of(total, rows)} {act}{within}{random}."
 
 
 def _value(finding: Finding, card: MetricCard) -> str:
-    text = level(finding.value or 0.0, card)
-    if finding.corrected is not None:
-        text = _("{amount} without what noise adds", amount=amount(finding.corrected, card))
-    return text
+    """The value that leads: without what noise adds where that is known."""
+    rounding = Rounding.of(finding, card.unit)
+    if finding.corrected is None:
+        return rounding.level(finding.value or 0.0)
+    return _("{amount} without what noise adds", amount=rounding.amount(finding.corrected))
 
 
 def _beside(finding: Finding, card: MetricCard) -> str:
-    """The interval, and what chance gives."""
-    text = ""
+    """The interval, and what chance gives of the value with noise."""
+    rounding, text = Rounding.of(finding, card.unit), ""
     if finding.interval is not None:
-        text += f" ({span_of(finding.interval.low, finding.interval.high, card)})"
+        text += f" ({rounding.span(finding.interval)})"
+    if finding.corrected is not None:
+        text += _("; {value} with it", value=rounding.level(finding.value or 0.0))
     if finding.null is not None:
-        text += _("; chance alone gives {ends}", ends=span_of(finding.null.low, finding.null.high, card))
+        text += _("; chance alone gives {ends}", ends=rounding.span(finding.null))
     return text
 
 
@@ -139,7 +141,7 @@ def _chart(finding: Finding, subject: Subject) -> Chart | None:
     if len(parts) < 2:
         return None
     note = _("The first {n} of {all}.", n=_MOST, all=count(len(parts))) if len(parts) > _MOST else ""
-    marks = tuple(map(mark_of, parts[:_MOST]))
+    marks = tuple(mark_of(part, subject.alpha) for part in parts[:_MOST])
     unit = finding.card.unit
     return Chart(
         _(
@@ -154,11 +156,13 @@ def _chart(finding: Finding, subject: Subject) -> Chart | None:
     )
 
 
-def mark_of(part: Part) -> Mark:
-    """A part as a mark, whatever its value is."""
+def mark_of(part: Part, alpha: float) -> Mark:
+    """A part as a mark, whatever its value is; a corrected one has no band, which is of plain values."""
+    is_plain = part.corrected is None
     return Mark(
         key_text(part.key),
-        part.value or 0.0,
+        (part.value if is_plain else part.corrected) or 0.0,
         interval=ends_of(part.interval),
-        null=ends_of(part.null),
+        null=ends_of(part.null) if is_plain else None,
+        beyond=is_beyond(part, alpha),
     )

@@ -12,6 +12,7 @@ from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
+from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.hypergeometric import hypergeometric_limits
 from evenhand.stats.rates.differences import normal_quantile
@@ -88,8 +89,16 @@ def _parts(
 
 
 def _hypergeometric(n: Integers, margins: tuple[float, float]) -> list[Null | None]:
-    """What exchanged rows give groups of so many rows; margins are rows with the mistake, and all."""
-    low, high = (ends / n for ends in hypergeometric_limits(int(margins[1]), int(margins[0]), n, LEVEL))
+    """What exchanged rows give groups of so many rows; margins are rows with the mistake, and all.
+
+    The ends are counts that the test of lines, which counts half of an observed table, does not reject.
+    """
+    hits, rows = map(int, margins)
+    least, most = hypergeometric_limits(rows, hits, n, LEVEL)
+    kept = [
+        mid_p(ends, n, np.full(n.size, rows), np.full(n.size, hits)) > 1 - LEVEL for ends in (least, most)
+    ]
+    low, high = (least + ~kept[0]) / n, (most - ~kept[1]) / n
     mean = margins[0] / margins[1]
     return [
         Null(mean=mean, low=ends[0], high=ends[1], level=LEVEL, method=_HYPERGEOMETRIC)

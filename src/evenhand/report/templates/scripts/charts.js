@@ -14,13 +14,7 @@ function uniqueLabels(labels) {
 
 const LINE_HEIGHT = 22; // of a named line; charts.py says the same
 
-// Groups have a null band and no test of their own: outside is outside of the band.
-function isOutside(frame, row, byBand) {
-  const [value, low, high] = ["value", "null_low", "null_high"].map((key) => valueAt(frame, key, row));
-  return byBand ? low !== null && (value < low || value > high) : valueAt(frame, "beyond", row) === 1;
-}
-
-function chartRows(name, limit, byBand) {
+function chartRows(name, limit) {
   const frame = page.frames[name];
   const rows = Array.from({ length: rowCount(frame) }, (_, row) => row)
     .filter((row) => frame.columns.value[row] !== null && rowPasses(page.tables[name], frame, row))
@@ -31,10 +25,14 @@ function chartRows(name, limit, byBand) {
   return rows.map((row, place) => {
     const made = { label: labels[place], rank: place + 1, band: BAND_NAMES[valueAt(frame, "band", row)] ?? valueAt(frame, "band", row) };
     keys.forEach((key) => { made[key] = valueAt(frame, key, row); });
-    made.interval = span(made.low, made.high);
-    made.null = span(made.null_low, made.null_high);
+    const digits = digitsOf(frame, row);
+    made.interval = span(made.low, made.high, digits);
+    made.null = span(made.null_low, made.null_high, digits);
+    // The interval is of the corrected value, the null band of the plain one.
+    made.lead = made.corrected ?? made.value;
+    made.plain = made.corrected === null ? null : made.value;
     made.reading = valueAt(frame, "reading", row) ?? _("no verdict");
-    made.outside = isOutside(frame, row, byBand);
+    made.outside = valueAt(frame, "beyond", row) === 1;
     return made;
   });
 }
@@ -66,7 +64,7 @@ function tellAlternative(host, frame, rows) {
 
 async function drawChart(host) {
   const chart = page.charts[host.dataset.chart];
-  const rows = chart.changes ? changeRows(chart) : chartRows(chart.frame, chart.limit, chart.band);
+  const rows = chart.changes ? changeRows(chart) : chartRows(chart.frame, chart.limit);
   const datasets = { rows, overall: [{ value: chart.overall ?? null }], typical: typicalBand(rows) };
   tellAlternative(host, page.frames[chart.frame], rows);
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip, formatLocale, logLevel: ERRORS_ONLY };

@@ -10,10 +10,10 @@ const cellWriters = {
   text: (frame, column, row) => labelElement(valueAt(frame, column.key, row) ?? DASH, PROSE_LIMIT),
   picture: (frame, column, row) => pictureElement(valueAt(frame, column.key, row), valueAt(frame, "sample", row)),
   band: (frame, column, row) => BAND_NAMES[valueAt(frame, column.key, row)] ?? valueAt(frame, column.key, row) ?? DASH,
-  number: (frame, column, row) => number(valueAt(frame, column.key, row)),
+  number: (frame, column, row) => number(valueAt(frame, column.key, row), digitsOf(frame, row)),
   p: (frame, column, row) => pValue(valueAt(frame, column.key, row)),
   count: (frame, column, row) => count(valueAt(frame, column.key, row)),
-  range: (frame, column, row) => span(valueAt(frame, column.key, row), valueAt(frame, column.to, row)),
+  range: (frame, column, row) => span(valueAt(frame, column.key, row), valueAt(frame, column.to, row), digitsOf(frame, row)),
 };
 
 function sortKey(frame, column, row) {

@@ -20,14 +20,29 @@ function grouped(value, digits) {
 
 const [THOUSANDS, DECIMAL] = [grouped(1000, 0)[1], grouped(0.5, 1)[1]];
 
-function number(value) {
+function number(value, digits = 3) {
   if (value === null || value === undefined) return DASH;
-  if (value !== 0 && Math.abs(value) < 0.0005) return value > 0 ? _("<0.001") : _(">−0.001");
-  return grouped(value, 3);
+  if (value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits) {
+    if (digits === 3) return value > 0 ? _("<0.001") : _(">−0.001");
+    return `${value > 0 ? "<" : ">−"}${grouped(10 ** -digits, digits)}`;
+  }
+  return grouped(value, digits);
 }
 
+// One above a usual level of tests is never rounded down to it.
+const LEVELS = [0.01, 0.025, 0.05, 0.1];
+
 function pValue(value) {
-  return value !== null && value !== undefined && value < 0.0005 ? _("<0.001") : number(value);
+  if (value === null || value === undefined) return DASH;
+  if (value < 0.001) return _("<0.001");
+  let digits = 3;
+  while (digits < 9 && LEVELS.some((level) => level < value && Number(value.toFixed(digits)) === level)) digits += 1;
+  return grouped(value, digits);
+}
+
+// Numbers of a row have the digits that it takes to tell an interval from what it leaves out.
+function digitsOf(frame, row) {
+  return valueAt(frame, "digits", row) ?? 3;
 }
 
 function count(value) {
@@ -36,8 +51,8 @@ function count(value) {
   return grouped(value, Number.isInteger(value) ? 0 : 1);
 }
 
-function span(low, high) {
-  return low === null || low === undefined ? DASH : fill(_("{low} to {high}"), { low: number(low), high: number(high) });
+function span(low, high, digits = 3) {
+  return low === null || low === undefined ? DASH : fill(_("{low} to {high}"), { low: number(low, digits), high: number(high, digits) });
 }
 
 // Cut by code point, so that an emoji is never halved.
