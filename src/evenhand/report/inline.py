@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.language import _, filled
-from evenhand.core.text.unseen import harmless, json_escaped
+from evenhand.core.text.unseen import harmless, json_escaped, visible
 
 if TYPE_CHECKING:
     import jinja2
@@ -87,7 +87,7 @@ def page_environment() -> jinja2.Environment:
     environment.globals |= {"_": _marked, "plural_of": _marked_plural}
     filters = {
         "shorten": formats.shorten,
-        "visible": formats.visible,
+        "visible": visible,
         "count": formats.count,
         "visible_label": formats.visible_label,
         "short_label": formats.short_label,

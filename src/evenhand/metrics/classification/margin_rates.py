@@ -309,6 +309,8 @@ def _joined(parts: list[Tally]) -> Tally:
         np.concatenate([part.hits for part in parts]), np.concatenate([part.trials for part in parts])
     )
     merged.__dict__["variance"] = np.concatenate([part.variance for part in parts])
+    shared = [part.covariance for part in parts if part.covariance is not None]
+    merged.__dict__["covariance"] = np.concatenate(shared) if shared else None
     return merged
 
 

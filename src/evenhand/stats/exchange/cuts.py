@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.rates import LEAST_OF_OWN, Tally
 
 
 @lru_cache(maxsize=64)
@@ -53,8 +53,11 @@ class Cuts:
         )  # fmt: skip
         below, above = np.maximum(w, 1e-300), np.maximum(w_all - w, 1e-300)
         apart = (h_all - h) / above - h / below
-        error = np.sqrt(s / below**2 + np.maximum(s_all - s, 0) / above**2)
-        return cls(order, np.maximum(apart, 0), error)
+        square = s / below**2 + np.maximum(s_all - s, 0) / above**2
+        if tally.covariance is not None:
+            among = _among(tally.covariance[..., 0], trials, order, below, above)
+            square = np.maximum(square + among, LEAST_OF_OWN * square)
+        return cls(order, np.maximum(apart, 0), np.sqrt(square))
 
     @property
     def above_chance(self) -> Floats:
@@ -83,3 +86,21 @@ class Cuts:
         at = self.widest - 1
         allowance = reached_by_chance(self.order.shape[-1])[at]
         return np.asarray(np.maximum(allowance + above_chance, 0) * self.error[0, at])
+
+
+def _among(covariance: Floats, trials: Floats, order: Integers, below: Floats, above: Floats) -> Floats:
+    """What the groups' covariances, shape (R, G, G), add to the variance of each cut, shape (R, G - 1).
+
+    Weighted by trials, of groups on one side of a cut they add to it, of groups on both they take from it.
+    """
+    groups = order.shape[-1]
+    weighted = covariance * trials[..., :, None] * trials[..., None, :]
+    weighted[..., np.arange(groups), np.arange(groups)] = 0
+    weighted = np.take_along_axis(
+        np.take_along_axis(weighted, order[..., :, None], -2), order[..., None, :], -1
+    )
+    total = weighted.sum(axis=(-2, -1))[..., None]
+    of_lower = weighted.sum(axis=-1).cumsum(axis=-1)[..., :-1]  # of groups below with all others
+    inside = weighted.cumsum(axis=-2).cumsum(axis=-1)[..., np.arange(groups - 1), np.arange(groups - 1)]
+    between, outside = of_lower - inside, total - 2 * of_lower + inside
+    return np.asarray(inside / below**2 + outside / above**2 - 2 * between / (below * above))

@@ -53,7 +53,11 @@ class UnitRates:
 
     def ungrouped(self) -> UnitRates:
         """The same rows as one group."""
-        return replace(self, group=np.zeros_like(self.group), groups=1, _column_cache={}, _alike={})
+        return self.regrouped(np.zeros(self.groups, dtype=np.int64), 1)
+
+    def regrouped(self, wider: Integers, groups: int) -> UnitRates:
+        """The same rows in wider groups, that of each group below ``groups``, shape (G,)."""
+        return replace(self, group=wider[self.group], groups=groups, _column_cache={}, _alike={})
 
     @cached_property
     def sizes(self) -> Integers:

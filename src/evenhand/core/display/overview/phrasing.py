@@ -8,7 +8,8 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.significance import excludes, is_beyond, p_shown, reference_of, significance_of
+from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
+from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import (
     count,
     level_text,
@@ -18,7 +19,7 @@ from evenhand.core.text.formatting import (
 )
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
-from evenhand.core.text.rounding import Ends, Rounding
+from evenhand.core.text.rounding import Ends, Rounding, reference_of
 
 Holder = Finding | Part
 _SHARES = ("share", "share difference")

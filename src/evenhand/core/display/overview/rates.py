@@ -158,8 +158,8 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
     else:
         worse = (min if higher else max)(rates, key=lambda rate: rate.value)
         other = _rest([worse], rates)
-    apart = {abs(worse.value - other.value)} if ends else set()
-    if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*apart, abs(total / rows - worse.value))):
+    distances = {abs(worse.value - other.value)} if ends else set()
+    if not any(abs(abs(finding.value) - gap) < NEAR for gap in (*distances, abs(total / rows - worse.value))):
         return None
     if not ends and is_beyond(finding, subject.alpha) and source.card.p_is_about == "groups":
         worse = _surest(rates, source, higher=higher)

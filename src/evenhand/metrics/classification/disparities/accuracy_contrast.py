@@ -118,16 +118,17 @@ class GroupsApart:
         margins, (smaller, is_lower) = self._margins, self._smaller
         below = (smaller if is_lower else ~smaller).astype(np.int64)
         if margins.tables is not None:
-            regrouped = replace(
-                margins.tables, group=below[margins.tables.group], groups=2, _column_cache={}, _alike={}
-            )
-            return regrouped.rates("hit").at(0)
-        hits, size = self.prepared.confusion.correct.sum(axis=1), self.prepared.confusion.group_size
-        sums = [np.bincount(below, numbers, 2) for numbers in (hits, size)]
-        moments, grouped = self.prepared.grouped.moments, self.prepared.grouped
-        if moments is None:
-            return Rates.of_rows(*sums)
-        return Rates.of_weights(*sums, np.bincount(below[grouped.group], moments[1], 2))
+            return margins.tables.regrouped(below, 2).rates("hit").at(0)
+        g, confusion = self.prepared.grouped, self.prepared.confusion
+        hits, size = (
+            np.bincount(below, of_groups, 2)
+            for of_groups in (confusion.correct.sum(axis=1), confusion.group_size)
+        )
+        if g.moments is None:
+            return Rates.of_rows(hits, size)
+        side, right = below[g.group], g.truth == g.prediction
+        squares = (np.bincount(side, g.moments[1] * some, 2) for some in (1, right))
+        return Rates.of_survey(hits, size, *squares, np.bincount(side, g.moments[0], 2))
 
     @property
     def parts(self) -> list[Part]:
