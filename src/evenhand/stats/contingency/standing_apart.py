@@ -39,7 +39,7 @@ def standing_apart(batch: TableBatch) -> StandingApart | None:
     total, owner = batch.total, batch.row_table
     row_total, column_total = batch.row_total, batch.column_total[batch.column_of_cell]
     expected = row_total[batch.row_of_cell] * column_total / total[batch.table]
-    square = sum_by(batch.row_of_cell, batch.n**2 / expected, row_total.size) - row_total
+    square = sum_by(batch.row_of_cell, np.asarray(batch.n**2 / expected), row_total.size) - row_total
     others = total[owner] - row_total
     is_compared = (others > 0) & (n_columns[owner] > 1)
     row = batch.row[batch.row_start]

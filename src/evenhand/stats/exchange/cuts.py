@@ -96,9 +96,8 @@ def _among(covariance: Floats, trials: Floats, order: Integers, below: Floats, a
     groups = order.shape[-1]
     weighted = covariance * trials[..., :, None] * trials[..., None, :]
     weighted[..., np.arange(groups), np.arange(groups)] = 0
-    weighted = np.take_along_axis(
-        np.take_along_axis(weighted, order[..., :, None], -2), order[..., None, :], -1
-    )
+    weighted = np.take_along_axis(weighted, order[..., :, None], -2)
+    weighted = np.take_along_axis(weighted, order[..., None, :], -1)
     total = weighted.sum(axis=(-2, -1))[..., None]
     of_lower = weighted.sum(axis=-1).cumsum(axis=-1)[..., :-1]  # of groups below with all others
     inside = weighted.cumsum(axis=-2).cumsum(axis=-1)[..., np.arange(groups - 1), np.arange(groups - 1)]

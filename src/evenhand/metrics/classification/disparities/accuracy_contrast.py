@@ -17,6 +17,7 @@ from evenhand.metrics.estimates import number
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode
 from evenhand.stats.arrays import Floats, Mask, Pair
+from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
 from evenhand.stats.exchange.rates import Tally
 from evenhand.stats.exchange.relabelling import exceeded, least_exceeding
@@ -121,14 +122,15 @@ class GroupsApart:
             return margins.tables.regrouped(below, 2).rates("hit").at(0)
         g, confusion = self.prepared.grouped, self.prepared.confusion
         hits, size = (
-            np.bincount(below, of_groups, 2)
-            for of_groups in (confusion.correct.sum(axis=1), confusion.group_size)
+            sum_by(below, of_groups, 2) for of_groups in (confusion.correct.sum(axis=1), confusion.group_size)
         )
         if g.moments is None:
             return Rates.of_rows(hits, size)
         side, right = below[g.group], g.truth == g.prediction
-        squares = (np.bincount(side, g.moments[1] * some, 2) for some in (1, right))
-        return Rates.of_survey(hits, size, *squares, np.bincount(side, g.moments[0], 2))
+        rows, squares, of_hits = (
+            sum_by(side, values, 2) for values in (*g.moments, np.where(right, g.moments[1], 0.0))
+        )
+        return Rates.of_survey(hits, size, squares, of_hits, rows)
 
     @property
     def parts(self) -> list[Part]:
