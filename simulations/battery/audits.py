@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ import evenhand as eh
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.suites.families import AUDIT
+from evenhand.metrics.suites.families import AUDIT, SEARCH
 
 ANYTHING_FOUND = "anything found by an audit"
 ALONE = 0.025  # level of the standard test: that of one of two questions
@@ -50,11 +51,12 @@ def fair_table(
     return pl.DataFrame(columns).cast(pl.String)
 
 
-def audited(data: Data, seed: int) -> list[Finding | Part]:
-    """All findings of an audit, and their parts."""
+def audited(data: Data, seed: int, search: Sequence[str] = ()) -> list[Finding | Part]:
+    """All findings of an audit and their parts; subgroups of a search count as its first lines do."""
     table, by = data
     evidence = eh.Predictions.from_frame(table, truth="truth", prediction="prediction")
-    findings = eh.audit(evidence, by=by, seed=seed).findings.findings
+    run = eh.audit(evidence, by=by, seed=seed, search=search)
+    findings = [finding for finding in run.findings.findings if finding.name != SEARCH or run.overview.beyond]
     return [holder for finding in findings for holder in (finding, *finding.parts)]
 
 
@@ -64,13 +66,14 @@ def design(
     classes: int,
     shares: Sequence[Sequence[float]],
     by: list[str | tuple[str, ...]],
+    search: Sequence[str] = (),
 ) -> Design:
     """Whole audits of one way to draw fair tables."""
 
     def draw(rng: np.random.Generator) -> Data:
         return fair_table(rng, rows, classes, shares), by
 
-    return Design(name, "audits", draw, findings=audited)
+    return Design(name, "audits", draw, findings=partial(audited, search=search))
 
 
 def anything(counts: Counts, seed: int) -> Finding:
@@ -110,6 +113,7 @@ THREE = ((0.6, 0.4), (0.5, 0.3, 0.2), (0.4, 0.3, 0.15, 0.1, 0.05))
 DESIGNS = (
     design("audit, 1 attribute of 3 groups", 600, 4, THREE[1:2], ["a"]),
     design("audit, 3 attributes", 1000, 5, THREE, ["a", "b", "c"]),
+    design("audit, 3 attributes, searched", 1000, 5, THREE, ["a", "b", "c"], search=["a", "b", "c"]),
     design("audit, 3 attributes and 2 crossings", 1000, 5, THREE, ["a", "b", "c", ("a", "b"), ("b", "c")]),
     design("audit, 40 sparse classes, 2 attributes", 800, 40, THREE[:2], ["a", "b"]),
     design("audit, 2 classes, a group of 6 rows", 300, 2, ((0.68, 0.3, 0.02),), ["a"]),
