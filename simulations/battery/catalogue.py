@@ -19,6 +19,7 @@ from simulations.battery import (
     rankings,
     recall,
     role_answers,
+    shared_units,
 )
 from simulations.battery.design import Design
 
@@ -39,6 +40,7 @@ DESIGNS: tuple[Design, ...] = (
     *recall.DESIGNS,
     *role_answers.DESIGNS,
     *items.DESIGNS,
+    *shared_units.DESIGNS,
 )
 
 FAMILIES = (

@@ -27,6 +27,7 @@ from simulations.battery import (
     neighbours,
     rankings,
     role_answers,
+    shared_units,
 )
 from simulations.battery.design import Design
 from simulations.battery.running import run_design
@@ -201,9 +202,22 @@ def _roles() -> list[Design]:
     ]
 
 
+def _shared() -> list[Design]:
+    known = {design.name: design for design in shared_units.DESIGNS}
+    return [
+        _short(known["units: homes of a man and a woman x 10 photos, ICC .6"],
+               "accuracy_gap", "demographic_parity/max", "cramers_v_pooled"),
+        _short(known["units: groups seen in each photo, .85 and .65"], "accuracy_gap"),
+        _short(known["units: persons of 1 to 200 photos count once, .8 and .6"], "accuracy_gap"),
+        _short(known["units: weights, wrong rows three times as heavy"],
+               "accuracy_gap", "equalized_odds/max/max"),
+        _short(shared_units.few_ranked_homes, "ndkl"),
+    ]  # fmt: skip
+
+
 SHORT: tuple[Design, ...] = (
     *_accuracy(), *_effects(), *_choices(), *_labels(), *_households(), *_rankings(), *_neighbours(),
-    *_associations(), *_differences(), *_disparities(), *_audits(), *_roles(),
+    *_associations(), *_differences(), *_disparities(), *_audits(), *_roles(), *_shared(),
 )  # fmt: skip
 
 

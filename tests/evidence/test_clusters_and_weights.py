@@ -6,6 +6,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName
@@ -160,3 +161,73 @@ def test_the_command_reads_both_columns_and_the_manifest_says_so(tmp_path: Path)
 def test_without_either_the_manifest_is_as_before() -> None:
     run = eh.audit(Predictions.from_frame(ROWS, **LABELS), by="sex", inference="none")
     assert not {"cluster", "weight"} & set(run.manifest)
+
+
+def people(seed=0, rates=(0.8, 0.62), persons=60):
+    """Persons of 1 to 200 photos, whose photos are alike."""
+    rng = np.random.default_rng(seed)
+    photos = np.exp(rng.uniform(0, np.log(200), persons)).astype(int)
+    rate = np.array(rates)[np.arange(persons) % 2]
+    person = np.repeat(np.arange(persons), photos)
+    right = rng.random(person.size) < rng.beta(rate * 7 / 3, (1 - rate) * 7 / 3)[person]
+    truth = rng.integers(0, 2, person.size)
+    said = np.where(right, truth, 1 - truth)
+    return pl.DataFrame({"truth": truth, "said": said, "group": person % 2, "person": person, "right": right})
+
+
+def equally(table, **more):
+    columns = {"truth": "truth", "prediction": "said", "cluster": "person", "cluster_weights": "equal"}
+    return eh.Predictions.from_frame(table, **{**columns, **more})
+
+
+def test_persons_that_count_once_have_the_accuracy_of_their_means():
+    table = people()
+    finding = eh.metrics.accuracy(equally(table), by="group")
+    means = table.group_by("person").agg(pl.col("group").first(), pl.col("right").mean())
+    assert finding.value == pytest.approx(means["right"].mean())
+    for part in finding.parts:
+        mean = means.filter(pl.col("group") == int(part.key))["right"].mean()
+        assert part.value == pytest.approx(mean)
+    assert finding.n == table.height
+    weighted = table.with_columns(w=1 / pl.len().over("person"))
+    by_weight = eh.metrics.accuracy(
+        eh.Predictions.from_frame(weighted, truth="truth", prediction="said", cluster="person", weight="w"),
+        by="group",
+    )
+    assert finding.interval.low == pytest.approx(by_weight.interval.low)
+    doubled = eh.metrics.accuracy(equally(weighted.with_columns(w=2.0), weight="w"), by="group")
+    assert doubled.value == pytest.approx(finding.value)
+
+
+def test_rows_without_an_answer_take_nothing_from_their_person():
+    table = people()
+    more = table.head(40).with_columns(said=pl.lit(None, dtype=pl.Int64))
+    plain, missing = (
+        eh.metrics.accuracy(equally(rows), by="group") for rows in (table, pl.concat([table, more]))
+    )
+    assert missing.value == pytest.approx(plain.value)
+    assert [one.count for one in missing.dropped] == [40]
+
+
+def test_equal_persons_have_the_power_of_a_test_of_their_means():
+    found = np.zeros(3)
+    for seed in range(40):
+        table = people(seed)
+        rows = eh.Predictions.from_frame(table, truth="truth", prediction="said", cluster="person")
+        means = table.group_by("person").agg(pl.col("group").first(), pl.col("right").mean())
+        first, second = (means.filter(group=group)["right"].to_numpy() for group in (0, 1))
+        found += (
+            eh.metrics.accuracy_gap(equally(table), by="group").p_value <= 0.05,
+            stats.ttest_ind(first, second, equal_var=False).pvalue <= 0.05,
+            eh.metrics.accuracy_gap(rows, by="group").p_value <= 0.05,
+        )
+    print(f"equal {found[0]:.0f}, person means {found[1]:.0f}, rows {found[2]:.0f} of 40")
+    assert found[0] >= 0.8 * found[1]
+    assert found[1] >= 15
+
+
+def test_clusters_count_once_only_where_there_are_some():
+    with pytest.raises(ParameterError, match="--cluster COL"):
+        eh.Predictions.from_frame(people(), truth="truth", prediction="said", cluster_weights="equal")
+    with pytest.raises(ParameterError, match="cluster_weights"):
+        equally(people(), cluster_weights="all")

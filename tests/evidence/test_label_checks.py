@@ -235,6 +235,18 @@ def test_persons_with_several_rows_are_named_beside_the_ids_of_the_rows_too():
         assert "unused_cluster" not in rows_checked(table, **columns)
 
 
+@pytest.mark.parametrize("largest", [20, 21])
+def test_clusters_of_which_one_has_far_more_rows_than_most_may_count_once(largest):
+    person = [code for code in range(12) for _ in range(2)] + [12] * largest
+    table = pl.DataFrame({"truth": "a", "prediction": "a", "group": "x", "person": person})
+    warning = rows_checked(table, cluster="person").get("uneven_clusters")
+    assert (warning is not None) == (largest > 10 * 2)
+    if warning is not None:
+        assert warning.option == "--cluster-weights equal"
+        assert "21 rows" in warning.message
+    assert "uneven_clusters" not in rows_checked(table, cluster="person", cluster_weights="equal")
+
+
 def test_the_first_hundred_ids_of_different_truths_are_listed():
     table = pl.DataFrame({"truth": ["a", "b"] * 101, "prediction": "a", "group": "x"})
     table = table.with_columns(photo=pl.int_range(202) // 2)

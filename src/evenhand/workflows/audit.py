@@ -12,6 +12,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, check_
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.columns.bins import BinsLike
+from evenhand.evidence.predictions.columns.weights import ClusterWeights, said
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
@@ -44,10 +45,10 @@ def audit(
     evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
     truth: str | None = None, prediction: str | None = None, id: str | None = None,
     rank: str | None = None, cluster: str | None = None, weight: str | None = None,
-    metrics: MetricChoice | None = None, search: Sequence[str] = (), mode: Mode = "default",
-    mev: float = 0.0, mev_rule: MevRule = "min", rare: Rare = "drop",
-    alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto", seed: int = 0,
-    map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
+    cluster_weights: ClusterWeights = "rows", metrics: MetricChoice | None = None,
+    search: Sequence[str] = (), mode: Mode = "default", mev: float = 0.0, mev_rule: MevRule = "min",
+    rare: Rare = "drop", alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto",
+    seed: int = 0, map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
     bins: BinsLike = (), noun: str | None = None, out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Run:  # fmt: skip
@@ -62,6 +63,7 @@ def audit(
         rank: Column of ranks, from 1, of tables with several predictions a sample.
         cluster: Column of what was sampled as a whole.
         weight: Column of weights.
+        cluster_weights: ``equal``: each cluster counts once, not each of its ``rows``.
         metrics: One or several to compute, by name or as functions; None: all of an audit.
         search: Attributes to search for subgroups with more mistakes, as ``metrics.subgroups`` does.
         mode: ``paper`` reproduces the paper's listing, Yates' correction included.
@@ -87,7 +89,7 @@ def audit(
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
     columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
-    columns |= {"cluster": cluster, "weight": weight}
+    columns |= {"cluster": cluster, "weight": weight, **said(cluster_weights)}
     options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
     groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing, bins)
@@ -122,8 +124,7 @@ def _audited(
 
 def _checked(by: Any, options: dict[str, Any], out: str | Path | None) -> list[tuple[str, ...]]:
     """The groupings, after refusing whatever can be refused before counting."""
-    others = ("seed", "search")
-    EffectOptions.make("separation", {key: value for key, value in options.items() if key not in others})
+    EffectOptions.make("separation", {k: v for k, v in options.items() if k not in ("seed", "search")})
     check_seed(options["seed"])
     check_out(out)
     return groupings_of(by)
@@ -206,7 +207,7 @@ def _assemble(
     manifest = make_manifest({"predictions": counts}, settings)
     manifest |= {**words, "repeated_ids": repeated, "warnings": [warning.message for warning in warnings]}
     manifest |= {"relabelled": audited.changes} if audited.changes else {}
-    manifest |= {"id": table.id, "rank": table.rank} if table else {}
+    manifest |= {"id": table.id, "rank": table.rank, **said(table.cluster_weights)} if table else {}
     manifest |= {"cluster": counts.cluster} if counts.cluster else {}
     manifest |= {"weight": table.weight} if table and table.weight else {}
     return AuditRun(
@@ -235,8 +236,8 @@ def audit_table(
     Args:
         path: What ``Predictions.read`` takes; with Spark a table of its catalogue too; or run folders or
             saved Counts, which are added up.
-        columns: ``truth``, ``prediction``, and optionally ``id``, ``rank``, ``cluster`` and ``weight``, to
-            column names.
+        columns: ``truth``, ``prediction``, and optionally ``id``, ``rank``, ``cluster``, ``weight`` (names of
+            columns) and ``cluster_weights``.
         by: Groupings; ``A+B`` crosses, unless a column is called just that.
         engine: ``local``, or ``spark`` to count where a cluster keeps the table.
         search: Attributes to search for subgroups, ``A,B,C``, unless a column is called just that.
@@ -258,7 +259,7 @@ def audit_table(
         options["search"] = names_in(attributes, search, ",")
         return audit(saved, by=[names_in(attributes, entry, "+") for entry in by], **options)
     predictions = _predictions_of(path, columns, engine, source)
-    used = [column for column in columns.values() if column]
+    used = [column for role, column in columns.items() if column and role != "cluster_weights"]
     _check_grouped(by, group_columns(path, used) if not by and source is None else ())
     if groups is not None and on is not None:
         predictions = predictions.with_groups(groups, on=on)
@@ -300,6 +301,7 @@ def _predictions_of(
 ) -> Predictions:
     """The rows of a table, or of another tool's file."""
     optional: dict[str, Any] = {name: columns.get(name) for name in ("id", "cluster", "weight")}
+    optional |= {"cluster_weights": columns.get("cluster_weights") or "rows"}
     truth, prediction, rank = columns["truth"], columns["prediction"], columns.get("rank")
     if source is not None:
         if rank is not None:

@@ -91,6 +91,7 @@ Truth = Annotated[str | None, typer.Option(metavar="COL", help="Column of true l
 Cluster = Annotated[
     str | None, typer.Option(metavar="COL", help="Column of persons, households ... sampled as a whole.")
 ]
+ClusterWeights = Annotated[str, typer.Option(help="rows, or equal: each cluster counts once.")]
 Weight = Annotated[str | None, typer.Option(metavar="COL", help="Column of weights of the rows.")]
 By = Annotated[list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")]
 Map = Annotated[

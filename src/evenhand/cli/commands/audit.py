@@ -25,6 +25,7 @@ def audit(
         str | None, typer.Option(metavar="A,B,C", help="Search combinations of these for more mistakes.")
     ] = None,
     cluster: options.Cluster = None,
+    cluster_weights: options.ClusterWeights = "rows",
     weight: options.Weight = None,
     mode: Annotated[str, typer.Option(help="default, or paper: the published listing.")] = "default",
     mev: Annotated[float, typer.Option(help="Minimum expected value of a column; 0 keeps all.")] = 0.0,
@@ -55,7 +56,7 @@ def audit(
 
     check_gate_names(fail_if or [], groupings=() if search else by or ())
     columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
-    columns |= {"cluster": cluster, "weight": weight}
+    columns |= {"cluster": cluster, "weight": weight, "cluster_weights": cluster_weights}
     with status(quiet) as say:
         run = audit_table(
             table, columns=columns, by=by or (), source=source, groups=groups, on=on, search=search, out=out,

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import narwhals as nw
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, one_line
+from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, one_line
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.columns.header import check_one_header
 from evenhand.evidence.predictions.columns.plain import engine_errors, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
+from evenhand.evidence.predictions.columns.weights import ClusterWeights, once_each
 from evenhand.evidence.predictions.counts import Counts, is_reserved
 from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
@@ -45,6 +46,8 @@ class Predictions:
         cluster: Column of what was sampled as a whole (persons, households, videos), None where rows were
             sampled one by one: intervals and tests then draw and exchange these.
         weight: Column of weights of the rows, None where all count alike.
+        cluster_weights: ``rows``: each row of a cluster counts; ``equal``: each cluster counts once, its rows
+            by their share of it.
         notes: What is to be known of the rows: samples of a log that failed, rows without a group.
     """
 
@@ -58,6 +61,7 @@ class Predictions:
     rules: LabelRules = NO_RULES
     cluster: str | None = None
     weight: str | None = None
+    cluster_weights: ClusterWeights = "rows"
     notes: tuple[str, ...] = ()
     _counted: dict[Any, NormalizedCounts] = field(default_factory=dict, init=False, repr=False)
 
@@ -72,6 +76,7 @@ class Predictions:
         rank: str | None = None,
         confidence: str | None = None,
         cluster: str | None = None,
+        cluster_weights: ClusterWeights = "rows",
         weight: str | None = None,
         map: MapLike | None = None,
         normalize: bool = False,
@@ -94,14 +99,15 @@ class Predictions:
             origin, notes = sources.origin(path, files), sources.notes_of(path)
         return cls(
             nw.from_native(lazy), truth, prediction, id, rank, confidence, origin, rules, cluster, weight,
-            notes,
+            cluster_weights, notes,
         )  # fmt: skip
 
     @classmethod
     def read_from(
         cls, source: str, path: str | Path, *, truth: str | None = None, prediction: str | None = None,
-        id: str | None = None, cluster: str | None = None, weight: str | None = None,
-        map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
+        id: str | None = None, cluster: str | None = None, cluster_weights: ClusterWeights = "rows",
+        weight: str | None = None, map: MapLike | None = None, normalize: bool = False,
+        missing: str | Sequence[str] = (),
     ) -> Predictions:  # fmt: skip
         """Read the samples that another tool logged; all of the file is read at once.
 
@@ -116,6 +122,7 @@ class Predictions:
             prediction: Column of predicted labels.
             id: Column of sample ids.
             cluster: Column of what was sampled as a whole.
+            cluster_weights: ``rows`` or ``equal``: each cluster counts once.
             weight: Column of weights.
             map: As for ``read``.
             normalize: As for ``read``.
@@ -136,7 +143,8 @@ class Predictions:
         columns = {"truth": truth, "prediction": prediction, "id": id, "cluster": cluster}
         roles = {**table.roles, **{role: column for role, column in columns.items() if column is not None}}
         lazy = nw.from_native(table.frame.lazy())
-        return cls(lazy, **roles, origin=origin, rules=rules, weight=weight, notes=tuple(table.notes))
+        more = {"weight": weight, "cluster_weights": cluster_weights, "notes": tuple(table.notes)}
+        return cls(lazy, **roles, origin=origin, rules=rules, **more)
 
     def with_groups(self, groups: Any, *, on: str) -> Predictions:
         """The same rows with attributes from another table.
@@ -176,6 +184,7 @@ class Predictions:
         rank: str | None = None,
         confidence: str | None = None,
         cluster: str | None = None,
+        cluster_weights: ClusterWeights = "rows",
         weight: str | None = None,
         map: MapLike | None = None,
         normalize: bool = False,
@@ -203,7 +212,10 @@ class Predictions:
         rules = LabelRules.make(map, normalize, missing)
         with engine_errors("the frame"):
             plain = plain_frame(wrapped)
-        return cls(plain, truth, prediction, id, rank, confidence, None, rules, cluster, weight)
+        return cls(
+            plain, truth, prediction, id, rank, confidence, None, rules, cluster, weight,
+            cluster_weights=cluster_weights,
+        )  # fmt: skip
 
     @classmethod
     def from_arrays(
@@ -213,6 +225,7 @@ class Predictions:
         *,
         groups: Any = None,
         cluster: Any = None,
+        cluster_weights: ClusterWeights = "rows",
         sample_weight: Any = None,
     ) -> Predictions:
         """Take true and predicted labels as scikit-learn does: lists, arrays or Series, one value a sample.
@@ -222,6 +235,7 @@ class Predictions:
             y_pred: Predicted labels, in the same order.
             groups: The group of each sample; a mapping or a frame holds several attributes.
             cluster: What was sampled as a whole: the person, household or video of each sample.
+            cluster_weights: ``rows`` or ``equal``: each cluster counts once.
             sample_weight: The weight of each sample.
 
         Raises:
@@ -231,7 +245,7 @@ class Predictions:
         """
         with engine_errors("the arrays"):
             frame, roles = arrays.frame_of(y_true, y_pred, groups, cluster, sample_weight)
-        return cls.from_frame(frame, **roles)  # type: ignore[arg-type]  # columns by role
+        return cls.from_frame(frame, cluster_weights=cluster_weights, **roles)  # type: ignore[arg-type]  # by role
 
     def __post_init__(self) -> None:
         optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
@@ -242,6 +256,12 @@ class Predictions:
             raise InputError(
                 f"truth and prediction are both column {self.truth!r}, so every answer would be right; name "
                 "the column of what the model said as the prediction"
+            )
+        check_choice("cluster_weights", self.cluster_weights, get_args(ClusterWeights))
+        if self.cluster is None and self.cluster_weights == "equal":
+            raise ParameterError(
+                "cluster_weights='equal' lets each cluster count once; name their column: --cluster COL, in "
+                "Python cluster="
             )
         for role in ("cluster", "weight"):
             column = getattr(self, role)
@@ -335,6 +355,8 @@ class Predictions:
         if self.origin is not None and self.origin.is_text:
             counts = counts.with_plain_numbers(self.truth, self.prediction)
         check_same_kind(counts.axis("truth"), counts.axis("prediction"), self.truth, self.prediction)
+        if self.cluster_weights == "equal":
+            counts = once_each(counts)
         return replace(normalized, counts=counts, raw=raw, notes=first.notes)
 
     def repeated_values(self, column: str) -> int:

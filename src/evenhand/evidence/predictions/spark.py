@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
+from evenhand.evidence.predictions.columns.weights import ClusterWeights
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.files.tables.scan import Origin
 
@@ -34,6 +35,7 @@ def read_spark(
     rank: str | None = None,
     cluster: str | None = None,
     weight: str | None = None,
+    cluster_weights: ClusterWeights = "rows",
 ) -> Predictions:
     """Predictions in a table that Spark reads; they are counted in Spark.
 
@@ -47,6 +49,7 @@ def read_spark(
         id: Column of sample ids.
         rank: Column of ranks, 1 = first.
         cluster: Column of what was sampled as a whole.
+        cluster_weights: ``rows`` or ``equal``: each cluster counts once.
         weight: Column of weights.
 
     Raises:
@@ -59,7 +62,14 @@ def read_spark(
         frame = session.table(path) if _is_table(session, path) else _scan(session, path)
         frame.schema  # noqa: B018  # Spark looks at the files now, so that a wrong path is told here
     predictions = Predictions.from_frame(
-        frame, truth=truth, prediction=prediction, id=id, rank=rank, cluster=cluster, weight=weight
+        frame,
+        truth=truth,
+        prediction=prediction,
+        id=id,
+        rank=rank,
+        cluster=cluster,
+        weight=weight,
+        cluster_weights=cluster_weights,
     )
     return replace(predictions, origin=Origin(path, None, None))
 

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.checks.labels import counted, listed
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources
@@ -29,6 +31,7 @@ UNITS = re.compile(
 MOST_ROWS = 2_000_000  # rows beyond which only a column of ids that the user named is searched
 _FEWEST_UNITS = 10
 _KEPT = 100  # ids in a warning
+_UNEVEN = 10  # rows of the largest cluster over those of the median one, beyond which it is said
 _OFTEN = 50  # rows of a value from which it is hardly the id of a sample
 
 
@@ -48,7 +51,7 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
     """
     role_columns = (predictions.truth, predictions.prediction, predictions.weight, predictions.cluster)
     used = {*counts.attributes, *(column for column in role_columns if column is not None)}
-    warnings = [*_unused_weights(predictions, used)]
+    warnings = [*_unused_weights(predictions, used), *_uneven_clusters(predictions, counts)]
     repeated: int | None = None
     if predictions.rank is not None:
         return warnings, None
@@ -74,6 +77,26 @@ def _unused_weights(predictions: Predictions, used: set[str]) -> Iterable[TableW
                 f"--weight {column}: mistakes by class are then not tested",
                 option=f"--weight {column}",
             )
+
+
+def _uneven_clusters(predictions: Predictions, counts: Counts) -> Iterable[TableWarning]:
+    """Clusters of which one has far more rows than most."""
+    if counts.cluster is None or predictions.cluster_weights == "equal":
+        return
+    unit = counts.codes_of(CLUSTER + counts.cluster)
+    sizes = np.bincount(unit[unit >= 0], counts.rows[unit >= 0])
+    sizes = sizes[sizes > 0]
+    middle = float(np.median(sizes)) if sizes.size else 0.0
+    if sizes.size >= _FEWEST_UNITS and sizes.max() > _UNEVEN * middle:
+        yield TableWarning(
+            code="uneven_clusters",
+            columns=[counts.cluster],
+            message=(
+                f"the largest value of {counts.cluster!r} has {int(sizes.max()):,} rows, half at most "
+                f"{int(middle):,}: a few decide. If each is to count once, type: --cluster-weights equal"
+            ),
+            option="--cluster-weights equal",
+        )
 
 
 def _unused_clusters(predictions: Predictions, used: set[str], rows: int) -> Iterable[TableWarning]:
