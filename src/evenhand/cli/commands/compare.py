@@ -11,7 +11,9 @@ from evenhand.cli.arguments import options
 
 Runs = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="RUN RUN...", help="Two or more run folders, the oldest first, those of --group counted."),
+    typer.Argument(
+        metavar="RUN RUN...", help="Two or more run folders, the oldest first, those of --group counted."
+    ),
 ]
 Metrics = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Such as accuracy; may be repeated.")]
 Reference = Annotated[Path | None, typer.Option(metavar="RUN", help="Compare every run with this one only.")]

@@ -71,8 +71,8 @@ def compare(
 
     A difference is the run typed later minus the one typed earlier (over time: by date; with a reference:
     the other minus it). Runs with predictions are compared on the samples that both answered, where these
-    are known; else as independent samples, which is said. Other runs' findings are put side by side. Runs that differ in the
-    seed only are one model with a spread.
+    are known; else as independent samples, which is said. Other runs' findings are put side by side. Runs
+    that differ in the seed only are one model with a spread.
 
     Args:
         runs: Two or more run folders.

@@ -153,8 +153,8 @@ def typed_notes(read: Sequence[ComparedRun], folders: Sequence[str | Path]) -> l
     for (older, before), (newer, after) in pairwise(zip(folders, map(str, run_dates), strict=True)):
         if _moment(after) < _moment(before):
             return [
-                f"runs are compared as typed, later minus earlier: {str(newer)!r} is taken as the newer, though "
-                f"it was made before {str(older)!r}; --over-time orders runs by date"
+                f"runs are compared as typed, later minus earlier: {str(newer)!r} is taken as the newer, "
+                f"though it was made before {str(older)!r}; --over-time orders runs by date"
             ]
     return []
 
