@@ -174,7 +174,7 @@ def test_runs_on_changed_images_share_no_answer_and_are_compared_sample_by_sampl
         next(f.value for f in result.findings if f.name == "accuracy") for result in (first, black)
     )
     assert (plain, without) == (1.0, 12 / 23)
-    compared = eh.compare([tmp_path / "black", tmp_path / "plain"], metrics=["accuracy"])
+    compared = eh.compare([tmp_path / "plain", tmp_path / "black"], metrics=["accuracy"])
     (change,) = [f for f in compared.findings if f.name == "accuracy_difference"]
     assert (change.value, change.n) == (pytest.approx(-11 / 23), 23)
     assert change.p_value < 0.01

@@ -32,7 +32,7 @@ def compared(where, rows, columns, **given):
         known = {"truth": "label", "prediction": name, "id": "id"}
         folders.append(where / f"run{place}")
         audit_table(str(where / "t.parquet"), columns=known, by=["group"], out=folders[-1], inference="none")
-    return compare(folders, **given)
+    return compare(folders[::-1], **given)  # the first column is the newest
 
 
 def two_models(where):

@@ -202,7 +202,7 @@ def test_differences_open_to_the_answers_that_changed(opened, runs):
     eh.compare(both, out=runs / "compared")
     changed = (
         Run.read(runs / "compared")
-        .counts["predictions-1-2"]
+        .counts["predictions-2-1"]
         .table()
         .filter(pl.col("prediction") != pl.col("prediction_b"))
     )

@@ -72,7 +72,7 @@ def test_the_first_screen_of_a_comparison_holds_headline_picture_sureness_and_ca
 
 @pytest.fixture(scope="module")
 def comparisons(runs):
-    """The first of each pair is typed last, so that it is the newer one, from which the other is taken."""
+    """The first of each pair is typed last: differences are it minus the other."""
     return {kind: compare(pair[::-1], out=pair[0].with_name(f"{kind}-both")) for kind, pair in runs.items()}
 
 

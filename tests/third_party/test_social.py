@@ -94,7 +94,7 @@ def test_a_comparison_leaves_nothing_out(said):
     assert re.search(r"first_place_gap by race +1\.000 +0\.\d+", out)
     assert "no test for" not in out
     difference = eh.Run.read(said["folder"] / "compared")["first_place_gap_difference", "race"]
-    assert difference.value > 0.2
+    assert difference.value < -0.2
     assert 0 < difference.p_value < 1
     assert difference.interval.low < difference.value < difference.interval.high
     page = text_of((said["folder"] / "compared" / "report.html").read_text())

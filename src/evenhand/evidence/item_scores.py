@@ -22,6 +22,8 @@ class ItemScores:
         items: Names.
         signs: 1 of an item that speaks well of somebody, -1 of one that does not, shape (items,).
         incomplete: Images without a score for each item and wording; they are left out.
+        cluster: Column of ``annotated`` whose values belong together, such as the person shown; None: every
+            image is its own unit.
     """
 
     annotated: pl.DataFrame
@@ -29,20 +31,32 @@ class ItemScores:
     items: tuple[str, ...]
     signs: npt.NDArray[np.float64]
     incomplete: int = 0
+    cluster: str | None = None
 
     @classmethod
-    def join(cls, scores: pl.DataFrame, annotations: pl.DataFrame, signs: Mapping[str, int]) -> ItemScores:
+    def join(
+        cls,
+        scores: pl.DataFrame,
+        annotations: pl.DataFrame,
+        signs: Mapping[str, int],
+        *,
+        cluster: str | None = None,
+    ) -> ItemScores:
         """Bring scores and annotations together by ``sample``.
 
         Args:
             scores: ``sample``, ``item``, ``wording``, ``score``.
             annotations: One row an image: ``sample`` and attributes, null where one is not annotated.
             signs: 1 or -1 of each item.
+            cluster: Column of the annotations whose values belong together, such as the person shown: they
+                are tested as wholes. An image without one is its own unit.
 
         Raises:
             UnknownName: A column that is not there, or an item without a sign.
         """
         check_known("column of scores", ("sample", "item", "wording", "score"), scores.columns)
+        if cluster is not None:
+            check_known("column of annotations", (cluster,), annotations.columns)
         items, wordings = (scores[name].unique().sort().to_list() for name in ("item", "wording"))
         check_known("item", items, signs)
         table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
@@ -60,7 +74,7 @@ class ItemScores:
         complete = ~np.isnan(matrix).any(axis=(1, 2))
         there = table.filter(pl.Series(complete))
         sign = np.array([signs[item] for item in items], dtype=np.float64)
-        return cls(there, matrix[complete], tuple(items), sign, table.height - there.height)
+        return cls(there, matrix[complete], tuple(items), sign, table.height - there.height, cluster)
 
     @property
     def attributes(self) -> list[str]:

@@ -27,6 +27,8 @@ WORDINGS = (
 FACES, TONES = "selected_images_fairface.csv", "selected_images_aiface.csv"
 TRAITS = "selected_trait_words.csv"
 ATTRIBUTES = {"gender": "gender", "race": "race", "age": "age", "Skin Tone": "skin_tone"}
+SUBJECT = "subject"
+"""Column of the lists, where they have it, that says who is shown: one person's images are one unit."""
 _WAYS = ("continuations", "choice")
 _YES, _NO = "Yes", "No"
 
@@ -88,7 +90,8 @@ class Gras(Benchmark[list[RoleQuestions]]):
             sample=name.struct.field("field_0"), item=name.struct.field("field_1")
         )
         images = answered.plan.annotations.drop("truth")
-        evidence_of = ItemScores.join(scores, images, read_traits(setting.data))
+        cluster = SUBJECT if SUBJECT in images.columns else None
+        evidence_of = ItemScores.join(scores, images, read_traits(setting.data), cluster=cluster)
         findings: list[Finding] = []
         for attribute in ATTRIBUTES.values():
             if images[attribute].count():
@@ -114,7 +117,9 @@ def read_images(data: Path | None, limit: int | None) -> tuple[pl.DataFrame, lis
         pl.lit(None, pl.String).alias(name) for name in ATTRIBUTES if name not in table.columns
     ).head(limit or table.height)
     files, _ = find_files(table["file"].to_list(), [data], by_name=True)
-    return table.select(sample="file", **{new: pl.col(old) for old, new in ATTRIBUTES.items()}), files
+    columns = {new: pl.col(old) for old, new in ATTRIBUTES.items()}
+    columns |= {SUBJECT: pl.col(SUBJECT)} if SUBJECT in table.columns else {}
+    return table.select(sample="file", **columns), files
 
 
 def read_traits(data: Path | None) -> dict[str, int]:
