@@ -373,6 +373,7 @@ def test_the_shipped_definitions():
 def test_every_background_has_a_template_and_every_class_an_id():
     read = GenerationDefinition.read("backgrounds")
     assert all(len(group.templates) == 1 for group in read.groups)
+    assert read.images_per_cell == 200  # as the paper has it
     ids = [one.wordnet_id for one in read.classes]
     assert len(set(ids)) == 200
     assert ids == sorted(ids)

@@ -118,9 +118,7 @@ def debias(
     protocol = debias_settings(mode, source, method, parameters or {}, pairs, tests, labels, form)
     fitter = make_fitter(method, protocol.parameters, remove)
     items = read_items(source, form=form, tests=protocol.tests)
-    debias_run = _fitted_and_measured(
-        source, protocol, fitter, items, utility, seed, progress or (lambda *_: None)
-    )
+    debias_run = _fitted_and_measured(source, protocol, fitter, items, utility, seed, progress)
     if out is not None:
         debias_run.save(out)
     return debias_run
@@ -133,7 +131,7 @@ def _fitted_and_measured(
     items: AssociationItems,
     utility: str | Path | None,
     seed: int,
-    progress: Callable[[int, int], None],
+    progress: Callable[[int, int], None] | None,
 ) -> DebiasRun:
     labelled = None if utility is None else UtilityImages.read(utility, seed)
     filter_labels = read_filter_labels(protocol.labels, source, items, seed)
@@ -141,7 +139,8 @@ def _fitted_and_measured(
     work = _Fitting(fitter, items, protocol.pairs, seed, model_facts(source.manifest), filter_labels)
     of_half = work.fitted(*halves)
     of_all = work.fitted(everything(items)) if protocol.of_paper else []
-    findings, tables = _measured(fitter, items, halves, of_half, of_all, labelled, seed, progress)
+    show = progress or (lambda *_: None)
+    findings, tables = _measured(fitter, items, halves, of_half, of_all, labelled, seed, show)
     beside = [replace(fitted, name=f"{fitted.name}{HELD_OUT}") for fitted in of_half]
     everyone = [*of_all, *beside] if of_all else of_half
     settings = _settings(source, items, fitter, halves, everyone, utility)

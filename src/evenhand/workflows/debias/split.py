@@ -148,13 +148,13 @@ def _dealt(
     in_fit = np.zeros(len(sets), dtype=np.bool_)
     singles: dict[str, list[int]] = {}
     ordered = [(min(lots[item] for item in unit), unit) for unit in units]
-    places = [(drawn, unit, [name for item in unit for name in sets[item]]) for drawn, unit in ordered]
-    for drawn, unit, names in sorted(places, key=lambda place: (-len(place[2]), place[0])):
+    places = [(unit_lot, unit, [name for item in unit for name in sets[item]]) for unit_lot, unit in ordered]
+    for unit_lot, unit, names in sorted(places, key=lambda place: (-len(place[2]), place[0])):
         if len(names) == 1:
             singles.setdefault(names[0], []).append(unit[0])
             continue
         lead = sum(ahead.get(name, 0) for name in names)
-        in_fit[unit] = fit = drawn % 2 == 0 if lead == 0 else lead < 0
+        in_fit[unit] = fit = unit_lot % 2 == 0 if lead == 0 else lead < 0
         for name in names:
             ahead[name] = ahead.get(name, 0) + (1 if fit else -1)
     for name, mine in singles.items():  # in order of their lots

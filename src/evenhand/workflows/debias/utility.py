@@ -223,8 +223,8 @@ class UtilityImages:
             )
         labelled = truth.filter(pl.col("truth").is_not_null()).select("sample", "truth")
         texts = LabelTexts.read(source, labelled["truth"])
-        drawn = [lot(seed, "utility", sample) for sample in labelled["sample"]]
-        labelled = labelled.with_columns(lot=pl.Series(drawn, dtype=pl.UInt64))
+        lots_of_all = [lot(seed, "utility", sample) for sample in labelled["sample"]]
+        labelled = labelled.with_columns(lot=pl.Series(lots_of_all, dtype=pl.UInt64))
         images, truths, lots = _image_vectors(source, labelled.bottom_k(MOST_IMAGES, by="lot"))
         if not len(images):
             raise InputError(f"{str(folder)!r} has no vector of an image with a true label; give another run")
