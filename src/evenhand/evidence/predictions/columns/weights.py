@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.counts import MOMENTS, WEIGHT
 
+WEIGHT = "weight:"  # what the column of weights is called while rows are counted
+MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
 _LARGEST = 1e60  # so that sums of squared squares are numbers
 
 
