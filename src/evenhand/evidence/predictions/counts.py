@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
 from evenhand.evidence.predictions.columns.weights import MOMENTS, WEIGHT
@@ -324,8 +324,8 @@ class Counts:
         """
         try:
             table = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as problem:
-            raise InputError(f"{str(path)!r} cannot be read as saved Counts: {problem}") from None
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
+            raise InputError(f"{str(path)!r} cannot be read as saved Counts: {one_line(problem)}") from None
         if not {"truth", "prediction", "n"} <= set(table.columns):
             raise InputError(f"{str(path)!r} holds no Counts; give a file that Counts.save wrote")
         numbers = ("n", *MOMENTS)
