@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from evenhand.core.errors import InputError
 from evenhand.evidence.predictions.counts import Counts
 
 
-def check_one_header(counts: Counts, columns: Mapping[str, str], names: Sequence[str], what: str) -> None:
+def check_one_header(counts: Counts, columns: Mapping[str, str], names: Collection[str], what: str) -> None:
     """Refuse rows that hold the names of columns, which would become labels and a group.
 
     Args:
@@ -23,7 +23,7 @@ def check_one_header(counts: Counts, columns: Mapping[str, str], names: Sequence
         InputError: A row each of whose values is the name of a column, those of truth and prediction among
             them, in this or another order.
     """
-    roles = {columns["truth"], columns["prediction"]}
+    roles, names = {columns["truth"], columns["prediction"]}, set(names)
     rows = np.ones(counts.n.size, dtype=bool)
     level_texts: list[list[str]] = []
     for axis in counts.axes:
