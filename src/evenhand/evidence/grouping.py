@@ -12,9 +12,9 @@ import numpy.typing as npt
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.derivation.arrays import Integers
-from evenhand.evidence.predictions.columns.order import merged
+from evenhand.evidence.predictions.columns.order import Label, merged
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes, Label
+from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes
 
 Some = slice | npt.NDArray[np.bool_]
 """Cells that are used: a slice of all, or a mask."""

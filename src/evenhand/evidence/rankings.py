@@ -14,8 +14,9 @@ import polars as pl
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.derivation.arrays import Floats, Integers
-from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder, Label
-from evenhand.evidence.predictions.to_polars import to_polars
+from evenhand.evidence.predictions.columns.order import Label
+from evenhand.evidence.predictions.columns.to_polars import to_polars
+from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder
 
 COLUMNS = ("query", "sample", "score")
 

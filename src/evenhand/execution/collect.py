@@ -29,8 +29,8 @@ from evenhand.execution.evidence_writer import (
     tied_scores,
 )
 from evenhand.execution.leakage import refuse_training_images
-from evenhand.execution.missing_images import check_images
 from evenhand.execution.options import AskOptions
+from evenhand.execution.repeated_images import image_warnings
 from evenhand.files.tables.write import write_table
 from evenhand.models.adapters.own_code import ObjectSource
 from evenhand.models.identity.source import ModelSource
@@ -87,7 +87,7 @@ def ask_all(
     refuse_training_images(source, plan.questions)
     if isinstance(source, TableSource):
         return _from_tables(plan, source, folder / FOLDER)
-    warnings = check_images(plan.questions, allow_missing=options.allow_missing)
+    warnings = image_warnings(plan.questions, allow_missing=options.allow_missing)
     evidence = folder / FOLDER
     through = BackboneCache.of(source)
     with (

@@ -155,7 +155,7 @@ def _holds_counts(path: Path) -> bool:
         return False
     try:
         names = pl.read_parquet_schema(path)
-    except (OSError, pl.exceptions.PolarsError):
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return False  # reading it as a table says what is wrong with it
     return {"truth", "prediction", "n"} <= set(names) and any(name.startswith("attribute:") for name in names)
 

@@ -133,11 +133,11 @@ def respelled(predictions: pl.LazyFrame, rename: str, names: Sequence[str]) -> p
     predicted_labels = (
         predictions.select(pl.col("prediction").unique()).collect()["prediction"].drop_nulls().to_list()
     )
-    true, said = _by_case(names), _by_case(predicted_labels)
+    true_forms, said_forms = _by_case(names), _by_case(predicted_labels)
     spelling = {
-        labels[0]: true[form][0]
-        for form, labels in said.items()
-        if len(labels) == 1 and len(true.get(form, [])) == 1
+        labels[0]: true_forms[form][0]
+        for form, labels in said_forms.items()
+        if len(labels) == 1 and len(true_forms.get(form, [])) == 1
     }
     mapping = {**spelling, **explicit}
     return predictions.with_columns(pl.col("prediction").replace(mapping)) if mapping else predictions

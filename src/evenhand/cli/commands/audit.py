@@ -51,7 +51,7 @@ def audit(
     """Audit a table of predictions."""
     from evenhand.cli.summaries.findings import print_run
     from evenhand.cli.summaries.progress import status
-    from evenhand.evidence.predictions.weights import said
+    from evenhand.evidence.predictions.equal_clusters import said
     from evenhand.runs.gates import check_gate_names, check_gates
     from evenhand.workflows.audit import audit_table
 

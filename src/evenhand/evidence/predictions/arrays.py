@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError
+from evenhand.evidence.predictions.columns.to_polars import present
 from evenhand.evidence.predictions.levels import refuse_mixed_types
-from evenhand.evidence.predictions.to_polars import present
 
 TRUTH, PREDICTION, GROUP, CLUSTER, WEIGHT = "y_true", "y_pred", "group", "cluster", "sample_weight"
 

@@ -10,10 +10,10 @@ import polars as pl
 
 from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.predictions.columns.ranks import is_first
+from evenhand.evidence.predictions.columns.to_polars import present, to_polars
 from evenhand.evidence.predictions.label_rules import NormalizedCounts
 from evenhand.evidence.predictions.levels import Axis
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.evidence.predictions.to_polars import present, to_polars
 from evenhand.files.tables import scan as sources
 
 

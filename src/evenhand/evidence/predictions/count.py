@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, pack
-from evenhand.evidence.predictions.columns.weights import weighed
-from evenhand.evidence.predictions.counts import LABEL_AXES, WEIGHT, Counts
+from evenhand.evidence.predictions.columns.to_polars import present, to_polars
+from evenhand.evidence.predictions.columns.weights import WEIGHT, weighed
+from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
 from evenhand.evidence.predictions.levels import Codes, Encoder, refuse_mixed_types
-from evenhand.evidence.predictions.to_polars import present, to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 

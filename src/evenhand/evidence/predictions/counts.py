@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, UnknownName
+from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
-from evenhand.evidence.predictions.columns.order import merged, ordered, relabelled
+from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
+from evenhand.evidence.predictions.columns.weights import MOMENTS, WEIGHT
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
     MISSING,
     Axis,
     Codes,
     Encoder,
-    Label,
     check_same_words,
     kind_of,
     plain_numbers,
@@ -38,8 +38,6 @@ Floats = npt.NDArray[np.float64]
 PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)
 PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every other is an attribute
-WEIGHT = "weight:"  # what the column of weights is called while rows are counted
-MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
 
 _ATTRIBUTE = "attribute:"
 
@@ -326,8 +324,8 @@ class Counts:
         """
         try:
             table = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as problem:
-            raise InputError(f"{str(path)!r} cannot be read as saved Counts: {problem}") from None
+        except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
+            raise InputError(f"{str(path)!r} cannot be read as saved Counts: {one_line(problem)}") from None
         if not {"truth", "prediction", "n"} <= set(table.columns):
             raise InputError(f"{str(path)!r} holds no Counts; give a file that Counts.save wrote")
         numbers = ("n", *MOMENTS)

@@ -13,6 +13,16 @@ BESIDE = "groups."
 """Stands before the name of a column that the predictions have, too."""
 
 
+def _check_keys(keys: pl.LazyFrame, column: str, what: str) -> None:
+    """Refuse a value that stands twice among the groups."""
+    twice = keys.group_by("key").len().filter(pl.col("len") > 1).sort("key").head(1).collect()
+    if twice.height:
+        key, count = twice.row(0)
+        raise InputError(
+            f"{key!r} stands {count} times in column {column!r} of {what}; keep a row for each value"
+        )
+
+
 def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFrame, tuple[str, ...]]:
     """Rows with the columns of the groups; rows that the groups do not name have null there.
 
@@ -46,12 +56,7 @@ def join_groups(frame: Any, groups: Any, on: str, what: str) -> tuple[pl.LazyFra
         if name not in possible:
             raise UnknownName(f"column of {where}", name, possible)
     keys = groups.select(pl.col(right).cast(pl.String).alias("key")).drop_nulls()
-    twice = keys.group_by("key").len().filter(pl.col("len") > 1).sort("key").head(1).collect()
-    if twice.height:
-        key, count = twice.row(0)
-        raise InputError(
-            f"{key!r} stands {count} times in column {right!r} of {what}; keep a row for each value"
-        )
+    _check_keys(keys, right, what)
     unknown = rows.select(pl.col(left).cast(pl.String).alias("key")).join(keys, on="key", how="anti")
     missing, total = (table.select(pl.len()).collect().item() for table in (unknown, rows))
     if total and missing == total:

@@ -12,10 +12,9 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.columns.order import ordered
+from evenhand.evidence.predictions.columns.order import Label, ordered
 
 Kind = Literal["text", "integer", "boolean", "number", "missing"]
-Label = str | int | bool | float
 Codes = npt.NDArray[np.int32]
 
 MOST_LEVELS = 100_000

@@ -12,15 +12,15 @@ import narwhals as nw
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, one_line
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
-from evenhand.evidence.predictions.columns.header import check_one_header
 from evenhand.evidence.predictions.columns.plain import engine_errors, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
-from evenhand.evidence.predictions.columns.weights import ClusterWeights, once_each
+from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.counts import Counts, is_reserved
+from evenhand.evidence.predictions.equal_clusters import ClusterWeights, once_each
+from evenhand.evidence.predictions.header import check_one_header
 from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind
-from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 from evenhand.files.tables.json_lines import check_lines
 
@@ -159,7 +159,8 @@ class Predictions:
                 another library than Polars.
             UnknownName: A column that one of the two does not have.
         """
-        origin, what, notes = self.origin, "the groups", ()
+        origin, what = self.origin, "the groups"
+        notes: tuple[str, ...] = ()
         with sources.reading(what):
             if isinstance(groups, str | Path):
                 what, (lazy, files) = repr(str(groups)), sources.scan(groups)

@@ -92,10 +92,10 @@ def _keys(text: str) -> list[str]:
 
 def _check_whole(text: str) -> None:
     """Refuse a text that holds half of a character, escaped."""
-    written = json.dumps(json.loads(text), ensure_ascii=False)
-    half = re.search("[\ud800-\udfff]", written)
+    plain = json.dumps(json.loads(text), ensure_ascii=False)
+    half = re.search("[\ud800-\udfff]", plain)
     if half:
-        start = one_line(ascii(written[max(0, half.start() - 20) : half.end()]))
+        start = one_line(ascii(plain[max(0, half.start() - 20) : half.end()]))
         raise InputError(
             f"a text ends in half of a character (a lone surrogate): {start}; write the whole character"
         )

@@ -31,13 +31,13 @@ def chosen_files(text: str, formats: Iterable[str]) -> tuple[list[Path], tuple[s
     Raises:
         InputError: Nothing there, or files of several formats.
     """
-    path, known = Path(text), set(formats)
+    path, endings = Path(text), set(formats)
     if path.is_file():
         return [path], ()
     if path.is_dir():
         everything = sorted(file for file in path.rglob("*") if file.is_file())
         visible = [file for file in everything if not _is_hidden(file.relative_to(path).parts)]
-        tables = [file for file in visible if format_of(file) in known]
+        tables = [file for file in visible if format_of(file) in endings]
         _check_one_format(text, tables)
         files = [file for file in tables if format_of(file) in PARQUET]
         if not files:
@@ -55,7 +55,7 @@ def chosen_files(text: str, formats: Iterable[str]) -> tuple[list[Path], tuple[s
         _check_one_format(text, files)
         others = []
     read = {*files, *others}
-    hidden = [file for file in everything if file not in read and format_of(file) in known]
+    hidden = [file for file in everything if file not in read and format_of(file) in endings]
     notes = (
         _left_out(hidden, text, "because they or their folders begin with _ or ."),
         _left_out(others, text, f"because their names do not end in {', '.join(PARQUET)}"),
@@ -107,8 +107,8 @@ def partitions(folder: Path, files: Sequence[Path]) -> dict[Path, dict[str, str 
     """The values that the folders ``NAME=VALUE`` below a folder give each file, as they are written."""
     values: dict[Path, dict[str, str | None]] = {}
     for file in files:
-        named = [part.partition("=") for part in file.relative_to(folder).parts[:-1] if "=" in part]
-        values[file] = {unquote(name): _decoded(value) for name, _, value in named}
+        pairs = [part.partition("=") for part in file.relative_to(folder).parts[:-1] if "=" in part]
+        values[file] = {unquote(name): _decoded(value) for name, _, value in pairs}
     return values
 
 

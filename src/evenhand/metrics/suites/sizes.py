@@ -28,7 +28,7 @@ def check_size(grouped: Grouped) -> None:
         )
     numbers = {
         "true": (len(grouped.classes), MOST_CLASSES),
-        "predicted": (np.count_nonzero(np.bincount(grouped.prediction)), MOST_PREDICTIONS),
+        "predicted": (int(np.count_nonzero(np.bincount(grouped.prediction))), MOST_PREDICTIONS),
     }
     for which, (n, most) in numbers.items():
         if n > most:

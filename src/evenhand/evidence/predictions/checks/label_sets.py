@@ -49,8 +49,8 @@ def _are_sets(rows: Mapping[str, float], separator: str) -> bool:
     parts = [[part.strip(_AROUND) for part in label.split(separator)] for label in rows]
     places: dict[str, set[int]] = {}
     for split in parts:
-        for place, part in enumerate(split):
-            places.setdefault(part, set()).add(place)
+        for position, part in enumerate(split):
+            places.setdefault(part, set()).add(position)
     is_ordered = len(set(map(len, parts))) == 1 and all(len(where) == 1 for where in places.values())
     repeats_a_set = len({frozenset(split) for split in parts}) < len(parts)
     return not is_ordered and (len(places) < len(parts) or repeats_a_set)

@@ -60,9 +60,9 @@ def check_labels(
     scores = list(_scores({called[name]: rows[name] for name in labels}))
     warnings = [*scores, *_missing_words(counts, rows, called)]
     for names in (labels, *([name] for name in rows if name not in PLAIN_AXES)):
-        in_columns, held = {called[name]: rows[name] for name in names}, _rows_with(counts, names)
-        warnings += _spelled_alike(in_columns, held, labels=names is labels)
-        warnings += look_alike(in_columns, held)
+        in_columns, total = {called[name]: rows[name] for name in names}, _rows_with(counts, names)
+        warnings += _spelled_alike(in_columns, total, labels=names is labels)
+        warnings += look_alike(in_columns, total)
     if not scores:
         warnings += _never_met(rows["truth"], rows["prediction"], called["truth"], called["prediction"])
     advised = [*warnings, *_unused(unused, rows, called), *_unused_missing(unused_missing, called)]
@@ -164,8 +164,8 @@ def _rows_with(counts: Counts, names: Sequence[str]) -> _Rows:
     ids: dict[str, int] = {}
     codes = []
     for name in names:
-        known = [ids.setdefault(str(level), len(ids)) for level in counts.axis(name).levels]
-        codes.append(np.array([*known, MISSING])[counts.codes_of(name)])  # MISSING takes the last entry
+        level_ids = [ids.setdefault(str(level), len(ids)) for level in counts.axis(name).levels]
+        codes.append(np.array([*level_ids, MISSING])[counts.codes_of(name)])  # MISSING takes the last entry
     rows = np.zeros(len(ids) + 1)
     for index, code in enumerate(codes):
         again = np.any([code == earlier for earlier in codes[:index]], axis=0)

@@ -7,8 +7,8 @@ import shlex
 import numpy as np
 
 from evenhand.core.findings import TableWarning
+from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.levels import Label
 
 _MANY, _MANY_FRACTIONS = 20, 6  # whole and fractional numbers from which a column is no list of groups
 

@@ -11,10 +11,10 @@ import polars as pl
 
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.checks.labels import counted, listed
+from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.evidence.predictions.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 
 WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights", "survey_weight", "row_weight")
@@ -145,7 +145,9 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
     """Ids of several rows, and among them those whose truths differ."""
     if not repeated:
         return
-    hint = "" if predictions.id else f". If that column is the id of a sample, type: --id {key}"
+    hint = f". If that column is the id of a sample, type: --id {key}"
+    if predictions.id:
+        hint = "" if predictions.cluster else f". If rows of one value belong together, type: --cluster {key}"
     several = rows - repeated
     is_id = rows < _OFTEN * several
     if predictions.id and not is_id:
@@ -160,7 +162,7 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
             f"{repeated:,} of {rows:,} rows repeat the {key!r} of an earlier row; every row counts, like one "
             f"of another sample{hint}"
         ),
-        option=None if predictions.id else f"--id {key}",
+        option=f"--{'cluster' if predictions.id else 'id'} {key}" if "--" in hint and is_id else None,
     )
     if not is_id:
         return

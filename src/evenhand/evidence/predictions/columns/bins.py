@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.errors import ParameterError, one_line
-from evenhand.evidence.predictions.levels import Label
+from evenhand.evidence.predictions.columns.order import Label
 
 BinsLike: TypeAlias = Mapping[str, Sequence[float] | str] | str | Sequence[str]
 _QUANTILES = re.compile(r"quantiles:(\d+)")
@@ -58,7 +58,7 @@ class Bins:
         present = [number for number in numbers if number is not None]
         edges = self._edges(numbers, rows) if self.quantiles else self.edges
         is_whole = all(number % 1 == 0 for number in (*present, *edges))
-        names = _names(edges, whole=is_whole)
+        names = _names(edges, integral=is_whole)
         places = np.searchsorted(edges, present, side="right").tolist()
         bins = iter(places)
         return [None if number is None else names[next(bins)] for number in numbers]
@@ -89,11 +89,11 @@ class Bins:
         return tuple(dict.fromkeys(float(values[index]) for index in nearest))
 
 
-def _names(edges: Sequence[float], *, whole: bool) -> list[str]:
+def _names(edges: Sequence[float], *, integral: bool) -> list[str]:
     """What the bins are called; of whole numbers with the last one that lies in each."""
     middle = []
     for low, high in pairwise(edges):
-        is_count = whole and low >= 0
+        is_count = integral and low >= 0
         last = f"{high - 1 if is_count else high:.15g}"
         between = "-" if is_count else " to "
         middle.append(last if is_count and high - low == 1 else f"{low:.15g}{between}{last}")
@@ -107,14 +107,14 @@ def make_bins(bins: BinsLike) -> tuple[Bins, ...]:
         ParameterError: No such text, edges that do not ascend, or a column that stands twice.
     """
     if isinstance(bins, Mapping):
-        found = [_one(str(column), how) for column, how in bins.items()]
+        all_bins = [_one(str(column), how) for column, how in bins.items()]
     else:
         texts = [bins] if isinstance(bins, str) else list(bins)
-        found = [_one(*_split(text)) for text in texts]
-    columns = [one.column for one in found]
+        all_bins = [_one(*_split(text)) for text in texts]
+    columns = [entry.column for entry in all_bins]
     if len(set(columns)) < len(columns):
         raise ParameterError(f"bins={columns!r} names a column twice; give each once")
-    return tuple(found)
+    return tuple(all_bins)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -125,10 +125,10 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _one(column: str, how: Sequence[float] | str) -> Bins:
-    if isinstance(how, str) and (found := _QUANTILES.fullmatch(how)):
-        if not 2 <= int(found[1]) <= _MOST:
+    if isinstance(how, str) and (match := _QUANTILES.fullmatch(how)):
+        if not 2 <= int(match[1]) <= _MOST:
             raise ParameterError(f"bins={column}={how}: give 2 to {_MOST:,} quantiles")
-        return Bins(column, quantiles=int(found[1]))
+        return Bins(column, quantiles=int(match[1]))
     try:
         edges = tuple(float(edge) for edge in _listed(how))
     except (TypeError, ValueError):

@@ -8,6 +8,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain, pairwise
 from typing import Any
 
+Label = str | int | bool | float
+
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _BELOW = r"<=?|≤|under|below|less than|up to|at most|younger than"
 _ABOVE = r">=?|≥|over|above|more than|at least|from|older than"
@@ -38,11 +40,11 @@ def ordered(labels: Iterable[Any]) -> list[Any]:
 
 def _place(label: str) -> tuple[float, int] | None:
     """Where a range begins, and whether it lies below (-1) or above (1) that; None of another text."""
-    found = _RANGE.fullmatch(label.strip())
-    if found is None:
+    match = _RANGE.fullmatch(label.strip())
+    if match is None:
         return None
-    side = 1 if found["above"] or found["up"] else 0
-    return float(found["low"]), -1 if found["below"] or found["down"] else side
+    side = 1 if match["above"] or match["up"] else 0
+    return float(match["low"]), -1 if match["below"] or match["down"] else side
 
 
 def merged(*orders: Sequence[Any]) -> list[Any]:

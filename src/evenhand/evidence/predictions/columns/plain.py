@@ -26,13 +26,9 @@ def plain_frame(frame: Frame) -> Frame:
         InputError: A database of DuckDB all of whose texts have a collation.
     """
     library, native = nw.get_native_namespace(frame).__name__, frame.to_native()
-    if library == "duckdb":
-        return nw.from_native(_without_collation(native))
-    if library == "pandas":
-        return nw.from_native(_dense(native))
-    if library == "pyarrow":
-        return nw.from_native(_decoded(native))
-    return frame
+    mend = {"duckdb": _without_collation, "pandas": _dense, "pyarrow": _decoded}.get(library)
+    plain: Frame = frame if mend is None else nw.from_native(mend(native))
+    return plain
 
 
 @contextmanager

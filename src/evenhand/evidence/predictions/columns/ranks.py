@@ -10,7 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.to_polars import to_polars
+from evenhand.evidence.predictions.columns.to_polars import to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 _LARGEST = 2**53  # ranks are exact as floats
@@ -59,26 +59,27 @@ def first_ranks(frame: Frame, rank: str, prediction: str, id: str | None) -> Fir
     if id is None:
         return FirstRanks(frame.filter(first), notes)
     names = frame.collect_schema().names()
-    place, lowest = (_free(name, names) for name in ("place", "lowest"))
-    ranked = frame.select(id, nw.col(rank).cast(nw.Float64).alias(place))
-    ranked = ranked.filter(~nw.col(id).is_null(), nw.col(place).is_between(1, _LARGEST))  # no NaN
-    lowest_rank = ranked.group_by(id).agg(nw.col(place).min().alias(lowest))
-    at_lowest = ranked.join(lowest_rank, on=id, how="inner").filter(nw.col(place) == nw.col(lowest))
-    samples = at_lowest.group_by(id).agg(nw.len().alias(place), nw.col(lowest).min())
-    _check_one_row(samples.select(nw.col(id).alias("id"), nw.col(place).alias("n"), lowest), id, rank)
+    number, lowest = (_free(name, names) for name in ("place", "lowest"))
+    ranked: Any = frame.select(id, nw.col(rank).cast(nw.Float64).alias(number))
+    ranked = ranked.filter(~nw.col(id).is_null(), nw.col(number).is_between(1, _LARGEST))  # no NaN
+    lowest_rank: Any = ranked.group_by(id).agg(nw.col(number).min().alias(lowest))
+    at_lowest = ranked.join(lowest_rank, on=id, how="inner").filter(nw.col(number) == nw.col(lowest))
+    samples = at_lowest.group_by(id).agg(nw.len().alias(number), nw.col(lowest).min())
+    _check_one_row(samples.select(nw.col(id).alias("id"), nw.col(number).alias("n"), lowest), id, rank)
     later = samples.filter(nw.col(lowest) > 1)
     without, total = (_height(rows) for rows in (later, samples))
     if not without:
         return FirstRanks(frame.filter(first), notes)
-    joined = frame.join(later.select(id, lowest), on=id, how="left")
+    beside: Any = later.select(id, lowest)
+    rows = frame.join(beside, on=id, how="left")
     is_lowest = (nw.col(rank).cast(nw.Float64) == nw.col(lowest)).fill_null(False)
     answer = nw.when(nw.col(lowest).is_null()).then(nw.col(prediction)).alias(prediction)
-    chosen = joined.filter(first | is_lowest).with_columns(answer).select(names)
+    firsts = rows.filter(first | is_lowest).with_columns(answer).select(names)
     note = (
         f"{without:,} of {total:,} values of {id!r} have no prediction of rank 1 in column {rank!r}: their "
         "prediction is missing"
     )
-    return FirstRanks(chosen, (*notes, note))
+    return FirstRanks(firsts, (*notes, note))
 
 
 def _values(frame: Frame, rank: str) -> pl.DataFrame:
@@ -110,9 +111,8 @@ def _first_values(values: pl.DataFrame, rank: str) -> list[Any]:
         )
     if not len(ranks):
         raise InputError(f"column {rank!r} holds no rank; number the best prediction of each sample 1")
-    if numbers.min() != 1:
-        lowest = ranks[numbers.arg_min()]
-        raise InputError(f"ranks in column {rank!r} start at {lowest}; number the best prediction 1")
+    if (lowest := numbers.sort()[0]) != 1:
+        raise InputError(f"ranks in column {rank!r} start at {lowest:g}; number the best prediction 1")
     return ranks.filter(numbers == 1).to_list()
 
 
@@ -126,8 +126,8 @@ def _height(frame: Frame) -> int:
     return int(to_polars(frame.select(nw.len().alias("n")))["n"][0])
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
+def _free(name: str, names: Sequence[str]) -> str:
+    while name in names:
         name += "_"
     return name
 

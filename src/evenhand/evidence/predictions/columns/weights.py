@@ -1,26 +1,14 @@
-"""Weights of rows: those of surveys, checked and summed over cells, and of clusters that count once."""
+"""Weights of rows: those of surveys, checked and summed over cells."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
-
-import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.counts import MOMENTS, WEIGHT, Counts
-from evenhand.evidence.predictions.levels import CLUSTER
 
-ClusterWeights = Literal["rows", "equal"]
-"""Whether each row of a cluster counts, or each cluster once."""
-
+WEIGHT = "weight:"  # what the column of weights is called while rows are counted
+MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
 _LARGEST = 1e60  # so that sums of squared squares are numbers
-
-
-def said(cluster_weights: str) -> dict[str, str]:
-    """What a manifest holds of it; nothing by default."""
-    return {} if cluster_weights == "rows" else {"cluster_weights": cluster_weights}
 
 
 def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -67,23 +55,3 @@ def _numbers(values: pl.Series, column: str) -> pl.Series:
             "or give these rows the weight 0, which leaves them out and counts them"
         )
     return numbers
-
-
-def once_each(counts: Counts) -> Counts:
-    """Counts in which each cluster counts once: its rows by their share of it.
-
-    The weight of a row is divided by that of all rows of its cluster that have a truth and a prediction, and
-    multiplied by the mean of those, so that all together weigh as before.
-    """
-    unit = counts.codes_of(f"{CLUSTER}{counts.cluster}")
-    usable = (unit >= 0) & (counts.codes_of("truth") >= 0) & (counts.codes_of("prediction") >= 0)
-    total = np.bincount(unit[usable], counts.n[usable], minlength=int(unit.max(initial=-1)) + 1)
-    weighs = total > 0
-    if not weighs.any():
-        return counts
-    scale = np.divide(total[weighs].mean(), total, out=np.ones(total.size), where=weighs)
-    factor = np.where(unit >= 0, scale[unit], 1.0)
-    n = counts.n.astype(np.float64)
-    moments = np.stack([n, n, np.zeros(n.size)]) if counts.moments is None else counts.moments
-    scaled = np.stack([moments[0], moments[1] * factor**2, moments[2]])
-    return replace(counts, n=n * factor, moments=scaled, memo={})
