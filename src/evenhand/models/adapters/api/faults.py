@@ -124,3 +124,18 @@ def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserErro
             f"{request.model!r} at {where} does not take {field} ({status}): {explanation}; {hint}"
         )
     return None
+
+
+def sent_on(error: Any, request: SentRequest, host: str) -> UserError:
+    """Why nothing is asked of a server that sends requests to another host.
+
+    Args:
+        error: What the client library raised.
+        request: What was sent, and to whom.
+        host: Where it would go.
+    """
+    where = one_line(host)
+    return UserError(
+        f"{request.base_url} sends requests on to {where!r} ({error.status_code}), and images would go there; give "
+        f"that server's address, or allow it: add redirect={where} to the model's options"
+    )
