@@ -134,8 +134,8 @@ def sent_on(error: Any, request: SentRequest, host: str) -> UserError:
         request: What was sent, and to whom.
         host: Where it would go.
     """
-    where = one_line(host)
+    there = one_line(host)
     return UserError(
-        f"{request.base_url} sends requests on to {where!r} ({error.status_code}), and images would go there; give "
-        f"that server's address, or allow it: add redirect={where} to the model's options"
+        f"{request.base_url} sends requests on to {there!r} ({error.status_code}), and images would go "
+        f"there; give the address of that server, or allow it: add redirect={there} to the model's options"
     )
