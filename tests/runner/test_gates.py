@@ -244,7 +244,7 @@ def test_a_gate_that_a_value_can_break_or_hold_is_none_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("persons", "why"), [(1, "of one cluster"), (2, "each group is one cluster|no value")]
+    ("persons", "why"), [(1, "of one cluster|no value"), (2, "each group is one cluster|no value")]
 )
 def test_a_gate_on_chance_breaks_where_one_cluster_says_nothing_of_others(persons, why) -> None:
     rng = np.random.default_rng(0)
