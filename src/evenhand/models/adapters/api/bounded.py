@@ -79,13 +79,13 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # it
 
         It may where it stays with the server, leads from http to https of its host, or is allowed by name.
         """
-        asked = response.request.url
+        sent = response.request.url
         try:
-            other = asked.join(response.headers["location"])
+            other = sent.join(response.headers["location"])
         except (httpx2.InvalidURL, ValueError):
             return "?"
         host = other.raw_host.decode("ascii", "replace")
-        upgraded = (asked.scheme, other.scheme, other.port) == ("http", "https", None)
-        same = (asked.scheme, asked.port) == (other.scheme, other.port)
-        may = host == self._redirect or (other.host == asked.host and (same or upgraded))
+        upgraded = (sent.scheme, other.scheme, other.port) == ("http", "https", None)
+        same = (sent.scheme, sent.port) == (other.scheme, other.port)
+        may = host == self._redirect or (other.host == sent.host and (same or upgraded))
         return "" if may else host or "?"
