@@ -16,6 +16,7 @@ from evenhand.mitigate import Mitigation
 from tests.cli.test_audit import type_in
 from tests.runner.crash.commands import nothing_but_reuse
 from tests.runner.debias_runs import planted, write_run
+from tests.runner.edits import unsealed
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -148,7 +149,7 @@ def test_zero_shot_chooses_among_all_labels_of_the_run(folder, monkeypatch, caps
     (folder / "labels.txt").write_text("another\nlist")  # which the run did not choose among
     assert type_in(monkeypatch, *words, "-v", "-o", folder / "again") == 0
     assert zero_shot_of(folder / "again", "plain") == told
-    (folder / "plain" / "tables" / "labels.parquet").unlink()  # as runs were before they kept it
+    (unsealed(folder / "plain") / "tables" / "labels.parquet").unlink()  # as runs were before they kept it
     capsys.readouterr()
     assert type_in(monkeypatch, *[word for word in words if word != "-q"], "-v", "-o", folder / "older") == 0
     older = zero_shot_of(folder / "older", "plain")
@@ -181,7 +182,7 @@ def test_vectors_of_another_model_are_told(folder, monkeypatch, capsys) -> None:
 def test_the_same_model_is_known_by_its_identity_and_another_version_is_not(folder, monkeypatch, capsys):
     assert type_in(monkeypatch, *CLASSIFY, "-o", "plain", "-q") == 0
     manifest = json.loads((folder / "plain" / "manifest.json").read_text())
-    target = folder / "run" / "manifest.json"
+    target = unsealed(folder / "run") / "manifest.json"
     own = json.loads(target.read_text())
     target.write_text(json.dumps({**own, "model": "elsewhere.py:Encoder"} | {
         "model_identity": manifest["model_identity"]

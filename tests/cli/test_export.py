@@ -15,6 +15,7 @@ from evenhand.workflows.outputs.result import Run
 from tests.cli.test_audit import type_in
 from tests.conftest import make_frame
 from tests.report.export_samples import problems_of_every_eval_ever, problems_of_sarif
+from tests.runner.edits import unsealed
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -158,7 +159,7 @@ def test_a_manifest_that_was_changed_by_hand_is_exported_all_the_same(broke, tmp
     for number, gates in enumerate(
         (["accuracy@nobody>1", "cramers_v_mean>much", "accuracy beyond chnce", 7, None], "accuracy>0", {})
     ):
-        shutil.copytree(broke, tmp_path / str(number))
+        unsealed(shutil.copytree(broke, tmp_path / str(number)))
         manifest = json.loads((broke / "manifest.json").read_text())
         (tmp_path / str(number) / "manifest.json").write_text(json.dumps({**manifest, "gates": gates}))
         made = export([tmp_path / str(number)], format="junit").content

@@ -231,15 +231,15 @@ class Handler(BaseHTTPRequestHandler):
         kind = fault["kind"]
         if kind in DRAWN:
             return self.reply(200, {"created": 0, "data": [DRAWN[kind](body)]})
+        if kind == "moved":
+            return self.reply(fault["status"], {}, {"Location": fault["to"]})
         if kind in STATUSES:
             status, error = STATUSES[kind]
             key = self.headers.get("Authorization", "").removeprefix("Bearer ")
             error = {name: value.replace("{key}", key) if value else value for name, value in error.items()}
             return self.reply(status, {"error": error}, {"Retry-After": fault.get("retry_after")})
-        if kind == "hang":
-            return self.hold(log)
-        if kind in ("drip", "flood"):
-            return self.pour(kind, log)
+        if kind in ("hang", "drip", "flood"):
+            return self.hold(log) if kind == "hang" else self.pour(kind, log)
         if kind == "cut":  # promise a body and end in its middle
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

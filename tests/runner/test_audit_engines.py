@@ -14,6 +14,7 @@ from evenhand.cli.main import app
 from evenhand.core.errors import InputError, UserError
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.audit import audit_table
+from tests.runner.edits import unsealed
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -120,7 +121,7 @@ def test_runs_that_asked_a_model_do_not_add_up(tmp_path: Path) -> None:
     table = tmp_path / "rows.parquet"
     rows(60).with_columns(pl.col("id").cast(pl.String)).write_parquet(table)
     audit_table(str(table), columns=COLUMNS, by=["group"], inference="none", out=tmp_path / "run")
-    manifest = tmp_path / "run" / "manifest.json"
+    manifest = unsealed(tmp_path / "run") / "manifest.json"
     told = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps(told | {"kind": "run"}), encoding="utf-8")
     with pytest.raises(InputError, match="asked a model, and a sum would forget"):

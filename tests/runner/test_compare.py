@@ -20,6 +20,7 @@ from evenhand.workflows.compare.warnings import comparison_warnings
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
 from tests.conftest import leave_pages_out
+from tests.runner.edits import unsealed
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -306,7 +307,7 @@ def test_what_is_no_comparison_is_refused(folders, comparison, tmp_path):
 
 def changed(folder, out, **update):
     """A copy of a run whose manifest says something else."""
-    shutil.copytree(folder, out)
+    unsealed(shutil.copytree(folder, out))
     manifest = json.loads((out / "manifest.json").read_text()) | update
     (out / "manifest.json").write_text(json.dumps(manifest))
     return out
@@ -344,7 +345,7 @@ def test_modes_samples_parameters_and_seeds_are_told(folders, tmp_path):
 def test_rows_that_do_not_give_the_counts_are_not_paired(folders, tmp_path):
     """A run whose evidence was changed by hand must not be paired by it."""
     a = tmp_path / "a"
-    shutil.copytree(folders["fair"], a)
+    unsealed(shutil.copytree(folders["fair"], a))
     counts = Counts.load(a / "counts" / "predictions.parquet")
     (counts + counts).save(a / "counts" / "predictions.parquet")
     assert ComparedRun.read(a).rows(["group"]) == "its rows do not give its counts"

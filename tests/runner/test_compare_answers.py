@@ -20,6 +20,7 @@ from tests.gallery import words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
 from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
+from tests.runner.edits import unsealed
 
 __all__ = ["browser"]
 
@@ -187,7 +188,7 @@ def test_what_is_no_sum_over_samples_is_named_and_stands_side_by_side(comparison
 
 def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
     folder = tmp_path / "fewer"
-    shutil.copytree(runs["labels"][1], folder)
+    unsealed(shutil.copytree(runs["labels"][1], folder))
     lost = Run.read(folder).annotations["sample"].to_list()[:30]
     table = pl.read_parquet(folder / "tables" / "matches.parquet")
     table.filter(~pl.col("sample").is_in(lost)).write_parquet(folder / "tables" / "matches.parquet")
@@ -210,7 +211,7 @@ def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
 
 def test_a_run_without_its_answers_says_what_to_do(runs, tmp_path):
     folder = tmp_path / "old"
-    shutil.copytree(runs["labels"][1], folder)
+    unsealed(shutil.copytree(runs["labels"][1], folder))
     (folder / "tables" / "matches.parquet").unlink()
     made = compare([folder, runs["labels"][0]], by=["gender"])
     assert made.findings.findings == []
@@ -269,7 +270,7 @@ def test_three_runs_are_compared_in_pairs(runs, tmp_path):
 
 def test_paper_mode_is_not_tested(runs, tmp_path):
     folder = tmp_path / "paper"
-    shutil.copytree(runs["homes"][0], folder)
+    unsealed(shutil.copytree(runs["homes"][0], folder))
     once = Run.read(folder)
     given = [
         one.model_copy(update={"params": {**one.params, "mode": "paper"}}) for one in once.findings.findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -240,3 +241,22 @@ def test_a_gate_that_no_value_or_every_value_breaks_is_refused(gate, says) -> No
 def test_a_gate_that_a_value_can_break_or_hold_is_none_of_them() -> None:
     check_gate_names(["accuracy<1", "accuracy==1", "accuracy_gap>0", "accuracy_gap!=0", "disparities>5"])
     check_gate_names(["skew_at_k<-9", "skew_at_k>9", "accuracy_difference<-.5", "accuracy beyond chance"])
+
+
+@pytest.mark.parametrize(
+    ("persons", "why"), [(1, "of one cluster|no value"), (2, "each group is one cluster|no value")]
+)
+def test_a_gate_on_chance_breaks_where_one_cluster_says_nothing_of_others(persons, why) -> None:
+    rng = np.random.default_rng(0)
+    group = np.arange(300) % 2
+    right = rng.random(300) < np.where(group, 0.6, 0.95)
+    frame = pl.DataFrame(
+        {"t": ["x", "y"] * 150, "p": np.where(right, ["x", "y"] * 150, "z"), "g": group.astype(str),
+         "who": group * (persons - 1)}
+    )  # fmt: skip
+    rows = eh.Predictions.from_frame(frame, truth="t", prediction="p", cluster="who")
+    findings = eh.audit(rows, by="g").findings.findings
+    for gate in ("accuracy_gap beyond chance", "accuracy_gap above chance", "disparities beyond chance"):
+        with pytest.raises(GateBroken, match=why):
+            check_gates(findings, [gate])
+    check_gates(findings, ["accuracy_gap>0.9"])

@@ -10,6 +10,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Findings
 from evenhand.core.significance import is_beyond
 from tests.conftest import make_frame
+from tests.runner.edits import unsealed
 
 
 def predictions(**options: object) -> eh.Predictions:
@@ -108,7 +109,7 @@ def test_classes_have_verdicts_only_where_their_grouping_differs() -> None:
 def test_newer_major_schemas_are_refused_and_unknown_fields_ignored(tmp_path) -> None:
     folder = tmp_path / "run"
     eh.audit(predictions(), by="group", inference="none", out=folder)
-    content = json.loads((folder / "findings.json").read_text())
+    content = json.loads((unsealed(folder) / "findings.json").read_text())
     (folder / "findings.json").write_text(json.dumps(content | {"news": 1}))
     assert isinstance(eh.Run.read(folder).findings, Findings)
     (folder / "findings.json").write_text(json.dumps(content | {"schema_version": "2.0"}))

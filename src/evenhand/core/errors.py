@@ -199,7 +199,7 @@ def exits_are_errors(what: str) -> Iterator[None]:
 
 @contextmanager
 def failures_are_errors(what: str) -> Iterator[None]:
-    """Run a model of the user's, whose failures are told in one line, as its exits are.
+    """Run a model of the user's, whose failures become one line, as its exits do.
 
     Args:
         what: Whose code it is, such as ``the model 'file.py:Model'``.
@@ -243,10 +243,10 @@ def _is_users(file: str) -> bool:
 def one_line(text: object) -> str:
     """Any text as one printable line, so that hostile labels cannot break a message."""
     try:
-        whole = str(text)
+        full_text = str(text)
     except Exception as problem:  # an exception of the user's whose text raises another
-        whole = f"(no text: {type(problem).__name__})"
-    return " ".join("".join(c if c.isprintable() else " " for c in whole).split())
+        full_text = f"(no text: {type(problem).__name__})"
+    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())
 
 
 def check_known(

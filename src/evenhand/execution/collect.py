@@ -115,17 +115,12 @@ def ask_all(
         unanswered = pl.DataFrame(unanswered_rows, schema=UNANSWERED)
         _refuse_silence(plan, unanswered)
         facts = through.facts(model)
-        usage = model.usage()
-        not_kept = unfit or (store.changes() if options.keep_answers else "")
-        changed = _changed(through.source, store) if options.keep_answers else []
+        more: dict[str, Any] = {"usage": model.usage(), "not_kept": unfit}
+        if options.keep_answers:
+            more |= {"not_kept": unfit or store.changes(), "changed": _changed(through.source, store)}
     _write_about(plan, unanswered, evidence)
-    how = {
-        "model": through.source.uri,
-        "questions": accounts,
-        "engine": options.engine,
-        "workers": options.n_workers(),
-    }
-    more = {"usage": usage, "not_kept": not_kept, "changed": changed}
+    how = {"model": through.source.uri, "questions": accounts}
+    how |= {"engine": options.engine, "workers": options.n_workers()}
     account_of = how | {name: value for name, value in more.items() if value}
     return CollectedEvidence(evidence, unanswered, facts, account_of, warnings)
 

@@ -46,7 +46,7 @@ def _check_file(target: Path) -> None:
     """Refuse what is no file: as a name it can be replaced, though nobody means that."""
     try:
         mode = target.stat().st_mode
-    except (OSError, ValueError):  # nothing there, a link to nothing; what else is wrong, writing says
+    except FileNotFoundError:  # or a link to nothing, which is written
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise InputError(f"{str(target)!r} is no file but a device, pipe or socket; give the name of a file")

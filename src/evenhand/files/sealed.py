@@ -22,6 +22,7 @@ _WITHOUT_RECORD = (
     ".json",
     ".safetensors",
 )  # of folders from before there were hashes
+_FILLED_IN = (".csv", ".tsv")  # once a person has, they are that person's
 
 
 def hashes_of(folder: Path, *, leave_out: Collection[str] = ()) -> bytes:
@@ -63,7 +64,7 @@ def edited(folder: Path, parts: Collection[str]) -> list[str]:
 
     Args:
         folder: Where they lie.
-        parts: Files and folders in it that are looked at; that a whole folder is gone is no edit.
+        parts: Files and folders in it to compare; that a whole folder is gone is no edit.
     """
     changed = []
     for name, digest in (recorded(folder) or {}).items():
@@ -102,11 +103,13 @@ def foreign_below(folder: Path, entries: Collection[str]) -> list[str]:
     for name, path in _below(folder):
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
-            ours = name in entries or names is None or any(known.startswith(f"{name}/") for known in names)
+            is_ours = name in entries or names is None or any(other.startswith(f"{name}/") for other in names)
         else:
-            known = path.suffix in _WITHOUT_RECORD if names is None else name in names
-            ours = stat.S_ISREG(mode) and (name in entries or known)
-        foreign += [] if ours else [name]
+            is_ours = path.suffix in _WITHOUT_RECORD if names is None else name in names
+            if names is not None and is_ours and path.suffix in _FILLED_IN:
+                is_ours = sha256_file(path) == names[name]
+            is_ours = stat.S_ISREG(mode) and (name in entries or is_ours)
+        foreign += [] if is_ours else [name]
     return sorted(foreign)
 
 

@@ -273,8 +273,8 @@ def _sentence(finding: Finding, end: str, subject: Subject) -> str:
 def _untested(finding: Finding) -> str:
     """Why a finding with a value has no verdict."""
     if p_shown(finding) is None:
-        one = any(note.startswith("one_cluster") for note in finding.notes)
-        return f"it has no test: each group is one cluster, {_ONE_CLUSTER}" if one else "it has no test"
+        is_one = any(note.startswith("one_cluster") for note in finding.notes)
+        return f"it has no test: each group is one cluster, {_ONE_CLUSTER}" if is_one else "it has no test"
     if finding.role == "exploratory":
         return "its p is exploratory: not corrected for the other tests of the run"
     return "nothing says what chance gives"

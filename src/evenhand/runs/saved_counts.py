@@ -163,12 +163,12 @@ def _holds_counts(path: Path) -> bool:
 def _part(path: Path) -> CountsShard:
     """One part, with what its run says of itself."""
     file = path / _COUNTS if path.is_dir() else path
+    folder = file.parent.parent
+    manifest = RunFolder.read_findings(folder).unedited("counts").manifest if _is_run(folder) else {}
     if not file.is_file():
         raise InputError(
             f"{str(path)!r} is a run without counts of predictions; give folders that evenhand audit -o wrote"
         )
-    folder = file.parent.parent
-    manifest = RunFolder.read_findings(folder).unedited("counts").manifest if _is_run(folder) else {}
     if manifest.get("kind", "audit") != "audit":
         raise InputError(
             f"{str(path)!r} asked a model, and a sum would forget what was left unanswered; only audits of "

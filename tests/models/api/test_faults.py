@@ -13,6 +13,7 @@ import pytest
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UnknownName, UserError
 from evenhand.models.adapters.api.faults import CUT, FAILED, LIMITED, REFUSED, TIMED_OUT, SentRequest
+from evenhand.models.resolve import resolve
 from tests.models.api.conftest import PROMPTS, Served, ask
 
 
@@ -179,3 +180,33 @@ def test_a_key_that_the_server_sends_back_is_kept_nowhere(load, server, pictures
     assert key not in repr(model.usage())
     short = SentRequest("tiny", server.url, "no")  # a local server's: a word of answers
     assert short.struck({"no": ["no", 1, None]}) == {"no": ["no", 1, None]}
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_to_another_host_is_refused_unless_it_is_named(load, server, pictures, status):
+    port = server.root.rpartition(":")[2]
+    expected = ask(load(), pictures[:2], PROMPTS[:2])
+    asked = len(server.log()["keys"])
+    elsewhere = f"http://localhost:{port}/v1/chat/completions"  # another name of the same server
+    for to in (
+        elsewhere,
+        f"//localhost:{port}/v1/chat/completions",
+        "http://169.254.169.254/latest",
+        "http://[",
+    ):
+        moved = {"kind": "moved", "times": -1, "match": "", "status": status, "to": to}
+        server.post("/admin/faults", [moved])
+        with pytest.raises(UserError, match=r"sends requests on to .* images would go there; .*redirect="):
+            ask(load(), pictures[:2], PROMPTS[:2])
+        asked += 1
+        assert len(server.log()["keys"]) == asked  # once, and nothing was sent on
+    if status in (307, 308):
+        server.post("/admin/faults", [{**moved, "to": elsewhere, "times": 1}])
+        assert ask(load(redirect="localhost"), pictures[:2], PROMPTS[:2]) == expected
+        server.post("/admin/faults", [{**moved, "to": "/v1/chat/completions", "times": 1}])
+        assert ask(load(), pictures[:2], PROMPTS[:2]) == expected
+
+
+def test_a_redirect_that_is_named_makes_another_model():
+    here, there = (resolve(f"api:m@http://a.example/v1{more}") for more in ("", "?redirect=b.example"))
+    assert set(there.identity()) - set(here.identity()) == {"redirect"}

@@ -86,10 +86,11 @@ class _NewEach:
             array = np.asarray(part)
         except (TypeError, RuntimeError):  # a tensor elsewhere than in this memory
             return
-        place, content = array.__array_interface__["data"][0], zlib.crc32(np.ascontiguousarray(array))
+        address = array.__array_interface__["data"][0]
+        content = zlib.crc32(array.tobytes())
         with self._lock:
-            before = self._given.get(place)
-            self._given[place] = weakref.ref(part), content
+            before = self._given.get(address)
+            self._given[address] = weakref.ref(part), content
         if before is not None and before[0]() is not None and before[1] != content:
             raise UserError(
                 "prepare() of the model gives the same array for different images, so that each becomes the "

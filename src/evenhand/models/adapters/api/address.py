@@ -39,6 +39,7 @@ class ApiOptions:
         thinking: ``server``: as the model's template has it; ``off`` sends ``enable_thinking=False`` for it
             (``chat_template_kwargs`` of vLLM and SGLang).
         top_logprobs: Tokens asked for with ``logprobs=top``; OpenAI lists 20 at most.
+        redirect: Name of another host to which the server may send requests on; none else is followed there.
         price_in: Price of a million prompt tokens, in any currency; with it ``usage`` tells the cost.
         price_out: Price of a million generated tokens.
     """
@@ -56,6 +57,7 @@ class ApiOptions:
     prefix: str = "user"
     thinking: str = "server"
     top_logprobs: int = 20
+    redirect: str = ""
     price_in: float | None = None
     price_out: float | None = None
 
@@ -152,6 +154,7 @@ def _read(name: str, text: str) -> Any:
     """One option's value, checked."""
     if name in _CHOICES:
         check_choice(name, text, _CHOICES[name])
+    if name in _CHOICES or name == "redirect":
         return text
     if text == "none" and name in _OMITTED:
         return None

@@ -12,6 +12,8 @@ import openai
 ANSWER_BYTES = 2**20
 IMAGE_BYTES = 2**26  # a large picture as base64 text
 _IMAGES = "/images/generations"
+REDIRECTED = "x-evenhand-redirected-to"
+"""Header of a redirect that was not followed, in place of ``location``: the host."""
 
 
 class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # its base is not typed here
@@ -24,6 +26,7 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # it
         deadline: Seconds for an attempt, from its first byte to the last of the answer.
         before: Awaited before each attempt; this does not count towards the deadline.
         check: Called with each answer that is whole.
+        redirect: Host to which requests may be sent on; others than the server's own are refused.
     """
 
     def __init__(
@@ -31,9 +34,10 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # it
         deadline: float,
         before: Callable[[httpx2.Request], Awaitable[None]],
         check: Callable[[httpx2.Response], None],
+        redirect: str,
     ) -> None:
         super().__init__(event_hooks={"response": [self._read]})
-        self._deadline, self._before, self._check = deadline, before, check
+        self._deadline, self._before, self._check, self._redirect = deadline, before, check, redirect
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """One attempt.
@@ -56,7 +60,10 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # it
             raise httpx2.ReadTimeout(message, request=request) from None
 
     async def _read(self, response: httpx2.Response) -> None:
-        """Read the answer as far as it may go."""
+        """Read the answer as far as it may go; one that sends the request elsewhere is an error."""
+        if response.has_redirect_location and (host := self._elsewhere(response)):
+            del response.headers["location"]
+            response.headers[REDIRECTED] = host
         most = IMAGE_BYTES if response.request.url.path.endswith(_IMAGES) else ANSWER_BYTES
         content = bytearray()
         async for part in response.aiter_bytes():
@@ -66,3 +73,19 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]  # it
                 raise httpx2.RemoteProtocolError(message, request=response.request)
         response._content = bytes(content)  # where the class looks for an answer that was read
         self._check(response)
+
+    def _elsewhere(self, response: httpx2.Response) -> str:
+        """The host that a redirect would lead to; empty where it may be followed.
+
+        It may where it stays with the server, leads from http to https of its host, or is allowed by name.
+        """
+        sent = response.request.url
+        try:
+            other = sent.join(response.headers["location"])
+        except (httpx2.InvalidURL, ValueError):
+            return "?"
+        host = other.raw_host.decode("ascii", "replace")
+        upgraded = (sent.scheme, other.scheme, other.port) == ("http", "https", None)
+        same = (sent.scheme, sent.port) == (other.scheme, other.port)
+        may = host == self._redirect or (other.host == sent.host and (same or upgraded))
+        return "" if may else host or "?"

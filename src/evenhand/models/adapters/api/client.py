@@ -13,7 +13,14 @@ from typing import Any, TypeVar
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import MissingExtra, UnknownName, UserError, one_line
 from evenhand.models.adapters.api.address import Address, api_key
-from evenhand.models.adapters.api.faults import LIMITED, SentRequest, explain, not_answered, stop_reason
+from evenhand.models.adapters.api.faults import (
+    LIMITED,
+    SentRequest,
+    explain,
+    not_answered,
+    sent_on,
+    stop_reason,
+)
 from evenhand.models.adapters.api.loop_thread import LoopThread
 
 T = TypeVar("T")
@@ -48,7 +55,9 @@ class ApiClient:
             base_url=address.base_url,
             timeout=self._options.timeout,
             max_retries=self._options.retries,
-            http_client=BoundedClient(self._options.deadline, self._before, _check_answer),
+            http_client=BoundedClient(
+                self._options.deadline, self._before, _check_answer, self._options.redirect
+            ),
         )
         self._hasty = self._openai.with_options(max_retries=0)
         self._thread = LoopThread()
@@ -179,7 +188,15 @@ class ApiClient:
         return False
 
     async def _give_up(self, error: Any) -> NotAnswered:
-        stop = stop_reason(error, self._sent, answered=self._answered)
+        from evenhand.models.adapters.api.bounded import REDIRECTED
+
+        response = getattr(error, "response", None)
+        host = response.headers.get(REDIRECTED) if response is not None else None
+        stop = (
+            sent_on(error, self._sent, host)
+            if host
+            else stop_reason(error, self._sent, answered=self._answered)
+        )
         if stop is None and getattr(error, "status_code", None) == 404 and not self._answered:
             stop = await self._unknown_model(error)
         if stop is not None:

@@ -124,3 +124,18 @@ def stop_reason(error: Any, request: SentRequest, *, answered: bool) -> UserErro
             f"{request.model!r} at {where} does not take {field} ({status}): {explanation}; {hint}"
         )
     return None
+
+
+def sent_on(error: Any, request: SentRequest, host: str) -> UserError:
+    """Why nothing is asked of a server that sends requests to another host.
+
+    Args:
+        error: What the client library raised.
+        request: What was sent, and to whom.
+        host: Where it would go.
+    """
+    there = one_line(host)
+    return UserError(
+        f"{request.base_url} sends requests on to {there!r} ({error.status_code}), and images would go "
+        f"there; give the address of that server, or allow it: add redirect={there} to the model's options"
+    )

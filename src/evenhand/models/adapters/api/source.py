@@ -30,6 +30,7 @@ class ApiSource:
             "name": self._address.model,
             "server": self._address.base_url,
             "weights": "unknown (served)",
+            **({"redirect": options.redirect} if options.redirect else {}),
         }
         if self._images is not None:
             size = "the server's own" if self._images.size is None else str(self._images.size)
