@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,9 @@ def told_by(
 
     The unknowns are the occupied cells of truth, prediction and every attribute, a missing value being one of
     its own. Each number that is shown is a sum of them: rows, groups, classes, right rows (a rate times its
-    rows), rows left out, and cells. A small count of any two groupings crossed, missing values included, is
-    told where no direction moves it along which all sums hold. Who knows which cells are empty is assumed.
+    rows), rows left out, and cells. A small count of any attributes of two groupings, missing values included,
+    is told where no direction moves it along which all sums hold. That readers know which cells are empty is
+    assumed.
 
     Args:
         findings: As they are shown.
@@ -92,8 +93,14 @@ class _Sums:
     def _partitions(self, groupings: Sequence[Grouping]) -> Iterator[npt.NDArray[np.int64]]:
         """Cells whose small counts are secrets, as codes of the rows."""
         usable = pl.col("truth").is_not_null() & pl.col("prediction").is_not_null()
-        for first, second in combinations_with_replacement(groupings, 2):
-            names = list(dict.fromkeys((*first, *second)))
+        crossed = [dict.fromkeys((*a, *b)) for a, b in combinations_with_replacement(groupings, 2)]
+        subsets = dict.fromkeys(
+            names
+            for both in crossed
+            for size in range(1, len(both) + 1)
+            for names in combinations(both, size)
+        )
+        for names in {frozenset(names): names for names in subsets}.values():
             yield self._codes([usable.alias("\0usable"), *map(pl.col, names)])
             yield self._codes(map(pl.col, ("truth", *names)))
 
