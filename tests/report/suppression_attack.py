@@ -89,8 +89,11 @@ class Attack:
                     accuracy = part.value
                 self._counted(asked, part.n, accuracy)
             for dropped in finding.dropped:
-                if dropped.reason.startswith("missing ") and dropped.count >= 0:
-                    self._equal({dropped.reason.removeprefix("missing "): None}, dropped.count)
+                missing = dropped.reason.removeprefix("missing ")
+                if missing in finding.by and dropped.count >= 0:  # a row counts for the first that it lacks
+                    before = finding.by[: finding.by.index(missing)]
+                    there = {f"has {axis}": usable[f"has {axis}"] for axis in before}
+                    self._equal({**there, missing: None}, dropped.count)
 
     def _mistaken(self, usable, finding):
         """Rows of a class in a group and elsewhere, and those with a mistake; accuracies of groups."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from evenhand.core.findings import Finding, Key
-from evenhand.core.text.formatting import key_text
 from evenhand.report.suppression.complementary import MarginSums
 
 Cell = frozenset[tuple[str, str]]
 """What a count is of: values by axis; nothing: all usable rows."""
 
-Cells = Mapping[tuple[str, str, str], float]
+Group = tuple[str, ...]
+"""A value for each attribute of a grouping: labels are never joined, whatever stands in them."""
+
+CellKey = tuple[str, Group, str]
+Cells = Mapping[CellKey, float]
 """Rows by truth, group and prediction."""
 
 MISTAKES = "mistakes"
@@ -21,6 +25,7 @@ MISTAKES = "mistakes"
 _Scope = tuple[str, str, str]
 _SPLIT = {"all": ("single", "two_person"), "two_person": ("same", "different")}  # settings made of others
 _ALIKE = 1e-6
+_OURS = ("class", "prediction", "words", "right", "left out")
 _ALL: Cell = frozenset()
 
 
@@ -54,7 +59,7 @@ class SmallCells:
         self._lists: dict[tuple[_Scope, tuple[str, ...], frozenset[tuple[Cell, int]]], None] = {}
         self._tied: set[tuple[int, ...]] = set()
         self._places: dict[tuple[int, str, int], int] = {}
-        self._inside: dict[tuple[str, tuple[str, ...], str, str, str], int] = {}
+        self._inside: dict[tuple[str, tuple[str, ...], str, Group, str], int] = {}
         for index, finding in enumerate(findings):
             self._add(index, finding)
         scope = _scope(findings[0]) if findings else ("", "", "")
@@ -99,7 +104,7 @@ class SmallCells:
         return entry is not None and entry in self._sums.hidden
 
     def cell_hidden(
-        self, table: str, by: Sequence[str], truth: str, group: str, prediction: str = ""
+        self, table: str, by: Sequence[str], truth: str, group: Group, prediction: str = ""
     ) -> bool:
         """Whether a cell is hidden; with an empty prediction, all rows of a truth and group."""
         entry = self._inside.get((table, tuple(by), truth, group, prediction))
@@ -176,7 +181,7 @@ class SmallCells:
     def _add_cells(self, scope: _Scope, table: str, by: tuple[str, ...], cells: Cells) -> None:
         """Cells of truth, group and prediction with their sums over each of the three."""
         answer = _answer(table.endswith("_raw"))
-        rows: dict[tuple[str, str], float] = {}
+        rows: dict[tuple[str, Group], float] = {}
         columns: dict[tuple[str, str], float] = {}
         inner, right = {}, {}
         for (truth, group, prediction), n in cells.items():
@@ -280,9 +285,9 @@ def _answer(raw: bool) -> str:
 
 def _counted(finding: Finding) -> Iterator[tuple[str, int, Cell, float]]:
     """Groups and parts with what they are of."""
-    kinds = {(key_text(part.key), part.n): part.kind for part in finding.parts}
+    kinds = {(values_of(part.key), part.n): part.kind for part in finding.parts}
     for number, group in enumerate(finding.groups):
-        kind = "group" if finding.by else kinds.get((key_text(group.key), group.n), "group")
+        kind = "group" if finding.by else kinds.get((values_of(group.key), group.n), "group")
         yield "group", number, _cell(finding, kind, group.key), group.n
     if finding.card.made_of != MISTAKES:
         for number, part in enumerate(finding.parts):
@@ -296,16 +301,23 @@ def _cell(finding: Finding, kind: str, key: Key) -> Cell:
         if name == "class" and finding.card.made_of == "effects of answers":
             names.append(_answer(finding.params.get("answers") == "raw"))  # what was predicted
         else:
-            names += finding.by if name == "group" and finding.by else [name]
-    values = [key] if isinstance(key, str) else list(key)
+            names += map(_axis, finding.by) if name == "group" and finding.by else [name]
+    values = values_of(key)
     if len(names) != len(values):
-        return frozenset({(kind, key_text(key))})
+        return frozenset({(kind, json.dumps(values))})
     return frozenset(zip(names, values, strict=True))
 
 
-def _inside(by: Sequence[str], truth: str, group: str) -> Cell:
+def _inside(by: Sequence[str], truth: str, group: Group) -> Cell:
     """The rows of a truth and a group; a group of several attributes is one value of each."""
-    values = [group] if len(by) == 1 else group.split(key_text(["", ""]))
-    if len(values) != len(by):
-        return frozenset({("class", truth), ("*".join(by), group)})
-    return frozenset({("class", truth), *zip(by, values, strict=True)})
+    return frozenset({("class", truth), *zip(map(_axis, by), group, strict=True)})
+
+
+def _axis(attribute: str) -> str:
+    """The axis of an attribute; one that is called like an axis of ours is another one."""
+    return f"attribute {attribute}" if attribute in _OURS else attribute
+
+
+def values_of(key: Key) -> Group:
+    """A key as a value for each of what it is of."""
+    return (key,) if isinstance(key, str) else tuple(key)

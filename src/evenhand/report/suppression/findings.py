@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Dropped, Finding, GroupSize, Part
@@ -58,11 +58,15 @@ class HiddenFindings:
         fewest: Rows that a cell needs to be shown.
         rows: How many rows the run had; None where it does not say.
         tables: Counts by name, with ``truth``, attributes, ``prediction`` and ``n``; others are passed over.
+        refused: Groupings of which nothing is shown, because of what others show.
 
     Attributes:
         small: What counts are hidden.
         cells: Cells by table and grouping that may be shown, as far as ``small`` does not hide them.
+        findings: What is shown, in the order given.
+        shown: The same without those of refused groupings.
         changed: Whether anything of a finding is hidden.
+        refused: As given.
     """
 
     def __init__(
@@ -71,8 +75,11 @@ class HiddenFindings:
         fewest: int,
         rows: float | None,
         tables: Mapping[str, polars.DataFrame],
+        refused: Collection[tuple[str, ...]] = (),
     ) -> None:
-        self._own = list(findings)
+        given, self.refused = findings, set(refused)
+        findings = [finding for finding in given if tuple(finding.by) not in self.refused]
+        self._own = findings
         self._fewest = fewest
         groupings = list(dict.fromkeys(tuple(finding.by) for finding in findings if finding.by))
         self._all: dict[_Grouping, Cells] = {
@@ -98,8 +105,12 @@ class HiddenFindings:
             [self._part_lost(index, finding, number) for number in range(len(finding.parts))]
             for index, finding in enumerate(self._own)
         ]
-        self.findings = [self._finding(index, finding) for index, finding in enumerate(self._own)]
-        self.changed = self.small.any_hidden or self.findings != self._own
+        self.shown = [self._finding(index, finding) for index, finding in enumerate(self._own)]
+        self.changed = bool(self.refused) or self.small.any_hidden or self.shown != self._own
+        rest = iter(self.shown)
+        self.findings = [
+            self._blank(finding) if tuple(finding.by) in self.refused else next(rest) for finding in given
+        ]
 
     @property
     def rows_tell(self) -> bool:
@@ -112,10 +123,18 @@ class HiddenFindings:
         return self.small.rows_hidden or any(left_out)
 
     @property
+    def shown_cells(self) -> dict[_Grouping, Cells]:
+        """Cells with their counts, without those that are hidden."""
+        return {
+            (name, by): {cell: n for cell, n in cells.items() if not self.small.cell_hidden(name, by, *cell)}
+            for (name, by), cells in self.cells.items()
+        }
+
+    @property
     def touched(self) -> set[tuple[str, ...]]:
         """Groupings of which the value, the rows or a group of a finding is hidden."""
-        pairs = zip(self.findings, self._own, strict=True)
-        return {
+        pairs = zip(self.shown, self._own, strict=True)
+        return self.refused | {
             tuple(old.by)
             for new, old in pairs
             if (new.value, new.n, new.groups) != (old.value, old.n, old.groups)
@@ -252,6 +271,13 @@ class HiddenFindings:
                 values = [part.value for part in other.parts]
                 return aggregate_hidden(finding, values, self._lost[index])
         return False
+
+    def _blank(self, finding: Finding) -> Finding:
+        """A finding of a refused grouping."""
+        nothing: dict[str, Any] = {"parts": [], "groups": [], "dropped": [], "notes": [], "contrasts": []}
+        return finding.model_copy(
+            update={**_WITHOUT, **nothing, "details": {}, "n": float(-self._fewest), "reason": REASON}
+        )
 
     def _finding(self, index: int, finding: Finding) -> Finding:
         small = self.small

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evenhand.core.errors import InputError
-from evenhand.core.findings import Findings
-from evenhand.core.text.formatting import key_text
+from evenhand.core.findings import Findings, TableWarning
 from evenhand.report.content import DrawnTable, ReportInput
 from evenhand.report.suppression.findings import COUNTS, REASON, HiddenFindings
 
@@ -22,6 +22,10 @@ _HIDDEN = "hidden"
 _TOLD = ("dropped", "notes", "unanswered", "reasons")  # entries of a manifest that count rows
 _BESIDE = ("rows", "asked", "unanswered")
 _ALL_ROWS = ("rows", "asked", "limit", "samples", "images", "total", "n")
+_OF_ROWS = ("relabelled", "repeated_ids")
+_PROVENANCE = ("sha256", "size")
+_HASH = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
+_REFUSED = "grouping_suppressed"
 _HARMLESS = ("answer_kinds",)  # the page itself tells nothing of it where a count is small
 _COMPARED = ("values", "ranking", "rank_shares", "mev_ranks")
 
@@ -47,6 +51,10 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
        tell it: always in parts, in the whole where few flip; all parts where the models' samples differ.
     7. Single samples; cells of a grouping beside a coarser one; tables and drawings that may repeat what is
        hidden; notes and warnings beside it, and details that are not known to be harmless.
+    8. A whole grouping, the later first, where those that are shown would tell a small count together, such
+       as how many rows lack two attributes; a warning names it.
+    9. Hashes and sizes of what was counted: whoever guesses hidden counts could check the guess. The run's
+       identity is that of what is shown.
 
     A hidden count is ``-fewest``, which the page writes as ``hidden``, whether it was small or protects
     another; 0 is no secret. Promised: no count that is hidden for being small can be worked out from the
@@ -68,11 +76,18 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
         return content
     rows = content.manifest.get("rows")
     n_rows = float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
-    hidden = HiddenFindings(content.findings.findings, fewest, n_rows, content.evidence)
+    hidden = _over_all_groupings(content, fewest, n_rows)
+    manifest = _manifest(content.manifest, fewest, hidden)
+    findings = _findings(content.findings, hidden)
+    if "manifest_id" in manifest:
+        manifest["manifest_id"] = findings.manifest_id
+    if hidden.refused:
+        told = [warning.message for warning in findings.warnings if warning.code == _REFUSED]
+        manifest["warnings"] = [*(manifest.get("warnings") or []), *told]
     return replace(
         content,
-        findings=_findings(content.findings, hidden),
-        manifest=_manifest(content.manifest, fewest, hidden),
+        findings=findings,
+        manifest=manifest,
         tables={
             name: shown_table
             for name, table in content.tables.items()
@@ -102,7 +117,26 @@ def suppressed_findings(
     _check(fewest)
     if fewest == 0:
         return findings
-    return _findings(findings, HiddenFindings(findings.findings, fewest, None, cells or {}))
+    content = ReportInput(findings, {}, evidence=dict(cells or {}))
+    return _findings(findings, _over_all_groupings(content, fewest, None))
+
+
+def _over_all_groupings(content: ReportInput, fewest: int, n_rows: float | None) -> HiddenFindings:
+    """What is hidden, with groupings left out until those that are shown tell no small count together."""
+    from evenhand.report.suppression.groupings import refused, told_by
+
+    findings = content.findings.findings
+    groupings = list(dict.fromkeys(tuple(finding.by) for finding in findings if finding.by))
+
+    def without(left_out: Collection[tuple[str, ...]]) -> HiddenFindings:
+        return HiddenFindings(findings, fewest, n_rows, content.evidence, left_out)
+
+    def tell(kept: Sequence[tuple[str, ...]]) -> bool:
+        hidden = without(set(groupings) - set(kept))
+        rows = None if hidden.rows_tell else n_rows
+        return told_by(hidden.shown, hidden.shown_cells, content.evidence, rows, fewest)
+
+    return without(refused(groupings, tell))
 
 
 def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
@@ -118,7 +152,18 @@ def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
         )
         for warning in findings.warnings
     ]
-    return findings.model_copy(update={"findings": hidden.findings, "warnings": warnings})
+    warnings += [
+        TableWarning(
+            code=_REFUSED,
+            columns=list(by),
+            message=f"by {' and '.join(map(repr, by))} is hidden: beside the other groupings of this run it "
+            "would tell counts of few rows; audit by it alone to show it",
+        )
+        for by in sorted(hidden.refused)
+    ]
+    shown = findings.model_copy(update={"findings": hidden.findings, "warnings": warnings, "manifest_id": ""})
+    identity = hashlib.sha256(shown.dump()).hexdigest()  # of what is shown: it checks no guess at the rest
+    return shown.model_copy(update={"manifest_id": identity})
 
 
 def _check(fewest: int) -> None:
@@ -147,14 +192,11 @@ def _evidence(
         )
         keys = summed.select(
             polars.col("truth").cast(polars.String),
-            polars.concat_str(
-                [polars.col(column).cast(polars.String) for column in by], separator=key_text(["", ""])
-            ).alias("group"),
+            *(polars.col(column).cast(polars.String).alias(f"{place}") for place, column in enumerate(by)),
             polars.col("prediction").cast(polars.String),
         )
-        is_shown = [
-            not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in keys.iter_rows()
-        ]
+        tuples = [(truth, tuple(group), prediction) for truth, *group, prediction in keys.iter_rows()]
+        is_shown = [not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in tuples]
         marked = summed.with_columns(shown=polars.Series(is_shown, dtype=polars.Boolean)).drop_nulls("shown")
         shown_n = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
         shown_tables["+".join(by) + "|" + name] = marked.with_columns(shown_n).drop("shown")
@@ -184,7 +226,7 @@ def _table(
 
 def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
     """Without small counts, without the number of rows where that would tell them, and without warnings."""
-    result: dict[str, Any] = _counts_hidden(manifest, fewest)
+    result: dict[str, Any] = _without_provenance(_counts_hidden(manifest, fewest))
     if hidden.rows_tell:
         rows = {row for row in _all_rows(manifest) if row >= fewest}
         result = _without_rows(result, rows)
@@ -195,6 +237,26 @@ def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) 
             warning for warning in result["warnings"] if not any(map(str.isdigit, str(warning)))
         ]
     return result
+
+
+def _without_provenance(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Without sizes and hashes of what was counted, and without how many rows had another label before.
+
+    A model's identity stays: its weights are not what was counted.
+    """
+    return {
+        name: entry if name == "model_identity" else _without_hashes(entry)
+        for name, entry in manifest.items()
+        if name not in _OF_ROWS
+    }
+
+
+def _without_hashes(entry: object) -> Any:
+    if isinstance(entry, Mapping):
+        return {name: _without_hashes(value) for name, value in entry.items() if name not in _PROVENANCE}
+    if isinstance(entry, list):
+        return [_without_hashes(value) for value in entry]
+    return _HASH.sub(_HIDDEN, entry) if isinstance(entry, str) else entry
 
 
 def _counts_hidden(entry: object, fewest: int, *, counts: bool = False) -> Any:

@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding
-from evenhand.core.text.formatting import key_text
+from evenhand.report.suppression.counts import CellKey, Cells, Group
 from evenhand.report.suppression.details import card_of
 
 if TYPE_CHECKING:
     import polars
 
-    from evenhand.report.suppression.counts import Cells
-
-Shown = Callable[[str, str, str], bool]
+Shown = Callable[[str, Group, str], bool]
 """Whether a cell of truth, group and prediction is shown; without a prediction, all rows of the two."""
 
 OF_CLASSES = ("effects of classes", "other effects of classes", "effects of ranks")
@@ -26,8 +24,10 @@ OF_CELLS = ("shares", "one table", "one cell")
 _ENOUGH = 200  # hidden effect sizes, each of three tables or more, that a few means of 16 digits leave open
 
 
-def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[tuple[str, str, str], float]:
-    """Rows by truth, group and prediction, as text; rows without one of them are left out.
+def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[CellKey, float]:
+    """Rows by truth, group and prediction, as text, a group with a value for each attribute.
+
+    Rows without one of them are left out.
 
     Args:
         table: Counts with ``truth``, ``prediction``, ``n`` and a column for each attribute.
@@ -35,16 +35,17 @@ def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[tuple[str,
     """
     import polars
 
-    parts = [polars.col(column).cast(polars.String) for column in by]
+    values = [polars.col(column).cast(polars.String).alias(f"{place}") for place, column in enumerate(by)]
     text_rows = table.select(
         polars.col("truth").cast(polars.String),
-        polars.concat_str(parts, separator=key_text(["", ""])).alias("group"),
+        *values,
         polars.col("prediction").cast(polars.String),
         polars.col("n").cast(polars.Float64),
     ).drop_nulls()
-    summed = text_rows.group_by("truth", "group", "prediction").agg(polars.col("n").sum())
-    rows = summed.filter(polars.col("n") > 0).sort("truth", "group", "prediction").iter_rows()
-    return {(truth, group, prediction): n for truth, group, prediction, n in rows}
+    keys = text_rows.columns[:-1]
+    summed = text_rows.group_by(keys).agg(polars.col("n").sum())
+    rows = summed.filter(polars.col("n") > 0).sort(keys).iter_rows()
+    return {(truth, tuple(group), prediction): n for truth, *group, prediction, n in rows}
 
 
 class HiddenValues:
@@ -63,8 +64,8 @@ class HiddenValues:
     def __init__(self, cells: Cells | None, is_shown: Shown | None, fewest: int) -> None:
         self._fewest = fewest
         self._shown = is_shown
-        by_truth: dict[str, dict[tuple[str, str], float]] = {}
-        by_answer: dict[str, dict[tuple[str, str], float]] = {}
+        by_truth: dict[str, dict[tuple[Group, str], float]] = {}
+        by_answer: dict[str, dict[tuple[Group, str], float]] = {}
         for (truth, group, answer), n in (cells or {}).items():
             by_truth.setdefault(truth, {})[group, answer] = n
             by_answer.setdefault(answer, {})[group, truth] = n
@@ -88,18 +89,18 @@ class HiddenValues:
         of_cells = card_of(finding).made_of in OF_CELLS
         return self.mixes and (of_cells or finding.params.get("groups") == "yz")
 
-    def _is_shown(self, n: float, truth: str, group: str, answer: str) -> bool:
+    def _is_shown(self, n: float, truth: str, group: Group, answer: str) -> bool:
         return n >= self._fewest and (self._shown is None or self._shown(truth, group, answer))
 
-    def _backed(self, truth: str, counts: Mapping[tuple[str, str], float]) -> bool:
+    def _backed(self, truth: str, counts: Mapping[tuple[Group, str], float]) -> bool:
         """Whether a class has a cell, or all rows of a group in it, that the report hides."""
-        rows: dict[str, float] = {}
+        rows: dict[Group, float] = {}
         for (group, _), n in counts.items():
             rows[group] = rows.get(group, 0.0) + n
         inner = any(not self._is_shown(n, truth, *cell) for cell, n in counts.items())
         return inner or any(not self._is_shown(n, truth, group, "") for group, n in rows.items())
 
-    def _backward(self, answer: str, counts: Mapping[tuple[str, str], float]) -> bool:
+    def _backward(self, answer: str, counts: Mapping[tuple[Group, str], float]) -> bool:
         return any(not self._is_shown(n, truth, group, answer) for (group, truth), n in counts.items())
 
 

@@ -145,7 +145,7 @@ def export(
     check_gate_names(gates, (card for run in read for card in run.findings.cards.values()), compares=True)
     if suppress and format_name == "ll144":
         raise ParameterError("the rules of ll144 want every category's number; leave out --suppress")
-    exported = [_exported(run, name, gates, suppress) for run, name in zip(read, _names(read), strict=True)]
+    exported = _exported(read, gates, suppress)
     result = _export_as(format_name, read, exported, out, parameters or {})
     if result.content is not None and out is not None:
         path = Path(out).expanduser()
@@ -235,11 +235,12 @@ def _read(runs: Sequence[str | Path | RunFolder], *, tables: bool) -> list[RunFo
     return read
 
 
-def _names(read: Sequence[RunFolder]) -> list[str]:
+def _names(read: Sequence[RunFolder], contents: Sequence[ReportInput]) -> list[str]:
     """What the runs are called: by their folders, with as many parents as tell them apart."""
     paths = [run.folder.resolve().parts if run.folder is not None else () for run in read]
     plain = [
-        path[-1] if path else run.findings.manifest_id[:12] for run, path in zip(read, paths, strict=True)
+        path[-1] if path else content.findings.manifest_id[:12]
+        for content, path in zip(contents, paths, strict=True)
     ]
     names: list[str] = []
     for path, name in zip(paths, plain, strict=True):
@@ -255,21 +256,28 @@ def _names(read: Sequence[RunFolder]) -> list[str]:
     return names
 
 
-def _exported(run: RunFolder, name: str, gates: Sequence[str], suppress: int) -> RunView:
-    content = ReportInput(run.findings, run.manifest)
-    raw = run.findings.dump() if run.folder is None else (run.folder / FINDINGS).read_bytes()
+def _exported(read: Sequence[RunFolder], gates: Sequence[str], suppress: int) -> list[RunView]:
+    """The runs as formats see them: what is hidden is gone before anything is made of it."""
+    contents = [ReportInput(run.findings, run.manifest) for run in read]
     if suppress:
-        content = suppressed(replace(content, evidence=evidence_of(run)), suppress)
-        raw = content.findings.dump()
-    return RunView(
-        name=name,
-        findings=content.findings,
-        manifest=content.manifest,
-        gates=_checked(content, gates),
-        content=raw,
-        counts=run.counts.get(COUNTS),
-        fewest=suppress,
-    )
+        contents = [
+            suppressed(replace(content, evidence=evidence_of(run)), suppress)
+            for run, content in zip(read, contents, strict=True)
+        ]
+    return [
+        RunView(
+            name=name,
+            findings=content.findings,
+            manifest=content.manifest,
+            gates=_checked(content, gates),
+            content=content.findings.dump()
+            if suppress or run.folder is None
+            else (run.folder / FINDINGS).read_bytes(),
+            counts=run.counts.get(COUNTS),
+            fewest=suppress,
+        )
+        for run, name, content in zip(read, _names(read, contents), contents, strict=True)
+    ]
 
 
 def _gates_of_manifest(manifest: Mapping[str, Any]) -> list[str]:
@@ -305,4 +313,4 @@ def _checked(content: ReportInput, gates: Sequence[str]) -> list[Gate]:
 def frame(runs: Sequence[str | Path | RunFolder]) -> pl.DataFrame:
     """The findings and parts of runs as a frame, as the CSV and Parquet exports have them."""
     read = _read(runs, tables=False)
-    return tidy_frame([_exported(run, name, (), 0) for run, name in zip(read, _names(read), strict=True)])
+    return tidy_frame(_exported(read, (), 0))
