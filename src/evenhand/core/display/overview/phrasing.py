@@ -9,6 +9,7 @@ from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import excludes, is_beyond, p_shown, reference_of, significance_of
+from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import (
     count,
     level_text,
