@@ -19,6 +19,7 @@ from simulations.battery import (
     rankings,
     recall,
     role_answers,
+    suites,
 )
 from simulations.battery.design import Design
 
@@ -36,6 +37,7 @@ DESIGNS: tuple[Design, ...] = (
     *answer_differences.DESIGNS,
     *disparities.DESIGNS,
     *audits.DESIGNS,
+    *suites.DESIGNS,
     *recall.DESIGNS,
     *role_answers.DESIGNS,
     *items.DESIGNS,
