@@ -20,6 +20,7 @@ from simulations.battery import (
     recall,
     role_answers,
     shared_units,
+    suites,
 )
 from simulations.battery.design import Design
 
@@ -37,6 +38,7 @@ DESIGNS: tuple[Design, ...] = (
     *answer_differences.DESIGNS,
     *disparities.DESIGNS,
     *audits.DESIGNS,
+    *suites.DESIGNS,
     *recall.DESIGNS,
     *role_answers.DESIGNS,
     *items.DESIGNS,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.text.formatting import p_text
-from evenhand.core.text.rounding import EDGE, reference_of
+from evenhand.core.numbers.rounding import EDGE, p_text, reference_of
 
 ALPHA = 0.05
 

@@ -152,12 +152,12 @@ def _row(finding: Finding) -> tuple[str, ...]:
     pair = clean(" v ".join(_names(finding, "targets")))
     if finding.value is None:
         return pair, "–", finding.reason or "undefined", "", "", ""
-    shown = Numbers.of(finding)
+    numbers = Numbers.of(finding)
     return (
         pair,
-        shown.both,
-        shown.interval,
-        shown.chance,
+        numbers.both,
+        numbers.interval,
+        numbers.chance,
         p_value(finding.p_value),
         p_value(finding.p_adjusted),
     )

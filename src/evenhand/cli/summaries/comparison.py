@@ -206,15 +206,15 @@ def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
     measure = _measure(finding, varied)
     if finding.value is None:
         return (measure, "–", "", "", "", "")
-    shown = Numbers.of(finding)
+    numbers = Numbers.of(finding)
     cells = (
-        with_level(finding, shown.interval),
-        shown.chance,
+        with_level(finding, numbers.interval),
+        numbers.chance,
         p_value(finding.p_value),
         p_value(finding.p_adjusted),
     )
-    with_noise = f" ({_signed(shown.plain)})" if shown.plain else ""
-    return (measure, f"{_signed(shown.value)}{with_noise}", *cells)
+    with_noise = f" ({_signed(numbers.plain)})" if numbers.plain else ""
+    return (measure, f"{_signed(numbers.value)}{with_noise}", *cells)
 
 
 def _signed(text: str) -> str:

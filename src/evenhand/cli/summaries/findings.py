@@ -170,12 +170,12 @@ def _form(finding: Finding) -> str:
 def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
     if finding.value is None:
         return DASH, finding.reason or "undefined", "", "", "", "", ""
-    shown = Numbers.of(finding)
+    numbers = Numbers.of(finding)
     return (
-        shown.value,
-        shown.interval,
-        shown.plain,
-        shown.chance,
+        numbers.value,
+        numbers.interval,
+        numbers.plain,
+        numbers.chance,
         p_value(finding.p_value),
         p_value(finding.p_adjusted),
         verdict(finding, alpha),
@@ -226,8 +226,8 @@ def _print_classes(console: Console, finding: Finding, run: Run) -> None:
 
 
 def _class_text(part: Part) -> str:
-    shown = Numbers.of(part)
-    return f"{clean(part.key)} V = {shown.plain or shown.value} (chance {shown.chance})"
+    numbers = Numbers.of(part)
+    return f"{clean(part.key)} V = {numbers.plain or numbers.value} (chance {numbers.chance})"
 
 
 def _print_contrasts(console: Console, finding: Finding) -> None:

@@ -72,8 +72,8 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
     for name in names + (["coverage"] if covered else []):
         table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
     for finding in findings:
-        shown = Numbers.of(finding)
-        cells = [_what(finding), shown.both, shown.interval, shown.chance]
+        numbers = Numbers.of(finding)
+        cells = [_what(finding), numbers.both, numbers.interval, numbers.chance]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""
         cells += [p_value(finding.p_value), p_value(finding.p_adjusted), verdict(finding, alpha)]

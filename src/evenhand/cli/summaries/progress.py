@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from evenhand.core.notes import NOTES
+from evenhand.core.text.notes import NOTES
 from evenhand.core.text.unseen import harmless
 
 _PAUSE = 30.0  # seconds between lines

@@ -90,9 +90,9 @@ def _row(finding: Finding) -> tuple[str, ...]:
     where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
     if finding.value is None:
         return where, "–", finding.reason or "undefined", "", "", ""
-    shown = Numbers.of(finding)
-    bands = shown.interval, shown.chance
-    return where, shown.both, *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
+    numbers = Numbers.of(finding)
+    bands = numbers.interval, numbers.chance
+    return where, numbers.both, *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
 
 
 def _row_name(finding: Finding) -> str:

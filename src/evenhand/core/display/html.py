@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from evenhand.core.text.formatting import level_text, p_value
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.numbers.rounding import PlainRounding, level_text, p_text
 
 MOST_ROWS = 20
 _LONGEST = 80
@@ -109,29 +108,33 @@ def _part(part: Any) -> list[str]:
 
 
 def _numbers(holder: Any) -> list[str]:
-    rounding = Rounding.of(holder)
+    rounding = PlainRounding.of(holder)
     return [
         _value(holder, rounding),
         _interval(holder, rounding),
         _DASH if holder.null is None else rounding.span(holder.null),
-        escape(p_value(holder.p_value)),
-        escape(p_value(holder.p_adjusted)),
+        _probability(holder.p_value),
+        _probability(holder.p_adjusted),
         f"{holder.n:,g}",
         label(holder.reason) if holder.reason else "",
     ]
 
 
-def _value(holder: Any, rounding: Rounding) -> str:
+def _probability(p_value: float | None) -> str:
+    return _DASH if p_value is None else escape(p_text(p_value))
+
+
+def _value(holder: Any, rounding: PlainRounding) -> str:
     """The value that the interval is of; after a corrected one, that with noise."""
     if holder.value is None:
         return _DASH
     if holder.corrected is None:
-        whole = float(holder.value).is_integer() and abs(holder.value) > 1
-        return number(holder.value) if whole else escape(rounding.text(holder.value))
+        is_whole = float(holder.value).is_integer() and abs(holder.value) > 1
+        return number(holder.value) if is_whole else escape(rounding.text(holder.value))
     return escape(f"{rounding.text(holder.corrected)} (corrected; plain {rounding.text(holder.value)})")
 
 
-def _interval(holder: Any, rounding: Rounding) -> str:
+def _interval(holder: Any, rounding: PlainRounding) -> str:
     """The interval; its level where that is not 95 %."""
     interval = holder.interval
     if interval is None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.errors import one_line
-from evenhand.core.text.formatting import count, level_text, p_value
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.numbers.rounding import PlainRounding, level_text, p_text
 
 _LONGEST = 60  # of the name of a metric with its parameters
 
@@ -33,7 +32,7 @@ def finding_facts(finding: Any, *, with_value: bool = False) -> list[str]:
         finding: One with a value.
         with_value: Whether a value that is not corrected is among them.
     """
-    rounding = Rounding.of(finding, "count" if finding.card.unit == "count" else None)
+    rounding = PlainRounding.of(finding, "count" if finding.card.unit == "count" else None)
     phrases = [rounding.text(finding.value)] if with_value and finding.corrected is None else []
     if finding.corrected is not None:
         phrases.append(f"{rounding.text(finding.corrected)} without what noise adds")
@@ -46,6 +45,6 @@ def finding_facts(finding: Any, *, with_value: bool = False) -> list[str]:
         phrases.append(f"chance gives {rounding.span(finding.null)}")
     p = finding.p_value if finding.p_adjusted is None else finding.p_adjusted
     if p is not None:
-        text = p_value(p)
+        text = p_text(p)
         phrases.append(f"p {text}" if text.startswith("<") else f"p = {text}")
-    return [*phrases, f"n = {count(finding.n)}"]
+    return [*phrases, f"n = {finding.n:,.0f}"]

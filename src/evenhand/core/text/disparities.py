@@ -106,7 +106,7 @@ def gap_sentence(
     if beyond is None:
         beyond = gap["low"] > 0
     if beyond:
-        named = [
+        sentences = [
             _(
                 "{value} of them ({low} to {high}) are {truth} called {prediction}",
                 **_with_ends(part),
@@ -115,7 +115,7 @@ def gap_sentence(
             )
             for part in mistakes
         ]
-        texts = [*named, *_pieces(mix["value"], errors["value"], other, has_named=bool(mistakes))]
+        texts = [*sentences, *_pieces(mix["value"], errors["value"], other, has_named=bool(mistakes))]
         return _(
             "{name} is right in {accuracy}, the rest in {rest}: {value} points lower. {texts}.",
             name=name,

@@ -1,105 +1,27 @@
-"""How numbers that stand together are rounded: one place for terminal, pages, notebook, sentences, exports.
-
-Digits are chosen so that what differs never looks the same where a verdict rests on it: an end of an interval
-and the reference that it leaves out, a value and the end of the null band that it lies outside of. All
-numbers of one finding have the same digits, so that what lies inside never looks outside either.
-"""
+"""Numbers that stand together in the language that is written: how they are rounded is ``core.numbers``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-from evenhand.core.text.formatting import MINUS, count, number, points
+from evenhand.core.numbers.rounding import EDGE, SHARES, Ends, PlainRounding, decimals_apart
+from evenhand.core.text.formatting import points
 from evenhand.core.text.language import _, digits
 
-Ends = tuple[float, float]
-
-EDGE = 1e-9
-"""Numbers nearer than this are equal: a reference on the edge of an interval is inside it."""
-_MOST = 9  # decimals
-_SHARES = ("share", "share difference")
-_SMALL = 0.01  # of shares: below it points have a decimal
+__all__ = ["EDGE", "Ends", "Rounding", "apart"]
 
 
-def reference_of(holder: Any) -> float | None:
-    """What a value is compared with: where chance puts it, else where it is fair; None without either.
-
-    Of a part it is ``chance_at``, else the mean of its null band: parts are compared with the others.
-
-    Args:
-        holder: A ``Finding`` or a ``Part``; findings are written by what imports this, which names no types.
-    """
-    if holder.chance_at is not None:
-        return float(holder.chance_at)
-    at = holder.fair_at if hasattr(holder, "fair_at") else holder.null and holder.null.mean
-    return None if at is None else float(at)
-
-
-@dataclass(frozen=True)
-class Rounding:
-    """How the numbers of one finding or part are written.
-
-    Attributes:
-        unit: As of a card: ``share`` and ``share difference`` are written in points, others as numbers.
-        decimals: That all of them have.
-    """
-
-    unit: str | None = None
-    decimals: int = 3
-
-    @classmethod
-    def of(cls, holder: Any, unit: str | None = None) -> Rounding:
-        """Of a ``Finding`` or ``Part``: its value, corrected value, interval and null band."""
-        value = holder.value if holder.corrected is None else holder.corrected
-        interval, null = (
-            None if band is None else (band.low, band.high) for band in (holder.interval, holder.null)
-        )
-        return cls.of_numbers(value, unit, interval, reference_of(holder), null=null, inside=holder.value)
-
-    @classmethod
-    def of_numbers(
-        cls,
-        value: float | None,
-        unit: str | None = None,
-        interval: Ends | None = None,
-        reference: float | None = 0.0,
-        *,
-        null: Ends | None = None,
-        inside: float | None = None,
-        least: int | None = None,
-    ) -> Rounding:
-        """Of a value with its interval.
-
-        Args:
-            value: What the interval is of.
-            unit: As of a card.
-            interval: Ends of it.
-            reference: What the interval may leave out.
-            null: Ends of the band that chance gives.
-            inside: What this band is of; None: the value.
-            least: Fewest decimals; None: three of numbers, of shares in points none, and one below 1 %.
-        """
-        pairs = [(end, reference) for end in interval or () if reference is not None]
-        if interval is not None and reference is not None and interval[0] <= reference <= interval[1]:
-            pairs = []
-        compared = value if inside is None else inside
-        if null is not None and compared is not None and not null[0] <= compared <= null[1]:
-            pairs += [(compared, end) for end in null]
-        if least is None:
-            least = _usual([*(interval or null or ()), *([] if value is None else [value])], value, unit)
-        return cls(unit, _apart(pairs, cls(unit, least)))
+class Rounding(PlainRounding):
+    """How the numbers of one finding or part are written."""
 
     def text(self, value: float | None) -> str:
         """A number without the name of its unit."""
-        if self.unit in _SHARES and value is not None:
-            return digits(f"{value * 100:z.{self.decimals}f}".replace("-", MINUS))
-        return count(value) if self.unit == "count" and _is_whole(value) else number(value, self.decimals)
+        return digits(super().text(value))
 
     def amount(self, value: float) -> str:
         """A value in points where it is a share, else as a number."""
-        return points(value, self.decimals) if self.unit in _SHARES else self.text(value)
+        return points(value, self.decimals) if self.unit in SHARES else self.text(value)
 
     def level(self, value: float) -> str:
         """A value that is no difference: of a share its per cent."""
@@ -110,34 +32,8 @@ class Rounding:
         low, high = self.ends(band)
         return _("{low} to {high}", low=low, high=high)
 
-    def ends(self, band: Any) -> tuple[str, str]:
-        """The same apart."""
-        low, high = band if isinstance(band, tuple) else (band.low, band.high)
-        return self.text(low), self.text(high)
-
 
 def apart(values: Sequence[float], unit: str | None = "share") -> Rounding:
     """How values are written of which no two that differ look the same."""
     pairs = [(first, second) for first in values for second in values if first < second]
-    return Rounding(unit, _apart(pairs, Rounding(unit, 0 if unit in _SHARES else 3)))
-
-
-def _usual(shown: Sequence[float], value: float | None, unit: str | None) -> int:
-    """Decimals where nothing asks for more: of small shares in points one."""
-    if unit not in _SHARES:
-        return 3
-    return int((value is not None and 0 < abs(value) < _SMALL) or max(map(abs, shown), default=1) < _SMALL)
-
-
-def _apart(pairs: Iterable[tuple[float, float]], least: Rounding) -> int:
-    """The fewest decimals at which no two numbers of a pair look the same."""
-    different = [pair for pair in pairs if abs(pair[0] - pair[1]) > EDGE]
-    for decimals in range(least.decimals, _MOST):
-        rounding = Rounding(least.unit, decimals)
-        if all(rounding.text(first) != rounding.text(second) for first, second in different):
-            return decimals
-    return _MOST
-
-
-def _is_whole(value: float | None) -> bool:
-    return value is None or float(value).is_integer()
+    return Rounding(unit, decimals_apart(pairs, Rounding(unit, 0 if unit in SHARES else 3)))

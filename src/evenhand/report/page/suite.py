@@ -115,9 +115,9 @@ def render_suite(
         corrected: From the findings of all cells to the same with p corrected over all of them.
     """
     leads = [_Lead.of(question) for question in questions]
-    found = [finding for lead in leads for finding in lead.findings]
-    by_cell = dict(zip(map(id, found), corrected(found), strict=True))
-    tested = sum(finding.p_value is not None for finding in found)
+    cell_findings = [finding for lead in leads for finding in lead.findings]
+    by_cell = dict(zip(map(id, cell_findings), corrected(cell_findings), strict=True))
+    tested = sum(finding.p_value is not None for finding in cell_findings)
     columns = [_shown(lead, by_cell, tested) for lead in leads]
     rows = [(model, [column.cells[index] for column in columns]) for index, model in enumerate(models)]
     script = inline.own_script("index.js")

@@ -74,11 +74,11 @@ def corrected_over_page(findings: Sequence[Finding]) -> list[Finding]:
     By the method of Benjamini and Hochberg (1995): of those that stay beyond chance at a level, that share is
     expected to be false. p that a run has corrected for its own tests are corrected once more.
     """
-    shown = [p_shown(finding) for finding in findings]
-    corrected = adjust(np.array([np.nan if p is None else p for p in shown], dtype=np.float64), "bh")
+    p_values = [p_shown(finding) for finding in findings]
+    corrected = adjust(np.array([np.nan if p is None else p for p in p_values], dtype=np.float64), "bh")
     return [
         finding if p is None else finding.model_copy(update={"p_adjusted": float(q), "adjustment": "bh"})
-        for finding, p, q in zip(findings, shown, corrected, strict=True)
+        for finding, p, q in zip(findings, p_values, corrected, strict=True)
     ]
 
 

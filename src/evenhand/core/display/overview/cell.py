@@ -73,9 +73,9 @@ def _steps(overview: Overview) -> str:
 
 
 def _figure(chart: Chart) -> str:
-    named = [mark for mark in chart.marks if mark.named]
-    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(named), 0)]
-    marks = tuple(mark for mark in chart.marks if mark in named or mark in others)
+    leading = [mark for mark in chart.marks if mark.named]
+    others = [mark for mark in chart.marks if not mark.named][: max(_MOST_MARKS - len(leading), 0)]
+    marks = tuple(mark for mark in chart.marks if mark in leading or mark in others)
     scale = Scale.of(Chart(chart.title, marks, chart.null, chart.unit, chart.fair))
     more = len(chart.marks) - len(marks)
     notes = [chart.title, f"{more} more not drawn" if more else "", _key(marks, chart)]

@@ -162,8 +162,8 @@ def _marks(finding: Finding, line: Line, beyond: bool) -> tuple[Mark, ...]:
         _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
         ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
         text = of(float(str(part.details["a"])), part.n)
-        named = group == line["group"]
-        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], named, named and beyond))
+        is_named = group == line["group"]
+        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], is_named, is_named and beyond))
     return tuple(marks)
 
 

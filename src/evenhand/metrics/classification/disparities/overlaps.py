@@ -46,11 +46,11 @@ def with_overlaps(findings: Sequence[Finding], counts: Counts) -> list[Finding]:
         (i, a), (j, b) = first, second
         if i == j:
             continue
-        both = float(counts.n[masks[id(a)] & masks[id(b)]].sum())
-        if 2 * both > min(_hits(a), _hits(b)):
+        n_shared = float(counts.n[masks[id(a)] & masks[id(b)]].sum())
+        if 2 * n_shared > min(_hits(a), _hits(b)):
             for (_, line), (of, other) in ((first, second), (second, first)):
                 name = line_name(findings[of], float(str(other.details["rank"])))
-                shared.setdefault(id(line), {})[f"{SHARED}{name}"] = both
+                shared.setdefault(id(line), {})[f"{SHARED}{name}"] = n_shared
     if not shared:
         return list(findings)
     return [_with(finding, shared) for finding in findings]

@@ -95,10 +95,10 @@ def _hypergeometric(n: Integers, margins: tuple[float, float]) -> list[Null | No
     """
     hits, rows = map(int, margins)
     least, most = hypergeometric_limits(rows, hits, n, LEVEL)
-    kept = [
+    is_accepted = [
         mid_p(ends, n, np.full(n.size, rows), np.full(n.size, hits)) > 1 - LEVEL for ends in (least, most)
     ]
-    low, high = (least + ~kept[0]) / n, (most - ~kept[1]) / n
+    low, high = (least + ~is_accepted[0]) / n, (most - ~is_accepted[1]) / n
     mean = margins[0] / margins[1]
     return [
         Null(mean=mean, low=ends[0], high=ends[1], level=LEVEL, method=_HYPERGEOMETRIC)
