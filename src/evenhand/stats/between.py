@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.stats.contingency.tables import sum_by
 
 _TINY = 1e-18
 
@@ -114,8 +115,8 @@ class UnitSums:
         """From numbers, shape (N, K), groups and clusters, shape (N,), each from 0; each group has a row."""
         units, away = int(unit.max()) + 1, columns - columns.mean(axis=0)
         cell = unit * groups + code
-        sums = np.stack([np.bincount(cell, column, units * groups) for column in away.T], axis=-1)
-        squares = np.stack([np.bincount(code, column**2, groups) for column in away.T], axis=-1)
+        sums = np.stack([sum_by(cell, column, units * groups) for column in away.T], axis=-1)
+        squares = np.stack([sum_by(code, np.square(column), groups) for column in away.T], axis=-1)
         sizes = np.bincount(cell, minlength=units * groups).astype(np.float64).reshape(units, groups)
         return cls(sums.reshape(units, groups, -1), sizes, squares)
 

@@ -26,8 +26,9 @@ from evenhand.cli.summaries.text import (
 from evenhand.core.bound import MetricId
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
+from evenhand.core.numbers.rounding import DASH
 from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
-from evenhand.core.text.formatting import DASH, p_value
+from evenhand.core.text.formatting import p_value
 from evenhand.core.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 

@@ -13,8 +13,8 @@ from evenhand.cli.arguments.console import SafeConsole
 from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.numbers.rounding import DASH, level_text
 from evenhand.core.significance import ALPHA, significance_of
-from evenhand.core.text.formatting import DASH, level_text
 from evenhand.core.text.rounding import Rounding
 from evenhand.workflows.outputs.result import Run
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.core.text.formatting import MINUS, count, of, plural, quoted, short_label
+from evenhand.core.numbers.rounding import MINUS
+from evenhand.core.text.formatting import count, of, plural, quoted, short_label
 from evenhand.core.text.language import _, digits
 from evenhand.core.text.rounding import Rounding, apart
 

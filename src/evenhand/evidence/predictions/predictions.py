@@ -143,8 +143,15 @@ class Predictions:
         columns = {"truth": truth, "prediction": prediction, "id": id, "cluster": cluster}
         roles = {**table.roles, **{role: column for role, column in columns.items() if column is not None}}
         lazy = nw.from_native(table.frame.lazy())
-        more = {"weight": weight, "cluster_weights": cluster_weights, "notes": tuple(table.notes)}
-        return cls(lazy, **roles, origin=origin, rules=rules, **more)
+        return cls(
+            lazy,
+            **roles,
+            origin=origin,
+            rules=rules,
+            weight=weight,
+            cluster_weights=cluster_weights,
+            notes=tuple(table.notes),
+        )  # type: ignore[arg-type]  # columns by role
 
     def with_groups(self, groups: Any, *, on: str) -> Predictions:
         """The same rows with attributes from another table.

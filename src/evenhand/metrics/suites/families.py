@@ -8,8 +8,8 @@ from math import isclose
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval
+from evenhand.core.numbers.rounding import reference_of
 from evenhand.core.significance import ALPHA, significance_of
-from evenhand.core.text.rounding import reference_of
 from evenhand.stats.multiplicity import adjust, holm_levels
 
 AUDIT = ("disparities", "accuracy_contrast", "cramers_v_pooled")

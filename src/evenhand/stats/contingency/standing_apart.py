@@ -45,7 +45,8 @@ def standing_apart(batch: TableBatch) -> StandingApart | None:
     row = batch.row[batch.row_start]
     share = np.where(is_compared, others / total[owner], 1.0)
     count = int(row.max()) + 1
-    freedom = sum_by(row[is_compared], (n_columns[owner] - 1.0)[is_compared], count)
+    of_row = np.asarray(n_columns[owner][is_compared] - 1.0)
+    freedom = sum_by(row[is_compared], of_row, count)
     chi2 = sum_by(row[is_compared], (np.maximum(square, 0) / share)[is_compared], count)
     score = np.divide(chi2 - freedom, np.sqrt(2 * freedom), out=np.full(count, -np.inf), where=freedom > 0)
     return _of_row(batch, int(score.argmax()), is_compared)

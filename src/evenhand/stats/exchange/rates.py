@@ -142,13 +142,14 @@ class Tally:
     def _largest_of_shared(self) -> Floats:
         """The same where groups share units, pair by pair."""
         z, error = self._scaled()
+        covariance = np.zeros(()) if self.covariance is None else self.covariance
         best = np.zeros(len(z))
         for g in range(z.shape[1]):
             for h in range(g):
                 apart = _apart(z[:, g], error[:, g], z[:, h], error[:, h])
                 with np.errstate(invalid="ignore"):
                     separate = error[:, g] ** 2 + error[:, h] ** 2
-                    square = np.maximum(separate - 2 * self.covariance[:, g, h], LEAST_OF_OWN * separate)
+                    square = np.maximum(separate - 2 * covariance[:, g, h], LEAST_OF_OWN * separate)
                     scaled = np.nan_to_num(apart * np.sqrt(separate / square))
                 best = np.maximum(best, scaled.max(axis=-1))
         return best
@@ -172,8 +173,8 @@ class Tally:
         with np.errstate(divide="ignore", invalid="ignore"):
             away = self.hits / trials - (all_hits - self.hits) / others
         has_value = (square > 0) & np.isfinite(away)
-        return np.divide(away, np.sqrt(square, where=has_value, out=np.ones_like(square)), where=has_value,
-                         out=np.zeros_like(away))  # fmt: skip
+        error = np.sqrt(square, where=has_value, out=np.ones_like(square))
+        return np.asarray(np.divide(away, error, where=has_value, out=np.zeros_like(away)))
 
     def _scaled(self) -> Ends:
         """Distances from the middle in standard errors, and these; 0 and infinite without trials."""

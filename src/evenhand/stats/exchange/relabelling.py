@@ -67,7 +67,7 @@ class Relabelling:
         """The unit, stratum (of a unit of several labels) and label of each row, from 0, shape (N,)."""
         labels, code = np.unique(self.label, return_inverse=True)
         key = self._inside_block * labels.size + code
-        return np.unique(key, return_inverse=True)[1].astype(np.int64)
+        return np.asarray(np.unique(key, return_inverse=True)[1].astype(np.int64))
 
     @cached_property
     def _inside_block(self) -> Integers:

@@ -108,7 +108,7 @@ class UnitColumns:
         for k, (g, h) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             mine, other = of_first[..., k] * sign, of_second[..., k] * sign
             ss[:, k] += product(self._with_s[h], mine).T + product(self._with_s[g], other).T
-            ss[:, k] += product(self.inside[g].multiply(self.inside[h]), square).T  # type: ignore[attr-defined]  # sparse
+            ss[:, k] += product(self.inside[g].multiply(self.inside[h]), square).T
             sw[:, k] += product(self._with_w[g], other).T
             ws[:, k] += product(self._with_w[h], mine).T
         return ss, sw, ws, ww

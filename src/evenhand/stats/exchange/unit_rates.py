@@ -182,7 +182,8 @@ class UnitRates:
         by_unit = by_unit or shares.share is shares.of_units
         if (kind, within, by_unit) not in self._column_cache:
             key, share = (self.unit, shares.of_units) if by_unit else (shares.atom, shares.share)
-            columns = UnitColumns(*self._summed(kind, key), self._inside(kind, key, share))
+            s, w, ss, sw, ww, there = self._summed(kind, key)
+            columns = UnitColumns(s, w, ss, sw, ww, there, self._inside(kind, key, share))
             self._column_cache[kind, within, by_unit] = columns
         return self._column_cache[kind, within, by_unit]
 
