@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
+from evenhand.benchmarks.datasets.download_source import DataSource, SourcePart
+from evenhand.benchmarks.mmbias.data.groups import names_by_alias, plain
 from evenhand.benchmarks.recipe import Compared
 from evenhand.benchmarks.sprites import presets
 from evenhand.core.errors import InputError
@@ -18,6 +20,7 @@ from evenhand.stats.association import permutation
 from evenhand.workflows.outputs import result
 from evenhand.workflows.reproduce.beside import beside_paper, beside_table
 from evenhand.workflows.reproduce.engine import ReproduceOptions, carried_out, planned
+from evenhand.workflows.reproduce.needs import _contents
 from tests.benchmarks import mmbias_release, people_layouts, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.cli.test_audit import type_in
@@ -251,3 +254,21 @@ def test_a_recipe_says_where_it_is_and_how_far_a_training_is(tmp_path, monkeypat
     carried_out(first, options, say=said.append, progress=lambda *all: shown.append(all))
     assert said[0] == "1 of 1: sprites with a model that is trained here, sprites-none"
     assert ("training sprites-none", SMALL.steps, SMALL.steps) in shown
+
+
+def test_as_released_is_said_only_where_no_number_differs() -> None:
+    def state(*parts: SourcePart) -> str:
+        source = DataSource("x", "x", "x", "x", parts=lambda folder: list(parts))
+        return _contents(source, Path())[0]
+
+    whole = SourcePart("usable images", 240, 240)
+    assert state(whole, SourcePart("rows", 2982, 2982, judged=False)) == "1 of 1 parts as released"
+    few = SourcePart("images", 240, 2982, judged=False)
+    assert state(whole, few) == "1 of 1 parts usable, other numbers than the paper's: images 240 of 2,982"
+
+
+def test_mmbias_folders_may_have_the_names_of_table_1() -> None:
+    names = names_by_alias()
+    said = ("Islam", "Christianity", "Judaism", "Buddhism", "Hinduism", "Homosexuality")
+    groups = ["muslim", "christian", "jewish", "buddhist", "hindu", "lgbt"]
+    assert [names[plain(name)] for name in said] == groups
