@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.benchmarks.labelling.elicitation import WAYS
-from evenhand.benchmarks.recipe import Recipe, RecipeData, Step, numbered
+from evenhand.benchmarks.recipe import Compared, Recipe, RecipeData, Step, numbered
 
 _FIGURE, _TABLE = "indicators/figure", "indicators/table"
 _ANY = tuple(WAYS.values())
@@ -36,6 +36,9 @@ RECIPE = Recipe(
         **numbered(_FIGURE, (4, 12), "geography"),
         **numbered(_FIGURE, (6, 7, 13), "retrieval"),
     },
-    compared={},
+    compared={
+        f"{_TABLE}4": Compared(("attribute", "group"), settings=("from",)),
+        f"{_TABLE}5": Compared(("income_bucket", "region")),
+    },
     data_of={f"{_TABLE}4": ("casual_conversations", "utkface", "miap"), f"{_TABLE}5": ("dollar_street",)},
 )  # fmt: skip

@@ -12,6 +12,7 @@ _WORDS = (WAYS["answer"],)
 _PLANTED = tuple(f"sprites-{shape}" for shape in SHAPES)
 _STRENGTHS = ("sprites-mild", "sprites-medium")
 _STUDIES = ("occupations", "sports", "backgrounds", "domainnet")
+_ACCURACIES = ("accuracy", "worst_group_accuracy", "accuracy_gap")
 _ANSWERER = "hf:Salesforce/blip2-opt-2.7b"
 
 
@@ -19,6 +20,10 @@ def _sprites(name: str, removed: str, strength: str = "strong") -> Step:
     """A network is trained with a planted bias, and asked for the shapes of unmanipulated sprites."""
     planted = {"removed": removed, "strength": strength}
     return Step(name, "sprites", parameters=planted, trains=planted)
+
+
+def _of_shapes(*measures: str) -> tuple[str, ...]:
+    return tuple(f"{measure} {shape}" for measure in measures for shape in SHAPES)
 
 
 RECIPE = Recipe(
@@ -50,10 +55,14 @@ RECIPE = Recipe(
         **numbered(_FIGURE, (5,), "domainnet"),
     },
     compared={
-        f"{_TABLE}1": Compared(("removed",), ("accuracy", "worst_group_accuracy", "accuracy_gap")),
-        f"{_TABLE}2": Compared(("bias strength",), ("accuracy", "worst_group_accuracy", f"V {SHAPES[1]}")),
+        f"{_TABLE}1": Compared(("removed",), (*_ACCURACIES, *_of_shapes("DP", "EO", "V"))),
+        f"{_TABLE}2": Compared(("bias strength",), (*_ACCURACIES[:2], *_of_shapes("V"))),
+        f"{_TABLE}3": Compared(("benchmark", "class"), ("accuracy", "accuracy_gap", "effect_size")),
         f"{_TABLE}4": Compared(("benchmark", "answers", "mev"), ("skewsize",)),
+        f"{_TABLE}5": Compared(("removed",), _of_shapes("V", "phi")),
         f"{_TABLE}6": Compared(("answers", "mev"), ("skewsize",)),
         f"{_TABLE}7": Compared(("heading",), ("skewsize",)),
+        f"{_FIGURE}2": Compared(("benchmark", "measure"), ("value", "skewsize")),
+        f"{_FIGURE}5": Compared(("part", "benchmark", "measure"), ("r", "p")),
     },
 )

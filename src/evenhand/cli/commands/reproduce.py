@@ -40,6 +40,10 @@ def reproduce(
     utility: Annotated[
         Path | None, typer.Option(metavar="RUN", help="mmbias: as of evenhand debias.")
     ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[N:]NAME=VALUE", help="Of every run, or of the Nth model's; may be repeated."),
+    ] = None,
     limit: options.Limit = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -60,7 +64,7 @@ def reproduce(
         device=device, dtype=dtype, batch_size=batch_size, workers=workers, allow_missing=allow_missing,
         trust_remote_code=trust_remote_code,
     )  # fmt: skip
-    how = ReproduceOptions(limit, seed, preset, labels, utility, beside, asking)
+    how = ReproduceOptions(limit, seed, preset, labels, utility, beside, asking, tag or [])
     folder = out or Path("runs") / f"reproduce-{paper.rpartition('/')[2].partition(':')[0]}"
     plan = planned(paper, models=model or [], data=data or [], out=folder, options=how)
     if not quiet:

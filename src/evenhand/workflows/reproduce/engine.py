@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
 from evenhand.benchmarks.recipe import Recipe
 from evenhand.benchmarks.sprites.presets import preset
-from evenhand.core.errors import UserError
+from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.text.model_names import model_names
 from evenhand.execution.collect import Progress
 from evenhand.execution.options import AskOptions
@@ -70,6 +70,7 @@ class ReproduceOptions:
         utility: A run of ``classification`` that ``debias`` measures before and after.
         paper_model: The paper's model whose numbers stand beside; empty: all of them.
         asking: How models are asked.
+        tags: Of every run, such as ``parameters=7e8``; ``2:parameters=7e8`` of those of the second model.
     """
 
     limit: int | None = None
@@ -79,6 +80,7 @@ class ReproduceOptions:
     utility: Path | None = None
     paper_model: str = ""
     asking: AskOptions = field(default_factory=AskOptions)
+    tags: Sequence[str] = ()
 
 
 def planned(
@@ -98,6 +100,7 @@ def planned(
     """
     recipe: Recipe = RECIPES.get(paper)
     preset(options.preset)
+    list(_tags_of(options.tags, ""))
     folders = data_folders(recipe, data)
     sources = [resolve(model, options.asking.load_options()) for model in models]
     states = [data_state(part, folders.get(part.name)) for part in recipe.data]
@@ -169,13 +172,19 @@ class _Work:
         run_benchmark(
             step.benchmark, model=self._trained(ready) if step.trains else ready.model,
             data=self.data.get(step.data), parameters=parameters, limit=self.options.limit,
-            seed=self.options.seed, options=self.options.asking, out=out,
+            seed=self.options.seed, options=self.options.asking, out=out, tags=self._tags(ready),
             progress=lambda name, n_done, total: self.progress(f"asking {name}", n_done, total),
         )  # fmt: skip
         return out
 
     def _shown(self, what: str) -> Callable[[int, int], None]:
         return partial(self.progress, what)
+
+    def _tags(self, ready: Ready) -> dict[str, str]:
+        """Tags of all models, then those of this one."""
+        addresses = list(dict.fromkeys(one.model.uri for one in self.plan.steps if one.model is not None))
+        own = str(addresses.index(ready.model.uri) + 1) if ready.model is not None else ""
+        return {name: value for owner in ("", own) for name, value in _tags_of(self.options.tags, owner)}
 
     def _step(self, name: str) -> Any:
         return next(step for step in self.plan.recipe.steps if step.name == name)
@@ -246,6 +255,22 @@ class _Work:
         folder = self.data.get(data) if declared.data or len(recipe.data) == 1 else None
         parameters = dict(recipe.parameters.get(name, {}))
         return artifact(name, runs, data=folder, parameters=parameters, seed=self.options.seed)
+
+
+def _tags_of(tags: Sequence[str], owner: str) -> Iterator[tuple[str, str]]:
+    """Names and values of the tags of a model's place; of all models where it is empty.
+
+    Raises:
+        ParameterError: A tag without a value.
+    """
+    for text in tags:
+        name, sign, value = text.partition("=")
+        place, colon, rest = name.partition(":")
+        if not sign or not (rest if colon else name) or (colon and not place.isdigit()):
+            raise ParameterError(f"--tag {text!r} is not possible; give NAME=VALUE, or 2:NAME=VALUE for the "
+                                 "second --model")  # fmt: skip
+        if (place if colon else "") == owner:
+            yield (rest if colon else name), value
 
 
 def _name(ready: Ready) -> str:

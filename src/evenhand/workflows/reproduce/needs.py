@@ -109,9 +109,19 @@ def _contents(source: DataSource, folder: Path) -> tuple[str, str]:
     """What of some data is in a folder, and what is not, in words."""
     if source.parts is not None:
         parts = source.parts(folder)
-        lacking = [part.name for part in parts if not part.whole]
+        judged = [part for part in parts if part.judged]
+        lacking = [part.name for part in judged if not part.whole]
         listed = ", ".join(lacking[:4]) + (", ..." if len(lacking) > 4 else "")
-        return f"{len(parts) - len(lacking)} of {len(parts)} parts as released", listed
+        other = [
+            f"{part.name} {part.present:,} of {part.expected:,}"
+            for part in parts
+            if not part.judged and part.expected is not None and part.present != part.expected
+        ]
+        here = f"{len(judged) - len(lacking)} of {len(judged)} parts"
+        if other:  # a user's own part of the data, or a later release
+            more = f" and {len(other) - 3} more" if len(other) > 3 else ""
+            return f"{here} usable, other numbers than the paper's: {', '.join(other[:3])}{more}", listed
+        return f"{here} as released", listed
     ids = [link.id for link in source.links(folder)]
     below = (folder, *(folder / name for name in source.image_folders))
     files = {image_id for subfolder in below if subfolder.is_dir() for image_id in files_by_id(subfolder)}

@@ -59,7 +59,8 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
     rows: list[Row] = []
     for name, run in _named(runs):
         table = needed_table(run, "before_after", "mmbias/table3", DEBIAS)
-        rows += [_our_row(name, row, _standing(run, row)) for row in table.to_dicts()]
+        in_paper_mode = run.manifest.get("mode") == "paper"
+        rows += [_our_row(name, row, _standing(run, row), in_paper_mode) for row in table.to_dicts()]
     tested_pairs = {(row["x"], row["y"]) for row in rows}
     paper = list(_printed()) if tested_pairs & set(published.TABLE3) else []
     positions = {pair: index for index, pair in enumerate(published.TABLE2)}
@@ -69,8 +70,8 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
     notes = (
         *lead,
         "Held-out: chosen on the other half, with the same settings; read these.",
-        "Less: by how much of |before|; only where the association of the held-out items was beyond chance "
-        "before.",
+        "Less: by how much of |before|; where the association of the held-out items was within chance "
+        "before, it is a ratio to nothing, and left out but in paper mode.",
         "The paper's percentages are not exactly those of its rounded numbers.",
     )
     return Made(typed(all_rows, _TABLE3), (*notes, _PRINTED_UTILITY) if paper else notes[:-1])
@@ -83,15 +84,20 @@ def _standing(run: RunFolder, row: Row) -> Significance:
     return uncorrected(finding, run.manifest.get("alpha", ALPHA)) if finding is not None else Significance("")
 
 
-def _our_row(name: str, row: Row, standing: Significance) -> Row:
-    """Less of an association that chance explains is a ratio to nothing."""
+def _our_row(name: str, row: Row, standing: Significance, in_paper_mode: bool) -> Row:
+    """Less of an association that chance explains is a ratio to nothing; in paper mode it is said beside."""
     before, after = row.get("before"), row.get("after")
     less = None
-    if standing.beyond and before and after is not None:
+    if (standing.beyond or in_paper_mode) and before and after is not None:
         less = 1 - abs(after) / abs(before)
     gained = {True: "yes", False: "no", None: None}[row.get("gained")]
     lead = {"source": OURS, "model": name, "pair": pair_title(row["x"], row["y"]), "less": less}
-    return {**row, **lead, "gained": gained, "reason": WITHIN_CHANCE if less is None else None}
+    return {
+        **row,
+        **lead,
+        "gained": gained,
+        "reason": None if standing.beyond and less is not None else WITHIN_CHANCE,
+    }
 
 
 def _printed() -> Iterator[Row]:

@@ -13,7 +13,8 @@ class Group:
     Attributes:
         name: As evenhand calls it.
         printed: As the paper's Table 2 writes it.
-        aliases: Other names: of the phrase file, of the URL list, and of folders.
+        aliases: Other names: of the phrase file, of the URL list, of folders, and of
+            the classes as the paper writes of them.
         images: How many photos the release has of it.
     """
 
@@ -24,19 +25,19 @@ class Group:
 
 
 TARGETS: tuple[Group, ...] = (
-    Group("muslim", "Muslim"),
-    Group("christian", "Christian"),
-    Group("jewish", "Jewish"),
-    Group("buddhist", "Buddhist"),
-    Group("hindu", "Hindu"),
-    Group("american", "American"),
+    Group("muslim", "Muslim", ("islam",)),
+    Group("christian", "Christian", ("christianity",)),
+    Group("jewish", "Jewish", ("judaism",)),
+    Group("buddhist", "Buddhist", ("buddhism",)),
+    Group("hindu", "Hindu", ("hinduism",)),
+    Group("american", "American", ("usa",)),
     Group("arab", "Arab"),
     Group("french", "French", images=0),
     Group("italian", "Italian", images=0),
     Group("mexican", "Mexican"),
     Group("chinese", "Chinese"),
-    Group("lgbt", "LGBTQ", ("lgbtq",)),
-    Group("heterosexual", "Hetero.", ("hetero", "straight")),
+    Group("lgbt", "LGBTQ", ("lgbtq", "homosexual", "homosexuality")),
+    Group("heterosexual", "Hetero.", ("hetero", "straight", "heterosexuality")),
     Group("physical", "Physical", ("disability", "physical disability", "physically disabled")),
     Group("visual", "Visual", ("visual disability",), images=0),
     Group("hearing", "Hearing", ("hearing disability",), images=0),

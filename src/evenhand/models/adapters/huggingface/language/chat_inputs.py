@@ -285,13 +285,15 @@ def open_inputs(folder: Path, options: LoadOptions) -> ChatInputs:
     processor = _open_processor(kind, folder, options)
     if kind == "paligemma":
         return PrefixInputs(processor)
-    if not getattr(processor, "chat_template", None):  # older folders keep it in tokenizer_config.json
-        processor.chat_template = processor.tokenizer.chat_template
-    if not processor.chat_template:
+    own = getattr(processor, "chat_template", None)
+    template = own or getattr(processor.tokenizer, "chat_template", None)
+    if not template:
         raise UserError(
             f"{str(folder)!r} ({kind}) has no chat template, so nothing says how to speak to it; "
             "add chat_template.jinja to the folder, or wrap it: --model FILE.py:object"
         )
+    if not own:  # older folders keep it in tokenizer_config.json
+        processor.chat_template = template
     return ChatInputs(processor)
 
 
