@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evenhand.core.errors import one_line
+from evenhand.core.shown.unseen import one_line
 from evenhand.core.text.formatting import count, level_text, p_value
 from evenhand.core.text.rounding import Rounding
 

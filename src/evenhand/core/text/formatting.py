@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from evenhand.core.shown.unseen import visible
 from evenhand.core.text.language import _, digits, plural_of
 from evenhand.core.text.model_names import model_names
-from evenhand.core.text.unseen import visible
 
 DASH = "–"
 _ROUNDING = 1e-12  # what adding leaves of a sum that is 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, described, one_line
-from evenhand.core.notes import note
+from evenhand.core.shown.notes import note
 from evenhand.core.text.formatting import size
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import choose_device, import_torch

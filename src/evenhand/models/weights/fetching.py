@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
-from evenhand.core.notes import note
+from evenhand.core.shown.notes import note
 from evenhand.core.text.formatting import plural, size
 
 _TOO_MANY = 429
