@@ -27,7 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from evenhand.core.text.addresses import without_secrets
+from evenhand.core.shown.addresses import without_secrets
+from evenhand.core.shown.unseen import one_line as one_line
 
 _LONGEST = 300  # letters of a cause
 _OWN_CODES = (0, 2, 3, 4)  # exit codes of commands that say how their work went
@@ -238,15 +239,6 @@ def _is_users(file: str) -> bool:
         return not file.startswith("<frozen")
     paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     return not any(map(Path(file).is_relative_to, [Path(__file__).parents[1], *map(Path, paths)]))
-
-
-def one_line(text: object) -> str:
-    """Any text as one printable line, so that hostile labels cannot break a message."""
-    try:
-        full_text = str(text)
-    except Exception as problem:  # an exception of the user's whose text raises another
-        full_text = f"(no text: {type(problem).__name__})"
-    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())
 
 
 def check_known(

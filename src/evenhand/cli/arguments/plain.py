@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TextIO, cast
 
-from evenhand.core.text.unseen import harmless
+from evenhand.core.shown.unseen import harmless
 
 VARIABLE = "EVENHAND_ASCII"
 """Set to 1, it makes every command print ASCII."""
@@ -62,11 +62,11 @@ class _Harmless(_Written):
     def write(self, text: str) -> int:
         if not isinstance(text, str):  # typer asks in this way whether bytes may be written
             raise TypeError(f"{type(text).__name__} is written to a stream of text")
-        shown = harmless(text)
+        signs = harmless(text)
         if not isinstance(self.stream, _Ascii):  # which has its own signs
             encoding = getattr(self.stream, "encoding", None) or "utf-8"
-            shown = shown.encode(encoding, "backslashreplace").decode(encoding)
-        return self.stream.write(shown)
+            signs = signs.encode(encoding, "backslashreplace").decode(encoding)
+        return self.stream.write(signs)
 
 
 def plain_stream(stream: TextIO) -> TextIO:

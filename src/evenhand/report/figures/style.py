@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.numbers.rounding import MINUS
+from evenhand.core.shown.unseen import visible
 from evenhand.core.text.formatting import count, number, p_value, shorten
 from evenhand.core.text.language import _, digits
-from evenhand.core.text.unseen import visible
 from evenhand.report.figures import vega
 
 if TYPE_CHECKING:

@@ -45,7 +45,8 @@ _HARMLESS = frozenset(
         "highest_precision", "lowest_precision", "chance", "above_chance", "gap_by_chance",
         "gap_above_chance", "percent", "income", "before", "after", "mean", "mean_low", "mean_high",
         "sampling_error", "seed_error", "sample_error", "sd", "sigma", "low", "high", "low_95", "high_95",
-        "explained_by_truth",
+        "explained_by_truth", "side", "detectable_others", "detectable_rate", "apart", "apart_moved",
+        "apart_by_chance",
         "template_low", "template_high",
         # of an association of two sets
         "difference", "bound", "effect_size", "cohens_d", "auc", "auc_before", "auc_after",

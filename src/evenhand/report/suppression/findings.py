@@ -77,8 +77,8 @@ class HiddenFindings:
         tables: Mapping[str, polars.DataFrame],
         refused: Collection[tuple[str, ...]] = (),
     ) -> None:
-        given, self.refused = findings, set(refused)
-        findings = [finding for finding in given if tuple(finding.by) not in self.refused]
+        every_finding, self.refused = findings, set(refused)
+        findings = [finding for finding in every_finding if tuple(finding.by) not in self.refused]
         self._own = findings
         self._fewest = fewest
         groupings = list(dict.fromkeys(tuple(finding.by) for finding in findings if finding.by))
@@ -109,7 +109,8 @@ class HiddenFindings:
         self.changed = bool(self.refused) or self.small.any_hidden or self.shown != self._own
         rest = iter(self.shown)
         self.findings = [
-            self._blank(finding) if tuple(finding.by) in self.refused else next(rest) for finding in given
+            self._blank(finding) if tuple(finding.by) in self.refused else next(rest)
+            for finding in every_finding
         ]
 
     @property

@@ -51,26 +51,26 @@ def told_by(
         if not {"truth", "prediction", "n"} <= set(table.columns):
             continue
         raw = name.endswith("_raw")
-        own = [
+        table_findings = [
             finding
             for finding in findings
             if (finding.params.get("answers") == "raw") == raw
             and not compared(finding)
             and set(finding.by) <= set(table.columns)
         ]
-        groupings = list(dict.fromkeys(tuple(finding.by) for finding in own if finding.by))
+        groupings = list(dict.fromkeys(tuple(finding.by) for finding in table_findings if finding.by))
         if len(groupings) < 2:
             continue  # one grouping is settled by itself
         if table.height > _MOST_ROWS:
             return True  # what cannot be looked through is not shown
         shown_cells = {by: counts for (of, by), counts in cells.items() if of == name}
-        if _Sums(table, own, shown_cells, rows).tell(groupings, fewest):
+        if _ShownSums(table, table_findings, shown_cells, rows).tell(groupings, fewest):
             return True
     return False
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class _ShownSums:
     """The occupied cells of a table, and which of their sums are shown."""
 
     table: pl.DataFrame
@@ -96,9 +96,9 @@ class _Sums:
         crossed = [dict.fromkeys((*a, *b)) for a, b in combinations_with_replacement(groupings, 2)]
         subsets = dict.fromkeys(
             names
-            for both in crossed
-            for size in range(1, len(both) + 1)
-            for names in combinations(both, size)
+            for union in crossed
+            for size in range(1, len(union) + 1)
+            for names in combinations(union, size)
         )
         for names in {frozenset(names): names for names in subsets}.values():
             yield self._codes([usable.alias("\0usable"), *map(pl.col, names)])
@@ -208,12 +208,12 @@ def _direction(sums: Sequence[npt.NDArray[np.int64]], n_cells: int) -> _Floats:
     first = np.zeros(len(sizes), dtype=np.int64)
     first[classes[::-1]] = np.arange(n_cells)[::-1]
     reduced = ties[:, first]
-    wanted = np.asarray(ties @ start)
+    totals = np.asarray(ties @ start)
     if len(sizes) <= _DENSE:
-        fixed = np.linalg.lstsq(np.asarray(reduced.toarray()), wanted, rcond=None)[0]
+        fixed = np.linalg.lstsq(np.asarray(reduced.toarray()), totals, rcond=None)[0]
     else:
-        fixed = sparse.linalg.lsqr(reduced, wanted, atol=1e-13, btol=1e-13, iter_lim=20 * len(sizes))[0]
-    return np.asarray(start - fixed[classes] / sizes[classes])
+        fixed = sparse.linalg.lsqr(reduced, totals, atol=1e-13, btol=1e-13, iter_lim=20 * len(sizes))[0]
+    return np.asarray(start - fixed[classes] / sizes[classes], dtype=np.float64)
 
 
 def refused(groupings: Sequence[Grouping], is_told: Callable[[Sequence[Grouping]], bool]) -> list[Grouping]:
@@ -225,8 +225,8 @@ def refused(groupings: Sequence[Grouping], is_told: Callable[[Sequence[Grouping]
     """
     if len(groupings) < 2 or not is_told(groupings):
         return []
-    kept: list[Grouping] = []
+    left: list[Grouping] = []
     for grouping in groupings:
-        if not kept or not is_told([*kept, grouping]):
-            kept.append(grouping)
-    return [grouping for grouping in groupings if grouping not in kept]
+        if not left or not is_told([*left, grouping]):
+            left.append(grouping)
+    return [grouping for grouping in groupings if grouping not in left]

@@ -82,8 +82,8 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     if "manifest_id" in manifest:
         manifest["manifest_id"] = findings.manifest_id
     if hidden.refused:
-        told = [warning.message for warning in findings.warnings if warning.code == _REFUSED]
-        manifest["warnings"] = [*(manifest.get("warnings") or []), *told]
+        refusals = [warning.message for warning in findings.warnings if warning.code == _REFUSED]
+        manifest["warnings"] = [*(manifest.get("warnings") or []), *refusals]
     return replace(
         content,
         findings=findings,
@@ -131,8 +131,8 @@ def _over_all_groupings(content: ReportInput, fewest: int, n_rows: float | None)
     def without(left_out: Collection[tuple[str, ...]]) -> HiddenFindings:
         return HiddenFindings(findings, fewest, n_rows, content.evidence, left_out)
 
-    def tell(kept: Sequence[tuple[str, ...]]) -> bool:
-        hidden = without(set(groupings) - set(kept))
+    def tell(remaining: Sequence[tuple[str, ...]]) -> bool:
+        hidden = without(set(groupings) - set(remaining))
         rows = None if hidden.rows_tell else n_rows
         return told_by(hidden.shown, hidden.shown_cells, content.evidence, rows, fewest)
 
@@ -161,9 +161,13 @@ def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
         )
         for by in sorted(hidden.refused)
     ]
-    shown = findings.model_copy(update={"findings": hidden.findings, "warnings": warnings, "manifest_id": ""})
-    identity = hashlib.sha256(shown.dump()).hexdigest()  # of what is shown: it checks no guess at the rest
-    return shown.model_copy(update={"manifest_id": identity})
+    visible_findings = findings.model_copy(
+        update={"findings": hidden.findings, "warnings": warnings, "manifest_id": ""}
+    )
+    identity = hashlib.sha256(
+        visible_findings.dump()
+    ).hexdigest()  # of what is shown: it checks no guess at the rest
+    return visible_findings.model_copy(update={"manifest_id": identity})
 
 
 def _check(fewest: int) -> None:
@@ -192,7 +196,7 @@ def _evidence(
         )
         keys = summed.select(
             polars.col("truth").cast(polars.String),
-            *(polars.col(column).cast(polars.String).alias(f"{place}") for place, column in enumerate(by)),
+            *(polars.col(column).cast(polars.String).alias(f"{index}") for index, column in enumerate(by)),
             polars.col("prediction").cast(polars.String),
         )
         tuples = [(truth, tuple(group), prediction) for truth, *group, prediction in keys.iter_rows()]

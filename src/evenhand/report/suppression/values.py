@@ -35,7 +35,7 @@ def grouped_cells(table: polars.DataFrame, by: Sequence[str]) -> dict[CellKey, f
     """
     import polars
 
-    values = [polars.col(column).cast(polars.String).alias(f"{place}") for place, column in enumerate(by)]
+    values = [polars.col(column).cast(polars.String).alias(f"{index}") for index, column in enumerate(by)]
     text_rows = table.select(
         polars.col("truth").cast(polars.String),
         *values,

@@ -9,11 +9,11 @@ from typing import Any
 
 from evenhand.core.findings import Key, Part
 from evenhand.core.numbers.rounding import level_text
+from evenhand.core.shown.unseen import visible
 from evenhand.core.significance import ALPHA, is_beyond
 from evenhand.core.text.formatting import key_text, visible_label
 from evenhand.core.text.language import _, filled
 from evenhand.core.text.rounding import Rounding
-from evenhand.core.text.unseen import visible
 from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words

@@ -43,16 +43,16 @@ class SentRequest:
     def __repr__(self) -> str:
         return f"Asked({self.model!r}, {self.base_url!r})"
 
-    def struck(self, said: Any) -> Any:
+    def struck(self, reply: Any) -> Any:
         """What a server said, JSON or text, without the key: some send back what they were sent.
 
         A key of fewer than 8 characters is no secret, and may be a word of an answer.
         """
-        if isinstance(said, str):
-            return said.replace(self.key, "[key]") if self.key and len(self.key) >= _SHORTEST else said
-        if isinstance(said, dict):
-            return {self.struck(name): self.struck(value) for name, value in said.items()}
-        return [self.struck(entry) for entry in said] if isinstance(said, list) else said
+        if isinstance(reply, str):
+            return reply.replace(self.key, "[key]") if self.key and len(self.key) >= _SHORTEST else reply
+        if isinstance(reply, dict):
+            return {self.struck(name): self.struck(value) for name, value in reply.items()}
+        return [self.struck(entry) for entry in reply] if isinstance(reply, list) else reply
 
 
 def explain(error: Any, request: SentRequest) -> str:

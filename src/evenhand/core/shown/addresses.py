@@ -21,10 +21,10 @@ def without_secrets(text: object) -> str:
     return _ADDRESS.sub(_cut, str(text))
 
 
-def _cut(found: re.Match[str]) -> str:
-    scheme, user = found["scheme"], found["user"]
-    kept = scheme.lower() in _CONTAINERS and user is not None and ":" not in user
-    before = "" if user is None else f"{user if kept else '…'}@"
-    values = (found["query"] or "").removeprefix("?").split("&")
+def _cut(match: re.Match[str]) -> str:
+    scheme, user = match["scheme"], match["user"]
+    is_container = scheme.lower() in _CONTAINERS and user is not None and ":" not in user
+    before = "" if user is None else f"{user if is_container else '…'}@"
+    values = (match["query"] or "").removeprefix("?").split("&")
     names = [f"{value.partition('=')[0]}=…" if "=" in value else "…" for value in values]
-    return f"{scheme}://{before}{found['place']}" + (f"?{'&'.join(names)}" if found["query"] else "")
+    return f"{scheme}://{before}{match['place']}" + (f"?{'&'.join(names)}" if match["query"] else "")

@@ -3,7 +3,7 @@
 Each medium has one place where all of it passes: the terminal ``cli/arguments/plain.py`` and ``console.py``,
 pages the filters of ``report/inline.py``, JSON ``json_escaped``, JSON for other tools
 ``exports/exported.json_bytes``, Markdown and XML ``exports/exported.py``, lines of messages
-``core/errors.one_line``. CSV and Parquet hold labels as they are: CSV only keeps spreadsheets from running
+``one_line``. CSV and Parquet hold labels as they are: CSV only keeps spreadsheets from running
 them (``files/tables/spreadsheets.py``).
 """
 
@@ -82,12 +82,21 @@ def harmless(text: object) -> str:
     outside of it.
     """
     string = str(text)
-    return _IN_TEXT.sub(lambda found: _sign(string, found.start()), string)
+    return _IN_TEXT.sub(lambda match: _sign(string, match.start()), string)
 
 
 def harmless_line(text: object) -> str:
     """The same on one line, its blanks kept."""
     return harmless(text).replace("\n", _SIGNS["\n"])
+
+
+def one_line(text: object) -> str:
+    """Any text as one printable line, so that hostile labels cannot break a message."""
+    try:
+        whole = str(text)
+    except Exception as problem:  # an exception of the user's whose text raises another
+        whole = f"(no text: {type(problem).__name__})"
+    return " ".join("".join(c if c.isprintable() else " " for c in whole).split())
 
 
 def shown_in(value: object) -> object:
@@ -101,4 +110,4 @@ def shown_in(value: object) -> object:
 
 def json_escaped(text: str) -> str:
     r"""JSON of the same content in which no character acts on a terminal, as ``\u009b`` for U+009B."""
-    return _IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)

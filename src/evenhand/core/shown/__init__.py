@@ -1,0 +1,1 @@
+"""Text and addresses as they may be shown."""
