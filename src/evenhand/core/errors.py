@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 from evenhand.core.shown.addresses import without_secrets
-from evenhand.core.shown.unseen import one_line as one_line
+from evenhand.core.shown.unseen import one_line as one_line  # noqa: PLC0414 - messages are made with it
 
 _LONGEST = 300  # letters of a cause
 _OWN_CODES = (0, 2, 3, 4)  # exit codes of commands that say how their work went

@@ -151,7 +151,7 @@ class Predictions:
             weight=weight,
             cluster_weights=cluster_weights,
             notes=tuple(table.notes),
-        )  # type: ignore[arg-type]  # columns by role
+        )
 
     def with_groups(self, groups: Any, *, on: str) -> Predictions:
         """The same rows with attributes from another table.

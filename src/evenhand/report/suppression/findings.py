@@ -210,8 +210,10 @@ class HiddenFindings:
 
     def _all_shown(self, key: _Grouping) -> bool:
         """Whether every cell of a table is shown."""
-        cells = self.cells[key]
-        hidden = any(self.small.cell_hidden(*key, *cell) for cell in cells)
+        cells, (table, by) = self.cells[key], key
+        hidden = any(
+            self.small.cell_hidden(table, by, truth, group, prediction) for truth, group, prediction in cells
+        )
         return len(cells) == len(self._all[key]) and not hidden
 
     def _gap_hidden(self, index: int, part: Part) -> bool:

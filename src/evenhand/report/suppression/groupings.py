@@ -199,7 +199,7 @@ def _direction(sums: Sequence[npt.NDArray[np.int64]], n_cells: int) -> _Floats:
     random = np.random.default_rng(0)
     start = random.uniform(1, 2, n_cells) * random.choice([-1.0, 1.0], n_cells)
     if not sums:
-        return start
+        return np.asarray(start)
     indices = np.concatenate(sums)
     ends = np.cumsum([0, *map(len, sums)])
     ties = sparse.csr_array((np.ones(len(indices)), indices, ends), shape=(len(sums), n_cells))

@@ -8,12 +8,13 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.numbers.rounding import Ends, Rounding, level_text, reference_of
+from evenhand.core.numbers.rounding import Ends, level_text, reference_of
 from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, listing, p_value, shorten
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
+from evenhand.core.text.rounding import Rounding
 
 Holder = Finding | Part
 _SHARES = ("share", "share difference")
