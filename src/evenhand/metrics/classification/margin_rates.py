@@ -138,7 +138,8 @@ class Margins:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
 
         Each cell's weight moves by a normal number with the variance of its squared weights, and rates by
-        what that adds to them (linearised), so that labels which exclude each other move against each other.
+        what that adds to them (linearised at the rate of all groups: few rows that all hit are not certain), so
+        that labels which exclude each other move against each other.
         """
         from scipy import sparse
 
@@ -156,7 +157,9 @@ class Margins:
         every = np.ones(squares.size, dtype=bool)
         noise = Confusion(by(g.truth, every), by(g.truth, g.truth == g.prediction), by(g.prediction, every))
         hits, trials = _sums(noise, kind)
-        rates, all_trials = self.rates(kind).value.T, _sums(self.confusion, kind)[1]
+        all_hits, all_trials = _sums(self.confusion, kind)
+        together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
+        rates = all_hits.sum(axis=0) / np.where(together > 0, together, np.nan)
         return np.asarray((hits - rates * trials) / np.where(all_trials > 0, all_trials, np.nan))
 
     def tally(self, kind: str) -> Tally:
