@@ -265,8 +265,9 @@ def test_a_continuation_without_a_token_is_refused(name, opened, pictures):
         opened(name).next_token_logits(pictures[:1], ["the doctor"], [[""]])
 
 
-def test_a_folder_without_a_chat_template_is_refused_in_one_line(tiny, tmp_path):
-    shutil.copytree(tiny("llava"), tmp_path / "llava")
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl"])
+def test_a_folder_without_a_chat_template_is_refused_in_one_line(name, tiny, tmp_path):
+    shutil.copytree(tiny(name), tmp_path / "llava")
     (tmp_path / "llava" / "chat_template.jinja").unlink()
     with pytest.raises(UserError, match=r"no chat template.*chat_template\.jinja") as problem:
         ChatModel(tmp_path / "llava", LoadOptions(device="cpu"))

@@ -44,6 +44,8 @@ class Similarities:
         dropped: Items left out, by reason.
         lost_targets: Name of a set of targets to its items that were left out, and why.
         lost_attributes: The same of attributes.
+        families: Id of an attribute to its family, such as words of one root: other words of the kind would
+            come as families too, so that a family is one unit of inference; one that is not named is alone.
     """
 
     values: Floats
@@ -57,6 +59,7 @@ class Similarities:
     lost_targets: Losses = field(default_factory=dict)
     lost_attributes: Losses = field(default_factory=dict)
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    families: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_vectors(

@@ -38,7 +38,7 @@ from evenhand.stats.association.effect_size import (
     point_biserial,
 )
 from evenhand.stats.association.permutation import Permutations, permutation_test
-from evenhand.stats.association.two_way import Sizes, two_way
+from evenhand.stats.association.two_way import Sizes, by_family, two_way
 
 Reading: TypeAlias = Callable[[Floats, int], Floats]
 
@@ -141,6 +141,10 @@ class SetComparison(BoundSets):
         permutations: Permutations = self.evidence.memo[key]
         return permutations
 
+    def _family(self, word: str) -> tuple[str, str]:
+        family = self.evidence.families.get(word)
+        return ("", word) if family is None else ("family", family)
+
     @property
     def p_items(self) -> float | None:
         """The p of the alternative over targets alone, attributes as they are: exact, or from draws."""
@@ -155,12 +159,17 @@ class SetComparison(BoundSets):
         """
         n, m, na, nb = self.sizes
         sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)
-        estimate = two_way(self.cells, sizes, statistic, ddof)
+        cells = self.cells
+        if self.evidence.families:
+            codes = {word: index for index, word in enumerate(map(self._family, self.words))}
+            cells, sizes = by_family(cells, sizes, [codes[self._family(word)] for word in self.words])
+        estimate = two_way(cells, sizes, statistic, ddof)
         if estimate is None:
             why = "X and Y need three items each" if min(n, m) < 3 else "neither X nor Y varies within itself"
             fields: dict[str, Any] = {"notes": [f"no interval, and no p over targets and attributes: {why}"]}
         else:
-            what = "targets; a set of one attribute is no sample" if sizes.fixed else "targets and attributes"
+            units = "families of attributes" if self.evidence.families else "attributes"
+            what = "targets; a set of one attribute is no sample" if sizes.fixed else f"targets and {units}"
             fields = crossed_fields(estimate, f"t over {what}", "no difference", self.alternative)
         if self.mode == "paper":
             scale = 1 / float(self.phi.std(ddof=ddof)) if statistic == "d" else 1.0
