@@ -119,7 +119,7 @@ def ask_all(
         if options.keep_answers:
             more |= {"not_kept": unfit or store.changes(), "changed": _changed(through.source, store)}
     _write_about(plan, unanswered, evidence)
-    how = {"model": through.source.uri, "questions": accounts}
+    how: dict[str, Any] = {"model": through.source.uri, "questions": accounts}
     how |= {"engine": options.engine, "workers": options.n_workers()}
     account_of = how | {name: value for name, value in more.items() if value}
     return CollectedEvidence(evidence, unanswered, facts, account_of, warnings)
