@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from evenhand.core.findings import Null
 from evenhand.metrics.association.similarities import partition_null
 from evenhand.metrics.choices.estimation import Piece
 from evenhand.metrics.choices.rows import GAP
-from evenhand.metrics.estimates import agreeing, joint_p, null_band, resampled_p
+from evenhand.metrics.estimates import agreeing, agreeing_band, joint_p, null_band, resampled_p
 from evenhand.metrics.households.comparison import _exchanged_models
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.rates import Rates
@@ -106,3 +107,16 @@ def test_where_models_are_exchanged_no_improvement_is_below_minus_one(both):
 def test_replicates_that_are_all_alike_have_that_value_as_their_mean(value):
     band = null_band(np.full(9999, value), level=0.95, method="exchanged", seed=0)
     assert (band.mean, band.low, band.high) == (value, value, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "p"), [(0.2, 0.047), (0.2, 0.05), (-0.2333, 1e-9), (0.23329999999999998, 0.01)]
+)
+def test_a_band_does_not_hold_what_its_test_rejects(value, p):
+    null = Null(mean=0.0, low=-0.2333, high=0.2333, method="exchange")
+    band = agreeing_band(null, value, p)
+    assert not band.low <= value <= band.high
+    assert (band.low, band.high)[value < 0] == (null.low, null.high)[value < 0]
+    assert agreeing_band(null, value, 0.06) is null
+    assert agreeing_band(null, 0.3, p) is null  # outside already
+    assert agreeing_band(null, 0.0, p) is null  # no side

@@ -11,6 +11,7 @@ from scipy import special
 from evenhand.core.bound import MetricId
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
+from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
 from evenhand.stats.arrays import Floats, Limits, Pair
 from evenhand.stats.exchange.relabelling import exceeded
@@ -155,7 +156,8 @@ def agreeing_band(null: Null, value: float, p_value: float) -> Null:
         value: What the test is of.
         p_value: Its p, not corrected for others.
     """
-    if p_value > 1 - null.level or not null.low <= value <= null.high or value == null.mean:
+    is_inside = null.low - EDGE <= value <= null.high + EDGE
+    if p_value > 1 - null.level or not is_inside or abs(value - null.mean) <= EDGE:
         return null
     ratio = float(special.ndtri((1 + null.level) / 2) / special.ndtri(1 - max(p_value, 1e-15) / 2))
     end = null.mean + (value - null.mean) * min(ratio, _INSIDE)

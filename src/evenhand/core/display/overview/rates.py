@@ -147,9 +147,9 @@ def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | N
     rates = rates_of(source, subject)
     if finding.value is None or len(rates) < 2 or any(rate.rows <= 0 for rate in rates):
         return None
-    apart = _set(finding, rates)
-    if apart and len(rates) > 2:
-        return _together(apart), _rest(apart, rates)
+    group_set = _set(finding, rates)
+    if group_set and 2 < len(rates) > len(group_set):
+        return _together(group_set), _rest(group_set, rates)
     ends = _named(finding, rates) or (rates if len(rates) == 2 else [])
     total, rows = sum(rate.value * rate.rows for rate in rates), sum(rate.rows for rate in rates)
     higher = (source.card.parts_direction or source.card.direction) == "higher is better"
