@@ -101,7 +101,7 @@ def test_noise_of_few_cells_is_held_by_groups_and_labels(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["hit", "predicted", "true", "false"])
 def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
-    """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; a size varies as much."""
+    """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; noise: at the p of all."""
     bound = BoundCounts.of(weighted(0.001), "group", 0)
     margins, cells = Margins.of(bound), bound.grouped
     noise, rates = margins.weight_noise(kind), margins.rates(kind)
@@ -113,8 +113,12 @@ def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
         n, square, hit = cells.n[some], cells.moments[1][some], hits[some]
         share = n[hit].sum() / n.sum()
         variance = (square * (hit - share) ** 2).sum() / n.sum() ** 2
-        assert noise[:, group, label].var() == pytest.approx(variance, rel=0.15)  # 999 draws
-        assert noise[:, group, label].mean() == pytest.approx(0, abs=4 * np.sqrt(variance / 999))
+        all_hits = hits & trials
+        pooled = (cells.n[all_hits].sum()) / cells.n[trials].sum()
+        freedom = rates.freedom[label, group]
+        of_t = (square * (hit - pooled) ** 2).sum() / n.sum() ** 2 * freedom / (freedom - 2)
+        assert noise[:, group, label].var() == pytest.approx(of_t, rel=0.2)  # 999 draws
+        assert noise[:, group, label].mean() == pytest.approx(0, abs=4 * np.sqrt(of_t / 999))
         assert rates.value[label, group] == pytest.approx(share)
         rows, kish = cells.moments[0][some].sum(), n.sum() ** 2 / square.sum()
         size = share * (1 - share) / (variance * rows / (rows - 1))

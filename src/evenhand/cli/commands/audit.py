@@ -51,13 +51,14 @@ def audit(
     """Audit a table of predictions."""
     from evenhand.cli.summaries.findings import print_run
     from evenhand.cli.summaries.progress import status
-    from evenhand.evidence.predictions.equal_clusters import said
     from evenhand.runs.gates import check_gate_names, check_gates
     from evenhand.workflows.audit import audit_table
 
     check_gate_names(fail_if or [], groupings=() if search else by or ())
     columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
-    columns |= {"cluster": cluster, "weight": weight, **said(cluster_weights)}
+    columns |= {"cluster": cluster, "weight": weight}
+    if cluster_weights != "rows":
+        columns["cluster_weights"] = cluster_weights
     with status(quiet) as say:
         run = audit_table(
             table, columns=columns, by=by or (), source=source, groups=groups, on=on, search=search, out=out,

@@ -26,6 +26,7 @@ _MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
 _WORK = 10_000_000  # groups x labels x replicates that are drawn
 _KEPT = 1_000_000  # of which so many are kept as noise
 _FEWEST, _USUAL, _MOST = 199, 999, 9_999
+_MOST_FREEDOM = 1e6  # beyond it t is normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +139,8 @@ class Margins:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
 
         Each cell's weight moves by a normal number with the variance of its squared weights, and rates by
-        what that adds to them (linearised at the rate of all groups: few rows that all hit are not certain), so
-        that labels which exclude each other move against each other.
+        what that adds to them (linearised at the rate of all groups: few rows that all hit are not certain).
+        Labels that exclude each other move against each other.
         """
         from scipy import sparse
 
@@ -160,7 +161,16 @@ class Margins:
         all_hits, all_trials = _sums(self.confusion, kind)
         together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
         rates = all_hits.sum(axis=0) / np.where(together > 0, together, np.nan)
-        return np.asarray((hits - rates * trials) / np.where(all_trials > 0, all_trials, np.nan))
+        noise_of_rates = (hits - rates * trials) / np.where(all_trials > 0, all_trials, np.nan)
+        return np.asarray(noise_of_rates * self._unsure(kind, draws))
+
+    def _unsure(self, kind: str, draws: int) -> Floats:
+        """What makes normal noise that of t, whose variance few rows tell, shape (draws, G, L)."""
+        freedom = np.minimum(self.rates(kind).freedom.T, _MOST_FREEDOM)
+        if (freedom == freedom[:, :1]).all():  # of the same rows, so that what one label gains others lose
+            freedom = freedom[:, :1]
+        squares = self.prepared.stream("weights", kind).chisquare(freedom, (draws, *freedom.shape))
+        return np.asarray(np.sqrt(freedom / squares))
 
     def tally(self, kind: str) -> Tally:
         """Hits and trials as observed, R = 1."""
