@@ -27,8 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from evenhand.core.shown.addresses import without_secrets
-from evenhand.core.shown.unseen import one_line as one_line  # noqa: PLC0414 - messages are made with it
+from evenhand.core.numbers.addresses import without_secrets
+from evenhand.core.numbers.unseen import one_line as one_line  # noqa: PLC0414 - messages are made with it
 
 _LONGEST = 300  # letters of a cause
 _OWN_CODES = (0, 2, 3, 4)  # exit codes of commands that say how their work went

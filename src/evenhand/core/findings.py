@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
 
 from evenhand.core.cards import Direction, MetricCard, Model, Source
-from evenhand.core.shown.unseen import json_escaped
+from evenhand.core.numbers.unseen import json_escaped
 
 if TYPE_CHECKING:
     import altair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.core.cards import MetricCard, Sentences
 from evenhand.core.findings import Findings
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.language import ENGLISH, _, current_catalogue, filled
 
 BANDS: dict[str, str] = {

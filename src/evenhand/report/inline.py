@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from evenhand.core.shown.unseen import harmless, json_escaped, visible
+from evenhand.core.numbers.unseen import harmless, json_escaped, visible
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.language import _, filled
 

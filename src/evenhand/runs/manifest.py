@@ -11,7 +11,7 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from evenhand.core.shown.addresses import without_secrets
+from evenhand.core.numbers.addresses import without_secrets
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.gates import gates_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.numbers.rounding import PlainRounding, level_text, p_text
-from evenhand.core.shown.unseen import one_line
+from evenhand.core.numbers.unseen import one_line
 
 _LONGEST = 60  # of the name of a metric with its parameters
 

@@ -1,1 +1,1 @@
-"""How numbers are rounded; imports nothing of ours."""
+"""How numbers are rounded, and texts and addresses made safe to show; imports nothing of ours."""

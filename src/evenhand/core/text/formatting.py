@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from evenhand.core.numbers.rounding import DASH, MINUS, level_text, p_text, plain_number
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.language import _, digits, plural_of
 from evenhand.core.text.model_names import model_names
 

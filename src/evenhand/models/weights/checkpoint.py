@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, described, one_line
-from evenhand.core.shown.notes import note
 from evenhand.core.text.formatting import size
+from evenhand.core.text.notes import note
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import choose_device, import_torch
 from evenhand.models.weights.hub import tensor_types

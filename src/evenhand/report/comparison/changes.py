@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.significance import is_line_beyond
 from evenhand.core.text.formatting import count, isolated, plural, shorten
 from evenhand.report import glossary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.significance import is_line_beyond
 from evenhand.core.text.formatting import listing, number, quoted, span
 from evenhand.report import glossary

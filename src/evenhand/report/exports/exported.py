@@ -15,7 +15,7 @@ from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.numbers.rounding import DASH
-from evenhand.core.shown.unseen import json_escaped, shown_in, visible
+from evenhand.core.numbers.unseen import json_escaped, shown_in, visible
 from evenhand.core.significance import alpha_of
 from evenhand.core.text.formatting import count, key_text, percent, quoted
 from evenhand.core.text.rounding import Rounding

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import attribute, listing, plural, shorten
 from evenhand.core.text.language import _, filled
 from evenhand.report.figures.style import written

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.language import _, filled
 from evenhand.report import inline
 from evenhand.report.figures import style

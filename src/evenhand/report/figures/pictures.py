@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import shorten
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen

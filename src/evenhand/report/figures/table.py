@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import attribute, shorten
 from evenhand.core.text.language import _, filled
 from evenhand.report.figures import style, vega

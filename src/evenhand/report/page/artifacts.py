@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import UserError
 from evenhand.core.figure import Figure
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import count
 from evenhand.core.text.language import _, filled
 from evenhand.report.content import DrawnTable, NotFilled, ReportInput

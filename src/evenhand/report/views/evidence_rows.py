@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Key, Part
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import key_text, visible_label
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.findings import Key, Part
 from evenhand.core.numbers.rounding import level_text
-from evenhand.core.shown.unseen import visible
+from evenhand.core.numbers.unseen import visible
 from evenhand.core.significance import ALPHA, is_beyond
 from evenhand.core.text.formatting import key_text, visible_label
 from evenhand.core.text.language import _, filled

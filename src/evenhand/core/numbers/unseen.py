@@ -93,10 +93,10 @@ def harmless_line(text: object) -> str:
 def one_line(text: object) -> str:
     """Any text as one printable line, so that hostile labels cannot break a message."""
     try:
-        whole = str(text)
+        full_text = str(text)
     except Exception as problem:  # an exception of the user's whose text raises another
-        whole = f"(no text: {type(problem).__name__})"
-    return " ".join("".join(c if c.isprintable() else " " for c in whole).split())
+        full_text = f"(no text: {type(problem).__name__})"
+    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())
 
 
 def shown_in(value: object) -> object:

@@ -1,1 +1,0 @@
-"""Text and addresses as they may be shown."""
