@@ -130,8 +130,9 @@ def by_family(values: npt.ArrayLike, sizes: Sizes, families: Sequence[int]) -> t
     """The table with one column for each family of attributes in each set: a family is one unit, not many.
 
     A family's column is the set's mean plus the family's share of what departs from it,
-    ``m + (F / n) sum over the family of (value - m)``: the mean of the F columns is that of the n attributes, and their spread is
-    that of the families (linearised totals of clusters, as for a mean over unequal clusters).
+    ``m + (F / n) sum over the family of (value - m)``: the mean of the F columns is that of the n
+    attributes, and their spread is that of the families (linearised totals of clusters, as
+    for a mean over unequal clusters).
 
     Args:
         values: Shape (N, na + nb).
