@@ -12,7 +12,7 @@ def families_of(words: Iterable[str]) -> dict[str, str]:
     """Words of one root to the first of them in the alphabet; words that stand alone are left out.
 
     Two words that follow each other in the alphabet are of one family if they share their first four letters
-    or more and have three letters after them at most. Only single words are looked at: in phrases and in
+    or more and have three letters after them at most. Only single words are compared: in phrases and in
     names with numbers a shared beginning says nothing.
 
     Args:
