@@ -1,5 +1,6 @@
 """Association tests: published vectors, naive loops, what details mean, tables, families, paper mode."""
 
+import dataclasses
 import json
 from itertools import combinations
 from math import comb
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 
 from evenhand import Similarities, metrics
+from evenhand.benchmarks.mmbias.data.families import families_of
 from evenhand.core.errors import ParameterError
 from evenhand.core.significance import significance_of
 from evenhand.core.text.reasons import REASONS
@@ -370,3 +372,32 @@ def test_many_targets_have_a_finding():
     assert finding.details["method"] == "normal"
     assert finding.details["p_items"] == finding.details["p_two_sided_normal"]
     check_finding(finding)
+
+
+def test_words_of_one_family_are_one_unit() -> None:
+    """3 families of 5 words a set, none tied to a group: with families declared the level is kept."""
+    n_draws, hits = 60, {True: 0, False: 0}
+    families = {f"{name}/{word}": f"{name}{word // 5}" for name in "AB" for word in range(15)}
+    for seed in range(n_draws):
+        rng = np.random.default_rng(seed)
+        targets = {name: rng.normal(size=(40, 64)) + rng.normal(size=64) / 2 for name in "XY"}
+        words = {
+            name: np.repeat(rng.normal(size=(3, 64)), 5, axis=0) + rng.normal(size=(15, 64)) / 2
+            for name in "AB"
+        }
+        plain = Similarities.from_vectors(targets, words)
+        effects = []
+        for declared in (False, True):
+            evidence = dataclasses.replace(plain, families=families) if declared else plain
+            finding = metrics.association_effect_size(evidence, targets=["X", "Y"], attributes=["A", "B"])
+            hits[declared] += finding.p_value <= 0.05
+            effects.append(finding.value)
+        assert effects[0] == effects[1]
+    assert hits[True] <= 6
+    assert hits[False] >= 10
+
+
+def test_families_of_words_are_seen_in_the_words() -> None:
+    words = ["terrorism", "terrorist", "love", "loved", "paranoid", "parasite", "word 1", "word 2"]
+    alike = {"terrorism": "terrorism", "terrorist": "terrorism", "love": "love", "loved": "love"}
+    assert families_of(words) == alike

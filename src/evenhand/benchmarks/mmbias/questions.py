@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from evenhand.benchmarks.mmbias.data.families import families_of
 from evenhand.benchmarks.mmbias.data.irregularities import SAME_BYTES, SHARED_PHOTO
 from evenhand.benchmarks.mmbias.data.prompts import BLANK, fill
 from evenhand.benchmarks.mmbias.data.sets import AssociationData, Test
@@ -163,10 +164,12 @@ class AssociationSets:
             self.samples(form, "attribute", templates),
             form=form.name,
         )
+        attributes = self._items(form, "attribute", templates, cosines.attributes)
         return replace(
             cosines,
             targets=self._items(form, "target", templates, cosines.targets),
-            attributes=self._items(form, "attribute", templates, cosines.attributes),
+            attributes=attributes,
+            families=families_of(attributes) if form.attributes == "text" else {},
         )
 
     def matches(self, scores: pl.LazyFrame) -> Similarities:

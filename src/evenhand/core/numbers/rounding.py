@@ -137,11 +137,11 @@ class PlainRounding:
         return " to ".join(self.ends(band))
 
 
-def _usual(shown: Sequence[float], value: float | None, unit: str | None) -> int:
+def _usual(numbers: Sequence[float], value: float | None, unit: str | None) -> int:
     """Decimals where nothing asks for more: of small shares in points one."""
     if unit not in SHARES:
         return 3
-    return int((value is not None and 0 < abs(value) < _SMALL) or max(map(abs, shown), default=1) < _SMALL)
+    return int((value is not None and 0 < abs(value) < _SMALL) or max(map(abs, numbers), default=1) < _SMALL)
 
 
 def decimals_apart(pairs: Iterable[tuple[float, float]], least: PlainRounding) -> int:

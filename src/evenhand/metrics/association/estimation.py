@@ -242,6 +242,10 @@ class SetComparison(BoundSets):
             notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
         if self.infers and self.mode == "paper":
             notes.append("p is that of the right tail: X tied more to the first set of attributes than Y is")
+        alike = [word for word in self.words if word in self.evidence.families]
+        if alike:
+            n_families = len({self._family(word) for word in alike})
+            notes.append(f"{len(alike)} attributes of {n_families} families: those of one count as one unit")
         bound = effect_bound(n, m, 0)
         if bound > _WIDE:
             notes.append(

@@ -19,7 +19,7 @@ from evenhand.metrics.estimates import agreeing, as_finding, joint_p, null_band,
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.between import Between, UnitSums
+from evenhand.stats.exchange.between import Between, UnitSums
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.welch import welch_p
 
@@ -52,9 +52,9 @@ class _Images:
         groups, code = named.coded(columns, mask)
         unit = None
         if evidence.cluster is not None:
-            own = pl.concat_str(pl.lit("\x1f"), "sample")
-            known = evidence.annotated.select(pl.coalesce(pl.col(evidence.cluster).cast(pl.String), own))
-            unit = np.unique(known.to_series().to_numpy()[mask], return_inverse=True)[1].astype(np.int64)
+            alone = pl.concat_str(pl.lit("\x1f"), "sample")
+            clusters = evidence.annotated.select(pl.coalesce(pl.col(evidence.cluster).cast(pl.String), alone))
+            unit = np.unique(clusters.to_series().to_numpy()[mask], return_inverse=True)[1].astype(np.int64)
         called = evidence.cluster or "image"
         return cls(names, evidence.scores[mask], code, groups, named.dropped_of(counts), unit, called)
 

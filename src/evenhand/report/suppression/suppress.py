@@ -74,20 +74,12 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     _check(fewest)
     if fewest == 0:
         return content
-    rows = content.manifest.get("rows")
-    n_rows = float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
-    hidden = _over_all_groupings(content, fewest, n_rows)
-    manifest = _manifest(content.manifest, fewest, hidden)
-    findings = _findings(content.findings, hidden)
-    if "manifest_id" in manifest:
-        manifest["manifest_id"] = findings.manifest_id
-    if hidden.refused:
-        refusals = [warning.message for warning in findings.warnings if warning.code == _REFUSED]
-        manifest["warnings"] = [*(manifest.get("warnings") or []), *refusals]
+    hidden = _over_all_groupings(content, fewest, _rows_of(content.manifest))
+    findings, manifest = _findings(content.findings, hidden), _manifest(content.manifest, fewest, hidden)
     return replace(
         content,
         findings=findings,
-        manifest=manifest,
+        manifest=_with_refusals(manifest, findings, hidden),
         tables={
             name: shown_table
             for name, table in content.tables.items()
@@ -98,6 +90,21 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
         cases={},
         fewest=fewest,
     )
+
+
+def _rows_of(manifest: Mapping[str, Any]) -> float | None:
+    rows = manifest.get("rows")
+    return float(rows) if isinstance(rows, int | float) and not isinstance(rows, bool) else None
+
+
+def _with_refusals(manifest: dict[str, Any], findings: Findings, hidden: HiddenFindings) -> dict[str, Any]:
+    """The manifest with the identity of what is shown, and the groupings that are left out."""
+    if "manifest_id" in manifest:
+        manifest["manifest_id"] = findings.manifest_id
+    if hidden.refused:
+        refusals = [warning.message for warning in findings.warnings if warning.code == _REFUSED]
+        manifest["warnings"] = [*(manifest.get("warnings") or []), *refusals]
+    return manifest
 
 
 def suppressed_findings(

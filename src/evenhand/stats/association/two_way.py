@@ -130,8 +130,9 @@ def by_family(values: npt.ArrayLike, sizes: Sizes, families: Sequence[int]) -> t
     """The table with one column for each family of attributes in each set: a family is one unit, not many.
 
     A family's column is the set's mean plus the family's share of what departs from it,
-    ``m + (F / n) sum over the family of (value - m)``: the mean of the F columns is that of the n attributes,
-    and their spread is that of the families (linearised totals of clusters, as for a mean over unequal clusters).
+    ``m + (F / n) sum over the family of (value - m)``: the mean of the F columns is that of the n
+    attributes, and their spread is that of the families (linearised totals of clusters, as
+    for a mean over unequal clusters).
 
     Args:
         values: Shape (N, na + nb).
@@ -144,10 +145,10 @@ def by_family(values: npt.ArrayLike, sizes: Sizes, families: Sequence[int]) -> t
     table, codes = np.asarray(values, dtype=np.float64), np.asarray(families)
     parts = []
     for start, stop in ((0, sizes.na), (sizes.na, sizes.na + sizes.nb)):
-        block, _, own = (table[:, start:stop], *np.unique(codes[start:stop], return_inverse=True))
-        member = np.eye(own.max() + 1)[own]  # attributes by families
+        block, _, family = (table[:, start:stop], *np.unique(codes[start:stop], return_inverse=True))
+        member = np.eye(family.max() + 1)[family]  # attributes by families
         mean = block.mean(axis=1, keepdims=True)
-        parts.append(mean + (block - mean) @ member * (member.shape[1] / len(own)))
+        parts.append(mean + (block - mean) @ member * (member.shape[1] / len(family)))
     na, nb = (part.shape[1] for part in parts)
     fixed = sizes.fixed or min(na, nb) < 2
     return np.concatenate(parts, axis=1), Sizes(sizes.n, sizes.m, na, nb, fixed)

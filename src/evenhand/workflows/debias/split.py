@@ -149,7 +149,7 @@ def _dealt(
     singles: dict[str, list[int]] = {}
     ordered = [(min(lots[item] for item in unit), unit) for unit in units]
     places = [(unit_lot, unit, [name for item in unit for name in sets[item]]) for unit_lot, unit in ordered]
-    for unit_lot, unit, names in sorted(places, key=lambda place: (-len(place[2]), place[0])):
+    for unit_lot, unit, names in sorted(places, key=lambda entry: (-len(entry[2]), entry[0])):
         if len(names) == 1:
             singles.setdefault(names[0], []).append(unit[0])
             continue

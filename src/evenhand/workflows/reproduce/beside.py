@@ -126,7 +126,7 @@ def _agree(ours: Key, paper: Key) -> bool:
         tuple(part.casefold() if isinstance(part, str) else part for part in pair)
         for pair in zip(ours, paper, strict=True)
     )
-    return all(one is None or other is None or one == other for one, other in pairs)
+    return all(first is None or second is None or first == second for first, second in pairs)
 
 
 def _words(names: Sequence[str], key: Key) -> str:

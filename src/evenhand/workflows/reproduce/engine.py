@@ -154,11 +154,11 @@ class _Work:
         """Folders of data by name."""
         return {state.name: state.folder for state in self.plan.data if state.folder is not None}
 
-    def run_step(self, ready: Ready, place: str) -> Path:
+    def run_step(self, ready: Ready, turn: str) -> Path:
         """Carry out one step, said with its place among all; its run folder."""
         step, out = ready.step, self._folder(ready)
         who = f"a model that is trained here, {step.name}" if step.trains else _name(ready)
-        self.say(f"{place}: {step.benchmark or 'debias'} with {who}")
+        self.say(f"{turn}: {step.benchmark or 'debias'} with {who}")
         if step.debiases:
             debias(
                 self._folder(Ready(self._step(step.debiases), ready.model)), mode="paper", out=out,
@@ -182,9 +182,9 @@ class _Work:
 
     def _tags(self, ready: Ready) -> dict[str, str]:
         """Tags of all models, then those of this one."""
-        addresses = list(dict.fromkeys(one.model.uri for one in self.plan.steps if one.model is not None))
-        own = str(addresses.index(ready.model.uri) + 1) if ready.model is not None else ""
-        return {name: value for owner in ("", own) for name, value in _tags_of(self.options.tags, owner)}
+        addresses = list(dict.fromkeys(step.model.uri for step in self.plan.steps if step.model is not None))
+        number = str(addresses.index(ready.model.uri) + 1) if ready.model is not None else ""
+        return {name: value for owner in ("", number) for name, value in _tags_of(self.options.tags, owner)}
 
     def _step(self, name: str) -> Any:
         return next(step for step in self.plan.recipe.steps if step.name == name)
@@ -265,11 +265,11 @@ def _tags_of(tags: Sequence[str], owner: str) -> Iterator[tuple[str, str]]:
     """
     for text in tags:
         name, sign, value = text.partition("=")
-        place, colon, rest = name.partition(":")
-        if not sign or not (rest if colon else name) or (colon and not place.isdigit()):
+        model, colon, rest = name.partition(":")
+        if not sign or not (rest if colon else name) or (colon and not model.isdigit()):
             raise ParameterError(f"--tag {text!r} is not possible; give NAME=VALUE, or 2:NAME=VALUE for the "
                                  "second --model")  # fmt: skip
-        if (place if colon else "") == owner:
+        if (model if colon else "") == owner:
             yield (rest if colon else name), value
 
 

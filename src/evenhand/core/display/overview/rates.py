@@ -250,12 +250,12 @@ def _remark(finding: Finding, worse: GroupRate, subject: Subject) -> str:
     return " ".join(filter(None, (_mix(finding, worse, subject), _worse_by_chance(finding, worse, subject))))
 
 
-def _worse_by_chance(finding: Finding, named: GroupRate, subject: Subject) -> str:
+def _worse_by_chance(finding: Finding, headed: GroupRate, subject: Subject) -> str:
     """That the worst group is not the one that is named; empty where it is."""
     source = subject.source(finding)
     higher = (source.card.parts_direction or source.card.direction) == "higher is better"
     worst = (min if higher else max)(rates_of(source, subject), key=lambda rate: rate.value)
-    if worst.value == named.value or finding.parts or _named(finding, rates_of(source, subject)):
+    if worst.value == headed.value or finding.parts or _named(finding, rates_of(source, subject)):
         return ""
     text = "The worst group is {who}: {rate}, which chance alone can give in a group of {rows}."
     return _(text, who=worst.name, rate=worst.text, rows=count(worst.rows))
@@ -298,8 +298,8 @@ def _shares(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 def _who(rate: GroupRate) -> str:
     """A noun of the benchmark starts a sentence; a name of the user's keeps its first letter."""
-    own = rate.name == short_label(rate.label) or " + " in rate.label
-    return rate.name if own else capital(rate.name)
+    is_users = rate.name == short_label(rate.label) or " + " in rate.label
+    return rate.name if is_users else capital(rate.name)
 
 
 def _chart(

@@ -105,11 +105,10 @@ def disparities(
         parts, p_value = [part.model_copy(update=_NO_INFERENCE) for part in parts], None
     reason = comparison.status if comparison.status in UNDEFINED else None
     value = None if reason else float(comparison.listed.size)
-    finding = build(
-        comparison.bound.grouped, "disparities", options.params, value, reason=reason,
-        p_value=p_value, parts=parts, details=_details(comparison),
-    )  # fmt: skip
-    return finding.with_power(partial(_noticed, comparison))
+    return build(
+        comparison.bound.grouped, "disparities", options.params, value, reason=reason, p_value=p_value,
+        parts=parts, details=_details(comparison),
+    ).with_power(partial(_noticed, comparison))  # fmt: skip
 
 
 def disparity_lines(

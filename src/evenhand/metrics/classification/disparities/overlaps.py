@@ -76,10 +76,10 @@ def _rows_of(finding: Finding, part: Part, counts: Counts) -> npt.NDArray[np.boo
     """Which cells of the counts hold the rows with a mistake."""
     truth, *rest = [part.key] if isinstance(part.key, str) else part.key
     values = dict(zip(finding.by, rest, strict=False))
-    said = (
+    is_answer = (
         _is(counts, "prediction", rest[-1]) if part.kind == "mistake" else ~_is(counts, "prediction", truth)
     )
-    mask = _is(counts, "truth", truth) & said
+    mask = _is(counts, "truth", truth) & is_answer
     for name, value in values.items():
         mask &= _is(counts, name, value)
     return mask

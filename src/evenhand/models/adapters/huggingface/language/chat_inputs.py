@@ -285,14 +285,14 @@ def open_inputs(folder: Path, options: LoadOptions) -> ChatInputs:
     processor = _open_processor(kind, folder, options)
     if kind == "paligemma":
         return PrefixInputs(processor)
-    own = getattr(processor, "chat_template", None)
-    template = own or getattr(processor.tokenizer, "chat_template", None)
+    of_processor = getattr(processor, "chat_template", None)
+    template = of_processor or getattr(processor.tokenizer, "chat_template", None)
     if not template:
         raise UserError(
             f"{str(folder)!r} ({kind}) has no chat template, so nothing says how to speak to it; "
             "add chat_template.jinja to the folder, or wrap it: --model FILE.py:object"
         )
-    if not own:  # older folders keep it in tokenizer_config.json
+    if not of_processor:  # older folders keep it in tokenizer_config.json
         processor.chat_template = template
     return ChatInputs(processor)
 
