@@ -211,8 +211,8 @@ def rejected_items(
     same) to .23 (five that say something else each). ``chance_at`` and null: groups exchanged among images,
     all answers of an image together; those of a cluster turned around the mean of all, as in
     ``lean_effect``, where images come in clusters. It measures how many images there are as much as how
-    large effects are: read ``lean_effect``. No p. Parts: the share in each wording alone. None with reason ``single_group``.
-    Arguments as in ``lean_effect``.
+    large effects are: read ``lean_effect``. No p. Parts: the share in each wording alone. None with reason
+    ``single_group``. Arguments as in ``lean_effect``.
 
     Source: GRAS 2026.
     """
