@@ -105,6 +105,20 @@ def test_p_is_adjusted_over_the_pairs_of_a_measure(comparison):
     assert len(p) == 3
 
 
+def test_interval_and_band_have_the_level_of_the_corrected_p(comparison):
+    found = sorted(
+        (one for one in comparison[0].findings.findings if one.name == "accuracy_difference"),
+        key=lambda one: one.p_value,
+    )
+    assert [one.interval.level for one in found] == pytest.approx([1 - 0.05 / left for left in (3, 2, 1)])
+    first = found[0]
+    assert first.interval.low < first.details["low_95"] < first.details["high_95"] < first.interval.high
+    for one in found:
+        assert one.null.level == one.interval.level
+        assert (one.null.low <= one.value <= one.null.high) == (one.interval.low <= 0 <= one.interval.high)
+        assert (one.p_adjusted <= 0.05) == (not one.interval.low <= 0 <= one.interval.high)
+
+
 def test_findings_are_unique_and_the_folder_is_a_run(comparison):
     run_, out = comparison
     keys = [(one.name, tuple(one.by), str(one.params)) for one in run_.findings.findings]

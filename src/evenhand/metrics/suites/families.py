@@ -11,6 +11,8 @@ from evenhand.core.findings import Finding, Interval
 from evenhand.core.significance import ALPHA, reference_of, significance_of
 from evenhand.stats.multiplicity import adjust
 
+FROM_INTERVAL = "where the interval would hold 0"
+"""Method of a null band that follows from the interval."""
 AUDIT = ("disparities", "accuracy_gap")
 """Primaries of an audit: does a mistake depend on the group, and does accuracy?"""
 
@@ -37,7 +39,7 @@ def adjust_run(
         index for index, finding in enumerate(findings) if finding.role is None and _named(finding, primaries)
     ]
     p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in indices])
-    adjusted, places = adjust(p, method), _places(p)
+    adjusted, places = adjust(p, method), holm_places(p)
     exploratory = {"role": "exploratory"}
     result = [
         finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
@@ -61,7 +63,7 @@ def _without_verdicts(finding: Finding) -> Finding:
     return finding.model_copy(update={"parts": parts})
 
 
-def _places(p: np.ndarray) -> np.ndarray:
+def holm_places(p: np.ndarray) -> np.ndarray:
     """How many tests are left when each p has its turn in Holm's steps: m for the smallest; 1 without p."""
     tested = np.flatnonzero(~np.isnan(p))
     left = np.ones(p.size, dtype=np.int64)
@@ -84,10 +86,24 @@ def _primary(finding: Finding, adjusted: float, left: int, alpha: float, method:
     update: dict[str, object] = {"role": "primary"}
     if np.isfinite(adjusted):
         update |= {"p_adjusted": adjusted, "adjustment": method}
+    return finding.model_copy(update=update | at_family_level(finding, left, alpha))
+
+
+def at_family_level(finding: Finding, left: int, alpha: float) -> dict[str, object]:
+    """The interval of level ``1 - alpha / left`` as fields of a finding, with the ends of the usual one.
+
+    A band that is where the interval would hold 0, as of differences, has the same level. Empty where the
+    level is the usual one, or the finding cannot make another.
+    """
     usual, level = finding.interval, 1 - alpha / left
     other = usual is not None and not isclose(usual.level, level)
     new_interval = finding.interval_at(level) if other else None
-    if usual is not None and isinstance(new_interval, Interval):
-        details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
-        update |= {"interval": new_interval, "details": details}
-    return finding.model_copy(update=update)
+    if usual is None or not isinstance(new_interval, Interval):
+        return {}
+    details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
+    update: dict[str, object] = {"interval": new_interval, "details": details}
+    null = finding.null
+    if null is not None and finding.value is not None and null.method == FROM_INTERVAL:
+        ends = {"low": finding.value - new_interval.high, "high": finding.value - new_interval.low}
+        update["null"] = null.model_copy(update={**ends, "level": new_interval.level})
+    return update
