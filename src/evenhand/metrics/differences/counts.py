@@ -49,15 +49,15 @@ class ComparedCounts:
         if isinstance(evidence, Counts):
             if not evidence.paired:
                 raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
-            named = _named(evidence).project(groups)
-            compared = cls.over(Aligned.of_joined(named.table(), groups, PREDICTIONS), names, seed)
-            usable = named.only((named.codes >= 0).all(axis=0))
+            rows = _named(evidence).project(groups)
+            compared = cls.over(Aligned.of_joined(rows.table(), groups, PREDICTIONS), names, seed)
+            usable = rows.only((rows.codes >= 0).all(axis=0))
             singles = (usable.of_first(), usable.of_second())
         else:
-            both = [_named(counts).project(groups) for counts in evidence]
-            tables = [counts.table() for counts in both]
+            projected = [_named(counts).project(groups) for counts in evidence]
+            tables = [counts.table() for counts in projected]
             compared = cls.over(Aligned.of_separate(tables, groups, names), names, seed)
-            first, second = (counts.only(compared._shares(counts)) for counts in both)
+            first, second = (counts.only(compared._shares(counts)) for counts in projected)
             singles = (first, second)
         alike = singles[0].cluster is not None and singles[0].cluster == singles[1].cluster
         return replace(compared, singles=singles) if alike else compared
@@ -82,8 +82,8 @@ class ComparedCounts:
         """
         a = self.aligned
         cells = np.unique(np.stack([a.truth, a.group]), axis=1)
-        labels = {a.labels[code]: place for place, code in enumerate(np.unique(a.truth).tolist())}
-        groups = {group: place for place, group in enumerate(a.groups)}
+        labels = {a.labels[code]: index for index, code in enumerate(np.unique(a.truth).tolist())}
+        groups = {group: index for index, group in enumerate(a.groups)}
         there = {(a.labels[truth], a.groups[group]) for truth, group in cells.T.tolist()}
         rows = [(row[0], row[1:]) for row in keys.iter_rows()]
         truth = [labels[row[0]] if row in there else -1 for row in rows]

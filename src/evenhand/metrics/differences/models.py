@@ -85,8 +85,7 @@ def model_differences(
 
     Args:
         evidence: Counts with the axis ``prediction_b``, or Counts of each model. Where rows come in clusters
-            these are the units: signs of whole clusters are flipped (same samples), rates have Wilson's
-            limits at the size that clusters leave, and clusters of one name move both models together.
+            these are the units, and clusters of one name move both models together.
         by: Attribute, or list of attributes to cross.
         names: What the two models are called.
         metrics: Some of ``SUMMARIES``.
@@ -109,14 +108,16 @@ def model_differences(
     Haenszel 1959 for weights.
     """
     check_known("metric to compare", metrics, SUMMARIES)
+    work = _work(evidence, ComparedCounts.of(evidence, by, names, seed), clusters)
+    return [work.finding(metric, alpha / family) for metric in metrics]
+
+
+def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str]) -> _Differences:
     all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
     columns = [*clusters, *(counts.cluster for counts in all_counts if counts.cluster is not None)]
-    compared, units = ComparedCounts.of(evidence, by, names, seed), None
-    if columns:
-        units = UnitAnswers.of(all_counts, compared.aligned.by)
-        units = None if units is None else units.weighted(compared.entry_weights(units.keys))
-    work = _Differences(compared, ", ".join(dict.fromkeys(columns)), units)
-    return [work.finding(metric, alpha / family) for metric in metrics]
+    units = UnitAnswers.of(all_counts, compared.aligned.by) if columns else None
+    units = units and units.weighted(compared.entry_weights(units.keys))
+    return _Differences(compared, ", ".join(dict.fromkeys(columns)), units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +168,7 @@ class _Differences:
         """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
-        # by clusters 0, which is wider
-        correlation = self.compared.correlation(metric) if self.units is None else 0.0
+        correlation = self.compared.correlation(metric) if self.units is None else 0.0  # 0 is wider
 
         def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)

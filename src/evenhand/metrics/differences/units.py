@@ -38,7 +38,7 @@ class UnitAnswers:
     def of(cls, evidence: Counts | Sequence[Counts], by: Sequence[str]) -> UnitAnswers | None:
         """From counts with a cluster each; None where not all name one and the same column."""
         counts = [evidence] if isinstance(evidence, Counts) else list(evidence)
-        names = {one.cluster for one in counts}
+        names = {each.cluster for each in counts}
         name = next(iter(names))
         if len(names) > 1 or name is None:
             return None
@@ -54,14 +54,14 @@ class UnitAnswers:
             )
             totals = table.group_by(columns).agg(pl.col("right").sum(), rows=pl.col("n").sum())
             parts.append(totals.rename({"right": f"right {model}", "rows": f"rows {model}"}))
-        both = parts[0].join(parts[1], on=columns, how="full", coalesce=True).sort(columns)
-        numbers = both.drop(columns).fill_null(0).cast(pl.Float64)
-        unit = both[_UNIT].rank("dense").cast(pl.Int64).to_numpy() - 1
+        merged = parts[0].join(parts[1], on=columns, how="full", coalesce=True).sort(columns)
+        numbers = merged.drop(columns).fill_null(0).cast(pl.Float64)
+        unit = merged[_UNIT].rank("dense").cast(pl.Int64).to_numpy() - 1
         right, rows = (
             np.stack([numbers[f"{kind} {model}"].to_numpy() for model in (0, 1)])
             for kind in ("right", "rows")
         )
-        return cls(name, both.select("truth", *by), unit, right, rows, joined)
+        return cls(name, merged.select("truth", *by), unit, right, rows, joined)
 
     @property
     def units(self) -> int:
@@ -72,41 +72,43 @@ class UnitAnswers:
         """The same with each entry counted so often for each model, shape (2, E)."""
         return replace(self, right=self.right * weights, rows=self.rows * weights)
 
-    def _means(self, place: Codes, k: int) -> list[list[ClusterMean]]:
-        """The accuracy of each model in each of k classes or groups; entries of place -1 are in none."""
+    def _means(self, codes: Codes, k: int) -> list[list[ClusterMean]]:
+        """The accuracy of each model in each of k classes or groups; entries of code -1 are in none."""
         width, means = self.units, []
         for right, rows in zip(self.right, self.rows, strict=True):
-            own = []
+            model_means = []
             for code in range(k):
-                some = np.flatnonzero((place == code) & (rows > 0))
+                some = np.flatnonzero((codes == code) & (rows > 0))
                 there, at = np.unique(self.unit[some], return_inverse=True)
                 sums, sizes = (np.bincount(at, numbers[some], there.size) for numbers in (right, rows))
-                own.append(ClusterMean.of(sums.astype(float), sizes.astype(float), sizes, there, width))
-            means.append(own)
+                model_means.append(
+                    ClusterMean.of(sums.astype(float), sizes.astype(float), sizes, there, width)
+                )
+            means.append(model_means)
         return means
 
-    def rates(self, place: Codes, k: int) -> list[Rates]:
+    def rates(self, codes: Codes, k: int) -> list[Rates]:
         """Accuracies of each model, shape (k,)."""
-        return [Rates.of_clusters(own) for own in self._means(place, k)]
+        return [Rates.of_clusters(model_means) for model_means in self._means(codes, k)]
 
-    def changes(self, place: Codes, k: int, rng: np.random.Generator) -> UnitChanges:
+    def changes(self, codes: Codes, k: int, rng: np.random.Generator) -> UnitChanges:
         """How far the models differ in each of k classes or groups."""
-        both = []
-        for first, second in zip(*self._means(place, k), strict=True):
+        merged = []
+        for first, second in zip(*self._means(codes, k), strict=True):
             rates = Rates.of_clusters([first, second])
             if rates.covariance is not None:  # as if one more unit had moved each way
                 least = min(first.effective, second.effective)
                 off = np.where(np.eye(2, dtype=bool), 1.0, least / (least + 2))
                 rates = replace(rates, covariance=rates.covariance * off)
-            both.append(rates)
+            merged.append(rates)
         flips: list[Floats] = []
         if self.joined:
             apart = self.right[0] - self.right[1]
             flips = [
-                np.bincount(self.unit[place == code], apart[place == code], self.units).astype(np.float64)
+                np.bincount(self.unit[codes == code], apart[codes == code], self.units).astype(np.float64)
                 for code in range(k)
             ]
-        return UnitChanges(both, flips, rng)
+        return UnitChanges(merged, flips, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ class UnitChanges:
     def interval(self, level: float | Floats) -> Ends:
         """MOVER limits of each difference, Wilson's of both rates at their effective size, with t."""
         levels = np.broadcast_to(level, len(self.pairs)).tolist()
-        ends = [self._limits(code, one) for code, one in enumerate(levels)]
+        ends = [self._limits(code, at) for code, at in enumerate(levels)]
         low, high = np.array(ends).reshape(-1, 2).T
         return low, high
 

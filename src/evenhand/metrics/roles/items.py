@@ -19,7 +19,7 @@ from evenhand.metrics.estimates import agreeing, as_finding, joint_p, null_band,
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.between import Between, UnitSums
+from evenhand.stats.exchange.between import Between, UnitSums
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.welch import welch_p
 

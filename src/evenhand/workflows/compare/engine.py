@@ -319,9 +319,9 @@ def _adjusted(findings: Sequence[Finding], alpha: float) -> list[Finding]:
             of = first[_test(findings[index], index)]
             if not np.isnan(corrected[of]):
                 p_values = {"p_value": findings[of].p_value, "p_adjusted": float(corrected[of])}
-                shown = at_family_level(findings[index], left[of], alpha)
+                of_family = at_family_level(findings[index], left[of], alpha)
                 adjusted[index] = findings[index].model_copy(
-                    update={**p_values, **shown, "adjustment": "holm"}
+                    update={**p_values, **of_family, "adjustment": "holm"}
                 )
     return adjusted
 
