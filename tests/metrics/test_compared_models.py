@@ -192,7 +192,7 @@ def test_models_without_a_flip_still_have_an_interval_of_their_accuracies():
     assert found["accuracy"].interval.high < 0.1
 
 
-def test_rows_of_clusters_are_compared_without_interval_and_p():
+def test_rows_of_clusters_are_compared_by_cluster():
     rows = pl.DataFrame(
         {
             "y": ["a", "b"] * 20,
@@ -203,10 +203,44 @@ def test_rows_of_clusters_are_compared_without_interval_and_p():
     )
     with_persons = eh.Predictions.from_frame(rows, truth="y", prediction="p", cluster="who").count("g")
     found = model_differences((with_persons, with_persons), by="g", metrics=["accuracy"])[0]
+    assert (found.n, found.value, found.details["units"]) == (40, 0.0, 10)
+    assert "by who" in found.interval.method
+    assert found.p_value == 1
+    without = eh.Predictions.from_frame(rows, truth="y", prediction="p").count("g")
+    found = model_differences((with_persons, without), by="g", metrics=["accuracy"])[0]
     assert found.notes == [NO_CLUSTERS.format("who")]
-    assert (found.n, found.value) == (40, 0.0)
     for one in (found, *found.parts):
         assert (one.interval, one.null, one.p_value, one.p_adjusted) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_models_that_are_alike_do_not_differ_by_persons(paired):
+    """60 persons of 10 rows, ICC .3: as rows of their own 27 % of such comparisons have p <= .05."""
+    alarms = held = 0
+    for draw in range(40):
+        rng = np.random.default_rng(draw)
+        person, truth = np.repeat(np.arange(60), 10), rng.integers(0, 2, 600)
+        said = [
+            np.where(rng.random(600) < rng.beta(1.87, 0.47, 60)[person], truth, 1 - truth) for _ in range(2)
+        ]
+        columns = {"truth": truth, "group": person % 2, "prediction": said[0], "prediction_b": said[1]}
+        rows = pl.DataFrame({**columns, "cluster:person": person})
+        tables = [rows] if paired else [rows.drop("prediction_b"), rows.drop("prediction").rename(_OF_B)]
+        counts = [
+            eh.Counts.from_table(
+                table.group_by(table.columns).agg(n=pl.len()), {name: name for name in table.columns}
+            )
+            for table in tables
+        ]
+        evidence = counts[0] if paired else tuple(counts)
+        found = model_differences(evidence, by="group", metrics=["accuracy"], seed=draw)[0]
+        alarms += found.p_value <= 0.05
+        held += found.interval.low <= 0 <= found.interval.high
+    assert alarms <= 4
+    assert held >= 37
+
+
+_OF_B = {"prediction_b": "prediction"}
 
 
 def test_equal_inputs_give_equal_findings():

@@ -47,7 +47,7 @@ def test_the_first_screen_begins_with_the_headline(page, two):
 def test_sentences_say_who_is_better_on_how_many_samples(page):
     words = plain(page)
     start = words[words.index("What was asked, what each grouping says") :]
-    assert "“after of t.parquet” and “before of t.parquet”, on 1,200 samples that both answered" in start
+    assert "“before of t.parquet” and “after of t.parquet”, on 1,200 samples that both answered" in start
     assert "“after of t.parquet” is right more often" in start
     assert re.search(
         r"is right more often than “before of t.parquet”, by \d+\.\d points \(.*?\), more than noise", start

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
@@ -105,6 +104,20 @@ def test_p_is_adjusted_over_the_pairs_of_a_measure(comparison):
     )
     assert adjusted[0] == pytest.approx(3 * p[0])
     assert len(p) == 3
+
+
+def test_interval_and_band_have_the_level_of_the_corrected_p(comparison):
+    found = sorted(
+        (one for one in comparison[0].findings.findings if one.name == "accuracy_difference"),
+        key=lambda one: one.p_value,
+    )
+    assert [one.interval.level for one in found] == pytest.approx([1 - 0.05 / left for left in (3, 2, 1)])
+    first = found[0]
+    assert first.interval.low < first.details["low_95"] < first.details["high_95"] < first.interval.high
+    for one in found:
+        assert one.null.level == one.interval.level
+        assert (one.null.low <= one.value <= one.null.high) == (one.interval.low <= 0 <= one.interval.high)
+        assert (one.p_adjusted <= 0.05) == (not one.interval.low <= 0 <= one.interval.high)
 
 
 def test_findings_are_unique_and_the_folder_is_a_run(comparison):
@@ -501,7 +514,7 @@ def test_the_report_speaks_of_two_models(comparison):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_audits_of_clusters_are_compared_without_interval_and_test(tmp_path, there):
+def test_audits_of_clusters_are_compared_by_cluster(tmp_path, there):
     """As independent rows, 60 persons who are right or wrong as a whole would differ beyond chance."""
     rng = np.random.default_rng(1)
     wrong = rng.random((60, 2)) < (0.2, 0.35)
@@ -518,13 +531,27 @@ def test_audits_of_clusters_are_compared_without_interval_and_test(tmp_path, the
     if not there:
         (tmp_path / "t.csv").unlink()
     compared = compare([tmp_path / "second", tmp_path / "first"])
-    assert compared.finding("accuracy_difference", "group").value > 0.1
-    for finding in compared.findings:
-        for holder in (finding, *finding.parts):
-            assert (holder.interval, holder.null, holder.p_value) == (None, None, None)
+    found = compared.finding("accuracy_difference", "group")
+    assert found.value > 0.1
+    assert found.details["units"] == 60
+    assert "by person" in found.interval.method
+    assert found.interval.high - found.interval.low > 0.25  # 1,200 rows would leave 0.07
+    assert found.p_value > 0.001
+    assert all(part.p_value is None or part.p_value > 0.001 for part in found.parts)
+    assert compared.finding("accuracy_gap_difference", "group").interval is not None
     assert ("flips" in compared.tables) == there
     if there:
         assert compared.tables["flips"]["p"].null_count() == compared.tables["flips"].height > 0
-    assert "clusters (person): differences of two models have no interval" in str(compared.manifest)
-    overview = overview_of(compared.findings, compared.manifest)
-    assert (overview.title, overview.kicker.count("not tested")) == ("Nothing was tested.", 1)
+        assert compared.counts["predictions-2-1"].cluster == "person"
+        assert found.details["compared"] == "same samples"
+    assert "without --cluster" not in str(compared.manifest) + str(compared.findings)
+
+
+def test_an_audit_without_the_clusters_of_the_other_says_how_to_get_a_test(tmp_path):
+    table().with_columns(person=pl.int_range(pl.len()) // 8).write_csv(tmp_path / "t.csv")
+    plain = audited(tmp_path, tmp_path / "t.csv", "fair")
+    columns = {"truth": "label", "prediction": "biased", "id": "id", "cluster": "person"}
+    audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / "clustered")
+    found = compare([plain, tmp_path / "clustered"], metrics=["accuracy"]).finding("accuracy_difference")
+    assert (found.interval, found.p_value) == (None, None)
+    assert "audit them again with the same --cluster" in " ".join(found.notes)

@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.derivation.arrays import Floats, Integers
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
+from evenhand.evidence.predictions.levels import CLUSTER
 
 Losses = tuple[tuple[str, int], ...]
 
@@ -44,7 +45,8 @@ class Matched:
     def counts(self, attributes: Sequence[str]) -> Counts:
         """Counts of two models, with the axes ``prediction`` and ``prediction_b``."""
         table = self.table.rename(dict(zip(self.columns, PREDICTIONS, strict=True)))
-        names = {name: name for name in ("truth", *attributes, *PREDICTIONS)}
+        units = [name for name in table.columns if name.startswith(CLUSTER)]
+        names = {name: name for name in ("truth", *attributes, *PREDICTIONS, *units)}
         return Counts.from_table(table, names)
 
 
@@ -60,7 +62,9 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
         InputError: A sample stands twice, or has another truth or group in another run.
     """
     columns = [f"model {index}" for index in range(len(rows))]
-    facts = ["truth", *attributes]
+    shared = [name for name in rows[0].columns if name.startswith(CLUSTER)]
+    shared = [name for name in shared if all(name in table.columns for table in rows)]
+    facts = ["truth", *attributes, *shared]
     for table, name in zip(rows, names, strict=True):
         _check_once(table, name)
     samples = rows[0].select(_SAMPLE, *facts, pl.col("prediction").alias(columns[0]))

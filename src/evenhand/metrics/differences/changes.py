@@ -14,8 +14,7 @@ from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.differences.counts import Both, ComparedCounts
-from evenhand.metrics.differences.models import flips_of
+from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.multiplicity import adjust
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, GroupSize, key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
+from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.prepared import REPLICATES, By, names_of
-from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask
 from evenhand.stats.contingency import model_summaries
+from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
 from evenhand.stats.contingency.resampling import runs
 from evenhand.stats.rates.differences import paired_correlation
@@ -46,16 +49,58 @@ class ComparedCounts:
         if isinstance(evidence, Counts):
             if not evidence.paired:
                 raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
-            table = evidence.unclustered().project(groups).table()
-            return cls.over(Aligned.of_joined(table, groups, PREDICTIONS), names, seed)
-        tables = [counts.unclustered().project(groups).table() for counts in evidence]
-        return cls.over(Aligned.of_separate(tables, groups, names), names, seed)
+            rows = _named(evidence).project(groups)
+            compared = cls.over(Aligned.of_joined(rows.table(), groups, PREDICTIONS), names, seed)
+            usable = rows.only((rows.codes >= 0).all(axis=0))
+            singles = (usable.of_first(), usable.of_second())
+        else:
+            projected = [_named(counts).project(groups) for counts in evidence]
+            tables = [counts.table() for counts in projected]
+            compared = cls.over(Aligned.of_separate(tables, groups, names), names, seed)
+            first, second = (counts.only(compared._shares(counts)) for counts in projected)
+            singles = (first, second)
+        alike = singles[0].cluster is not None and singles[0].cluster == singles[1].cluster
+        return replace(compared, singles=singles) if alike else compared
 
     @classmethod
     def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> ComparedCounts:
         """Models over rows that are aligned."""
         singles = tuple(aligned.counts_of(model) for model in range(len(names)))
         return cls(aligned, singles, tuple(names), seed)
+
+    def _shares(self, counts: Counts) -> Mask:
+        """Which cells of a model's counts are among the rows compared."""
+        table = counts.to_frame()
+        keys = table.rename({f"attribute:{name}": name for name in self.aligned.by})
+        usable = (counts.codes >= 0).all(axis=0)
+        return usable & (self.places(keys.select("truth", *self.aligned.by))[1] >= 0)
+
+    def places(self, keys: pl.DataFrame) -> tuple[Codes, Codes]:
+        """Class (of those with rows) and group of each entry; -1 where it is not among the rows compared.
+
+        ``keys`` has the columns truth and the attributes.
+        """
+        a = self.aligned
+        cells = np.unique(np.stack([a.truth, a.group]), axis=1)
+        labels = {a.labels[code]: index for index, code in enumerate(np.unique(a.truth).tolist())}
+        groups = {group: index for index, group in enumerate(a.groups)}
+        there = {(a.labels[truth], a.groups[group]) for truth, group in cells.T.tolist()}
+        rows = [(row[0], row[1:]) for row in keys.iter_rows()]
+        truth = [labels[row[0]] if row in there else -1 for row in rows]
+        group = [groups[row[1]] if row in there else -1 for row in rows]
+        return np.array(truth, dtype=np.int64), np.array(group, dtype=np.int64)
+
+    def entry_weights(self, keys: pl.DataFrame) -> Floats:
+        """What a row of each entry counts for each model in the common mix, shape (2, E)."""
+        if not self.standardised:
+            return np.ones((2, keys.height))
+        a, (rows, weight) = self.aligned, self._mix
+        cell, first = np.unique(a.truth * len(a.groups) + a.group, return_index=True)
+        classes = np.unique(a.truth)
+        truth, group = self.places(keys)
+        at = np.searchsorted(cell, classes[np.maximum(truth, 0)] * len(a.groups) + np.maximum(group, 0))
+        at = np.minimum(at, cell.size - 1)
+        return np.asarray(weight[first][at] / rows[:, at])
 
     @property
     def joined(self) -> bool:
@@ -164,6 +209,13 @@ class ComparedCounts:
         return float(self.observed[metric][model, 0]) / own_effect if own_effect > 0 else 1.0
 
 
+def _named(counts: Counts) -> Counts:
+    """The rows that name their cluster, where clusters were declared; as audits count them."""
+    if counts.cluster is None:
+        return counts
+    return counts.only(counts.codes_of(CLUSTER + counts.cluster) >= 0)
+
+
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
     """Rows of one of the models, by group, and what was left out, as fields of a finding."""
     sizes = aligned.sizes[which]
@@ -171,3 +223,34 @@ def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
     groups = [GroupSize(key=key_of(key), n=n) for key, n in pairs]
     dropped = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
     return {"n": float(sizes.sum()), "groups": groups, "dropped": dropped}
+
+
+def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:
+    """Samples that one of two joined models alone got right, by the unit of each cell, shape (units,)."""
+    right = aligned.answers == aligned.truth
+
+    def summed(some: Mask) -> Floats:
+        return np.bincount(unit, aligned.n * some, units).astype(np.float64)
+
+    return Flips(
+        summed(np.ones(aligned.n.shape, bool)), summed(right[0] & ~right[1]), summed(right[1] & ~right[0])
+    )
+
+
+def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
+    """Right answers of two models in each class and group, as strata of the units."""
+    cell, first, index = np.unique(
+        aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
+    )
+    right = aligned.answers == aligned.truth
+    rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
+
+    def summed(weights: Floats) -> Floats:
+        return np.stack([np.bincount(index, weight, cell.size) for weight in weights])
+
+    return Shares(unit[first], summed(rows * right), summed(rows), units)
+
+
+def changed(aligned: Aligned, unit: Codes, units: int) -> Flips | Shares:
+    """Right answers of both models: paired where they answered the same samples, in one mix elsewhere."""
+    return flips_of(aligned, unit, units) if aligned.joined else shares_of(aligned, unit, units)

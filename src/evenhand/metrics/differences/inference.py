@@ -11,6 +11,7 @@ from scipy import special
 from evenhand.core.findings import Interval, Null
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.suites.families import FROM_INTERVAL
 from evenhand.stats.arrays import Ends, Floats, Limits
 from evenhand.stats.rates.differences import inverted_p, normal_quantile
 
@@ -69,4 +70,4 @@ def null_around(value: float, middle: float, interval: Interval) -> Null:
     the band where, and only where, the interval holds 0.
     """
     low, mean, high = value - interval.high, value - middle, value - interval.low
-    return Null(mean=mean, low=low, high=high, level=LEVEL, method="where the interval would hold 0")
+    return Null(mean=mean, low=low, high=high, level=LEVEL, method=FROM_INTERVAL)

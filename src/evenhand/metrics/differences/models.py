@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,20 +11,29 @@ import numpy as np
 
 from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, Interval, Key, Part, key_of
-from evenhand.evidence.derivation.paired import Aligned
+from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects, summary_limits
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.differences.counts import Both, ComparedCounts, compared_rows
+from evenhand.metrics.differences.counts import (
+    Both,
+    ComparedCounts,
+    changed,
+    compared_rows,
+    flips_of,
+    shares_of,
+)
 from evenhand.metrics.differences.inference import both_values, difference_of, inferred, null_around
+from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
 from evenhand.metrics.estimates import agreeing, as_finding, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Pair
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.contingency.summary_intervals import Squares, class_ends
 from evenhand.stats.multiplicity import adjust
+from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import Figure, gap_limits, inverted_p, mover, worst_limits
 
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
@@ -33,9 +42,11 @@ OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = (
-    "no interval and p: rows were sampled in clusters ({}), and a comparison takes rows as independent; "
-    "audits without --cluster are compared with both"
+    "no interval and p: rows were sampled in clusters ({}), which not all of these runs name alike; audit "
+    "them again with the same --cluster"
 )
+FEW_CLUSTERS = "no interval and p: below two clusters ({}) nothing says how others would differ"
+BY_UNITS = "Wilson at the effective size by {} of both models (MOVER, Zou and Donner)"
 _WITHOUT: dict[str, None] = dict.fromkeys(("interval", "null", "p_value", "p_adjusted", "corrected"))
 _OF_EFFECTS = {"cramers_v_mean": "mean", "cramers_v_median": "median", "cramers_v_max": "largest"}
 _OF_GROUPS = "from the limits of both models over all groups (MOVER, Zou and Donner)"
@@ -74,7 +85,7 @@ def model_differences(
 
     Args:
         evidence: Counts with the axis ``prediction_b``, or Counts of each model. Where rows come in clusters
-            there are values alone, without interval and p.
+            these are the units, and clusters of one name move both models together.
         by: Attribute, or list of attributes to cross.
         names: What the two models are called.
         metrics: Some of ``SUMMARIES``.
@@ -97,10 +108,16 @@ def model_differences(
     Haenszel 1959 for weights.
     """
     check_known("metric to compare", metrics, SUMMARIES)
+    work = _work(evidence, ComparedCounts.of(evidence, by, names, seed), clusters)
+    return [work.finding(metric, alpha / family) for metric in metrics]
+
+
+def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str]) -> _Differences:
     all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
     columns = [*clusters, *(counts.cluster for counts in all_counts if counts.cluster is not None)]
-    work = _Differences(ComparedCounts.of(evidence, by, names, seed), ", ".join(dict.fromkeys(columns)))
-    return [work.finding(metric, alpha / family) for metric in metrics]
+    units = UnitAnswers.of(all_counts, compared.aligned.by) if columns else None
+    units = units and units.weighted(compared.entry_weights(units.keys))
+    return _Differences(compared, ", ".join(dict.fromkeys(columns)), units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +126,7 @@ class _Differences:
 
     compared: ComparedCounts
     clusters: str  # columns that rows were sampled by as wholes
+    units: UnitAnswers | None = None  # right answers by these, where the counts hold them
 
     def finding(self, metric: str, alpha: float) -> Finding:
         """One metric of the first model minus that of the second."""
@@ -119,16 +137,20 @@ class _Differences:
             pass
         elif metric == "skewsize":
             fields["notes"] = [SIDE_BY_SIDE]
-        elif self.clusters:
+        elif self.clusters and self.units is None:
             fields["notes"] = [NO_CLUSTERS.format(self.clusters)]
+        elif self.units is not None and self.units.units < FEWEST:
+            fields["notes"] = [FEW_CLUSTERS.format(self.clusters)]
         else:
             fields = (
                 self._accuracy(value, alpha) if metric == "accuracy" else self._mover(metric, value, alpha)
             )
         parts = self._parts(metric)
-        if self.clusters:
+        if self.clusters and (self.units is None or self.units.units < FEWEST):
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
         details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
+        if self.units is not None:
+            details["units"] = float(self.units.units)
         if compared.standardised:  # what was done about other mixes of classes and groups
             own_values = both_values(compared.own[metric][:, 0])
             details |= {
@@ -146,7 +168,7 @@ class _Differences:
         """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
-        correlation = self.compared.correlation(metric)
+        correlation = self.compared.correlation(metric) if self.units is None else 0.0  # 0 is wider
 
         def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)
@@ -159,15 +181,31 @@ class _Differences:
 
     def _accuracy(self, value: float, alpha: float) -> dict[str, Any]:
         aligned = self.compared.aligned
-        changes = changed(aligned, np.zeros_like(aligned.truth), 1)
+        method = PAIRED if aligned.joined else APART
+        if self.units is None:
+            changes: Flips | Shares | UnitChanges = changed(aligned, np.zeros_like(aligned.truth), 1)
+        else:
+            changes = self.units.changes(self._places(self.units, "whole"), 1, self._stream("whole"))
+            method = BY_UNITS.format(self.units.name)
         p = float(changes.p[0])
+        if np.isnan(p):
+            return {"notes": [FEW_CLUSTERS.format(self.clusters)]}
 
         def limits(level: float) -> Pair:
             low, high = (float(end[0]) for end in changes.interval(level))
             low, high = agreeing((low, high), p, 0.0, level)
             return min(low, value), max(high, value)
 
-        return inferred(limits, value, value, PAIRED if aligned.joined else APART, alpha, p)
+        return inferred(limits, value, value, method, alpha, p)
+
+    def _places(self, units: UnitAnswers, kind: str) -> Codes:
+        """The class or group of each entry of the units, or 0; -1 where it is not compared."""
+        truth, group = self.compared.places(units.keys)
+        return {"class": truth, "group": group}.get(kind, np.where(group < 0, -1, 0))
+
+    def _stream(self, kind: str) -> np.random.Generator:
+        compared = self.compared
+        return stream(compared.seed, "models", "signs", "+".join(compared.aligned.by), *compared.names, kind)
 
     def _effects(self, metric: str, model: int) -> Callable[[float], Figure]:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
@@ -186,7 +224,10 @@ class _Differences:
         """Limits of a model's worst group, or of how far it is below the whole."""
         aligned = self.compared.aligned
         shares = shares_of(aligned, aligned.group, len(aligned.groups))
-        rates, share = shares.rates()[model], shares.share
+        of_models = shares.rates()
+        if self.units is not None:
+            of_models = self.units.rates(self._places(self.units, "group"), len(aligned.groups))
+        rates, share = of_models[model], shares.share
         value = self.compared.observed[metric][model, 0]
 
         def limits(level: float) -> Figure:
@@ -200,10 +241,18 @@ class _Differences:
 
     def _parts(self, metric: str) -> list[Part]:
         """What a difference is made of: classes for effect sizes, classes and groups for accuracy."""
+        compared, by_units = self.compared, None
         if metric == "accuracy":
-            return accuracy_changes(self.compared)
+            if self.units is not None:
+                sizes = {"class": len(compared.labels), "group": len(compared.aligned.groups)}
+                by_units = {
+                    kind: self.units.changes(self._places(self.units, kind), k, self._stream(kind))
+                    for kind, k in sizes.items()
+                }
+            return accuracy_changes(compared, by_units, BY_UNITS.format(self.clusters) if by_units else "")
         if metric == "cramers_v_mean":
-            return effect_size_changes(self.compared, self.compared.class_correlation())
+            plain = np.zeros(len(compared.classes)) if self.clusters else compared.class_correlation()
+            return effect_size_changes(compared, plain)
         return []
 
 
@@ -215,7 +264,9 @@ def effects_of(pair: ComparedCounts, model: int) -> tuple[BoundCounts, ClassEffe
     return prepared, effects, effects.squares
 
 
-def accuracy_changes(pair: ComparedCounts) -> list[Part]:
+def accuracy_changes(
+    pair: ComparedCounts, by_units: Mapping[str, UnitChanges] | None = None, method: str = ""
+) -> list[Part]:
     """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
 
     Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
@@ -230,39 +281,15 @@ def accuracy_changes(pair: ComparedCounts) -> list[Part]:
     labels = [compared.cells.label for compared in pair.classes]
     class_index = np.full(len(a.labels), -1)
     class_index[labels] = np.arange(len(labels))
-    by_class = _accuracies(pair, "class", pair.labels, class_index[a.truth])
-    return by_class + _accuracies(pair, "group", [key_of(key) for key in a.groups], a.group)
-
-
-def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:
-    """Samples that one of two joined models alone got right, by the unit of each cell, shape (units,)."""
-    right = aligned.answers == aligned.truth
-
-    def summed(some: Mask) -> Floats:
-        return np.bincount(unit, aligned.n * some, units).astype(np.float64)
-
-    return Flips(
-        summed(np.ones(aligned.n.shape, bool)), summed(right[0] & ~right[1]), summed(right[1] & ~right[0])
-    )
-
-
-def shares_of(aligned: Aligned, unit: Codes, units: int) -> Shares:
-    """Right answers of two models in each class and group, as strata of the units."""
-    cell, first, index = np.unique(
-        aligned.truth * len(aligned.groups) + aligned.group, return_index=True, return_inverse=True
-    )
-    right = aligned.answers == aligned.truth
-    rows = np.tile(aligned.n, (2, 1)) if aligned.joined else aligned.n
-
-    def summed(weights: Floats) -> Floats:
-        return np.stack([np.bincount(index, weight, cell.size) for weight in weights])
-
-    return Shares(unit[first], summed(rows * right), summed(rows), units)
-
-
-def changed(aligned: Aligned, unit: Codes, units: int) -> Flips | Shares:
-    """Right answers of both models: paired where they answered the same samples, in one mix elsewhere."""
-    return flips_of(aligned, unit, units) if aligned.joined else shares_of(aligned, unit, units)
+    kinds = {
+        "class": (list[Key](pair.labels), class_index[a.truth]),
+        "group": ([key_of(key) for key in a.groups], a.group),
+    }
+    parts = []
+    for kind, (keys, unit) in kinds.items():
+        changes = changed(a, unit, len(keys)) if by_units is None else by_units[kind]
+        parts += _accuracies(pair, kind, keys, unit, changes, method)
+    return parts
 
 
 def effect_size_changes(pair: ComparedCounts, correlation: Floats) -> list[Part]:
@@ -323,8 +350,15 @@ def _classes_of(
     return np.stack(values), own_effects, reasons
 
 
-def _accuracies(pair: ComparedCounts, kind: str, keys: Sequence[Key], unit: Codes) -> list[Part]:
-    a, changes = pair.aligned, changed(pair.aligned, unit, len(keys))
+def _accuracies(
+    pair: ComparedCounts,
+    kind: str,
+    keys: Sequence[Key],
+    unit: Codes,
+    changes: Flips | Shares | UnitChanges,
+    method: str,
+) -> list[Part]:
+    a = pair.aligned
     values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
     rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
     p, value = changes.p, values[0] - values[1]
@@ -332,11 +366,14 @@ def _accuracies(pair: ComparedCounts, kind: str, keys: Sequence[Key], unit: Code
     holds_zero = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
     ends = np.where(holds_zero, np.minimum(low, 0), low), np.where(holds_zero, np.maximum(high, 0), high)
     details = [both_values(column) for column in values.T]
-    if isinstance(changes, Flips):
-        for detail, gained, lost in zip(details, changes.gained.tolist(), changes.lost.tolist(), strict=True):
+    if a.joined:
+        flips = flips_of(a, unit, len(keys))
+        for detail, gained, lost in zip(details, flips.gained.tolist(), flips.lost.tolist(), strict=True):
             detail |= {"n_gained": gained, "n_lost": lost}
     more = [{"details": detail} for detail in details]
-    return _parts(kind, keys, rows, value, value, ends, p, method=PAIRED if a.joined else APART, more=more)
+    return _parts(
+        kind, keys, rows, value, value, ends, p, method=method or (PAIRED if a.joined else APART), more=more
+    )
 
 
 def _parts(
@@ -348,7 +385,7 @@ def _parts(
     parts = []
     for i, key in enumerate(keys):
         fields: dict[str, Any] = {}
-        if not np.isnan(value[i]):
+        if not np.isnan([value[i], ends[0][i], ends[1][i], p[i]]).any():
             low, high = float(ends[0][i]), float(ends[1][i])
             interval = Interval(low=low, high=high, level=LEVEL, method=method)
             more[i]["details"]["q_value"] = number(rates[i])

@@ -12,6 +12,8 @@ from evenhand.core.numbers.rounding import reference_of
 from evenhand.core.significance import ALPHA, significance_of
 from evenhand.stats.multiplicity import adjust, holm_levels
 
+FROM_INTERVAL = "where the interval would hold 0"
+"""Method of a null band that follows from the interval."""
 AUDIT = ("disparities", "accuracy_contrast", "cramers_v_pooled")
 """Primaries of an audit: does a mistake depend on the group, does accuracy, does anything within classes?"""
 SEARCH = "subgroups"
@@ -100,18 +102,27 @@ def _primary(finding: Finding, adjusted: float, level: float, method: str) -> Fi
     update: dict[str, object] = {"role": "primary"}
     if np.isfinite(adjusted):
         update |= {"p_adjusted": adjusted, "adjustment": method}
-    return _at_level(finding.model_copy(update=update), level)
+    return at_level(finding.model_copy(update=update), level)
 
 
-def _at_level(finding: Finding, level: float) -> Finding:
-    """With the interval of a level; the 95 % limits stay in the details."""
+def at_level(finding: Finding, level: float) -> Finding:
+    """With the interval of a level; the 95 % limits stay in the details.
+
+    A band that is where the interval would hold 0, as of differences, has the same level. The finding itself
+    where it has that level, or cannot make another.
+    """
     usual = finding.interval
     other = usual is not None and not isclose(usual.level, level)
     new_interval = finding.interval_at(level) if other else None
     if usual is None or not isinstance(new_interval, Interval):
         return finding
     details = {**finding.details, "low_95": usual.low, "high_95": usual.high}
-    return finding.model_copy(update={"interval": new_interval, "details": details})
+    update: dict[str, object] = {"interval": new_interval, "details": details}
+    null = finding.null
+    if null is not None and finding.value is not None and null.method == FROM_INTERVAL:
+        ends = {"low": finding.value - new_interval.high, "high": finding.value - new_interval.low}
+        update["null"] = null.model_copy(update={**ends, "level": new_interval.level})
+    return finding.model_copy(update=update)
 
 
 def _with_secondary(before: Sequence[Finding], after: Sequence[Finding], method: str) -> list[Finding]:
@@ -133,5 +144,5 @@ def _with_secondary(before: Sequence[Finding], after: Sequence[Finding], method:
             "p_adjusted": max(finding.p_value, primary.p_adjusted),
         }  # fmt: skip
         level = finding.interval if primary.interval is None else primary.interval
-        result[index] = _at_level(finding.model_copy(update=update), level.level if level else 1 - ALPHA)
+        result[index] = at_level(finding.model_copy(update=update), level.level if level else 1 - ALPHA)
     return result

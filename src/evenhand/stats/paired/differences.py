@@ -70,6 +70,15 @@ def paired_difference(
     return Paired(float(terms.sum()), sums, float(np.sqrt(some @ some)), replicates)
 
 
+def sign_flips(contributions: Floats, rng: np.random.Generator) -> float:
+    """Two-sided p of a sum of the units' contributions, shape (U,), under random signs; 1 if all are 0."""
+    some = contributions[np.abs(contributions) > 1e-15]
+    if not some.size:
+        return 1.0
+    sums, replicates = _flipped(some, rng)
+    return Paired(float(some.sum()), sums, float(np.sqrt(some @ some)), replicates).p_value
+
+
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """Differences of samples in two groups, and how far clusters move them together."""

@@ -27,9 +27,10 @@ from evenhand.metrics.differences.ranking import (
     ranks_over_replicates,
 )
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
+from evenhand.metrics.suites.families import at_level
 from evenhand.runs.manifest import make_manifest
 from evenhand.stats.contingency.model_summaries import SUMMARIES
-from evenhand.stats.multiplicity import adjust
+from evenhand.stats.multiplicity import adjust, holm_levels
 from evenhand.workflows.compare.answers import compared_answers
 from evenhand.workflows.compare.pairing import ComparisonPlan, check_asked, planned
 from evenhand.workflows.compare.runs import ComparedRun
@@ -129,7 +130,7 @@ def _by_findings(
     seeds = seed_values(runs, plan.groups, plan.pairs, **options)
     sentences = [*plan.warnings(), *answers.warnings, *([ON_THESE] if seeds else [])]
     tables = {**answers.tables, "values": by_group(answers.tables["values"], runs, plan.groups)}
-    findings = _adjusted([*answers.findings, *seeds])
+    findings = _adjusted([*answers.findings, *seeds], settings["alpha"])
     return assembled(runs, findings, {}, tables, {**settings, **answers.settings}, sentences, plan.groups)
 
 
@@ -188,7 +189,7 @@ class _GroupedRuns:
         values = [{metric: measured(order, metric) for metric in self.ranked} for order in orders]
         strict = self.alpha / max(1, len(self.pairs) * len(groupings))
         seeds = seed_findings(list(zip(over, values, strict=True)), self.groups, self.pairs, metrics, strict)
-        findings = _adjusted([*findings, *(_noted(finding, [], self.runs) for finding in seeds)])
+        findings = _adjusted([*findings, *(_noted(finding, [], self.runs) for finding in seeds)], self.alpha)
         self._pair_groups(orders[0])
         warnings = [*warnings, *unmatched(self.pairing), *mix_warnings(findings, orders)]
         ranked = [
@@ -301,8 +302,11 @@ def _noted(finding: Finding, lost: Sequence[Dropped], runs: Sequence[ComparedRun
     return finding.model_copy(update=update)
 
 
-def _adjusted(findings: Sequence[Finding]) -> list[Finding]:
-    """Holm over all pairs and groupings of one measure; what is one test has one p, and counts once."""
+def _adjusted(findings: Sequence[Finding], alpha: float) -> list[Finding]:
+    """Holm over all pairs and groupings of one measure; what is one test has one p, and counts once.
+
+    Intervals and null bands become those of a test's place in its family, as in audits.
+    """
     adjusted = list(findings)
     for name in dict.fromkeys(finding.name for finding in findings):
         family = [index for index, finding in enumerate(findings) if finding.name == name]
@@ -310,11 +314,13 @@ def _adjusted(findings: Sequence[Finding]) -> list[Finding]:
         tests = list(first.values())
         p = np.array([np.nan if (q := findings[i].p_value) is None else q for i in tests])
         corrected = dict(zip(tests, adjust(p, "holm"), strict=True))
+        levels = dict(zip(tests, holm_levels(p, alpha).tolist(), strict=True))
         for index in family:
             of = first[_test(findings[index], index)]
             if not np.isnan(corrected[of]):
                 p_values = {"p_value": findings[of].p_value, "p_adjusted": float(corrected[of])}
-                adjusted[index] = findings[index].model_copy(update={**p_values, "adjustment": "holm"})
+                of_family = at_level(findings[index], 1 - levels[of])
+                adjusted[index] = of_family.model_copy(update={**p_values, "adjustment": "holm"})
     return adjusted
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from evenhand.core.errors import InputError, UserError, one_line
 from evenhand.core.text.model_names import model_names
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.files.hashing import sha256_file
 from evenhand.files.tables import scan as sources
@@ -117,6 +118,8 @@ def called_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
 def as_text(counts: Counts) -> Counts:
     """Counts whose levels are texts, so that runs of tables of different formats can be put side by side."""
     table = counts.table()
+    if counts.cluster is not None:
+        table = counts.to_frame().rename({f"attribute:{name}": name for name in counts.attributes})
     names = [name for name in table.columns if name != "n"]
     texts = table.with_columns(_text(name, table.schema[name]) for name in names)
     return Counts.from_table(texts, {name: name for name in names})
@@ -166,7 +169,9 @@ def _from_source(run: Run) -> pl.DataFrame | str:
     attributes = [name for grouping in run.manifest.get("by", []) for name in _attributes(run, grouping)]
     with sources.reading(repr(path)):
         attribute_columns = [pl.col(name) for name in dict.fromkeys(attributes)]
-        table = lazy.select(sample.alias("sample"), *renamed, *attribute_columns).collect()
+        cluster = run.counts[COUNTS].cluster
+        units = [] if cluster is None else [pl.col(cluster).alias(CLUSTER + cluster)]
+        table = lazy.select(sample.alias("sample"), *renamed, *attribute_columns, *units).collect()
     return _relabelled(table, run.manifest.get("relabelled") or {})
 
 
@@ -253,7 +258,14 @@ def _usable(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> p
     repeated = table.height - table["sample"].n_unique()
     if repeated:
         return f"{repeated:,} of its rows repeat a sample id"
-    return _fitting(_with_plain_ids(table.select("sample", *names)), counts.project(attributes), attributes)
+    units = [] if counts.cluster is None else [CLUSTER + counts.cluster]
+    if units and units[0] not in table.columns and counts.cluster in table.columns:
+        table = table.with_columns(pl.col(str(counts.cluster)).alias(units[0]))
+    if units and units[0] not in table.columns:
+        return f"its rows lack {counts.cluster!r}, which they were sampled by"
+    table = table.with_columns(_text(name, table.schema[name]) for name in units)
+    plain = _with_plain_ids(table.select("sample", *names, *units))
+    return _fitting(plain, counts.unclustered().project(attributes), attributes)
 
 
 def _with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:

@@ -79,8 +79,8 @@ def _clusters(runs: Sequence[ComparedRun]) -> list[str]:
     if not columns:
         return []
     return [
-        f"rows were sampled in clusters ({', '.join(columns)}): differences of two models have no interval "
-        "and no test; ranks, their shares and seeds take rows as independent and look surer than they are"
+        f"rows were sampled in clusters ({', '.join(columns)}), which differences of two models take as "
+        "units; ranks, their shares and seeds take rows as independent and look surer than they are"
     ]
 
 
