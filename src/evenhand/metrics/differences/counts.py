@@ -51,7 +51,7 @@ class ComparedCounts:
                 raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
             rows = _named(evidence).project(groups)
             compared = cls.over(Aligned.of_joined(rows.table(), groups, PREDICTIONS), names, seed)
-            usable = rows.only((rows.codes >= 0).all(axis=0))
+            usable = rows.only(np.asarray((rows.codes >= 0).all(axis=0)))
             singles = (usable.of_first(), usable.of_second())
         else:
             projected = [_named(counts).project(groups) for counts in evidence]

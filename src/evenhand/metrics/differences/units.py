@@ -12,6 +12,7 @@ from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair
+from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.paired.differences import sign_flips
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import inverted_p, mean_limits
@@ -80,10 +81,8 @@ class UnitAnswers:
             for code in range(k):
                 some = np.flatnonzero((codes == code) & (rows > 0))
                 there, at = np.unique(self.unit[some], return_inverse=True)
-                sums, sizes = (np.bincount(at, numbers[some], there.size) for numbers in (right, rows))
-                model_means.append(
-                    ClusterMean.of(sums.astype(float), sizes.astype(float), sizes, there, width)
-                )
+                sums, sizes = (sum_by(at, numbers[some], there.size) for numbers in (right, rows))
+                model_means.append(ClusterMean.of(sums, sizes, sizes, there.astype(np.int64), width))
             means.append(model_means)
         return means
 
@@ -146,7 +145,10 @@ class UnitChanges:
         if np.isnan(self._limits(code, 0.95)).any():
             return np.nan
         if not self.flips:
-            return float(
-                inverted_p(lambda levels: tuple(np.array([end]) for end in limits(levels.item())))[0]
-            )
+
+            def ends(levels: Floats) -> Ends:
+                low, high = limits(levels.item())
+                return np.array([low]), np.array([high])
+
+            return float(inverted_p(ends)[0])
         return float(joint_p(sign_flips(self.flips[code], self.rng), 0.0, limits) or np.nan)
