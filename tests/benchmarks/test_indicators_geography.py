@@ -188,6 +188,7 @@ def test_a_reference_that_was_adapted_otherwise_is_told_with_the_improvement(tmp
     told = json.loads(manifest.read_text())
     told["model_identity"]["adaptation"] = "linear_probe"
     manifest.write_text(json.dumps(told))
+    (tmp_path / "first" / "hashes.json").unlink()
     run = ask("geography", model, data, top=1, reference=tmp_path / "first")
     notes = run.finding("household_hit_improvement", "region").notes
     assert any("was adapted and 'Classifies' was not" in note for note in notes)

@@ -59,7 +59,7 @@ def test_no_color_leaves_the_colours_out(printed, monkeypatch, typed):
 
 def test_ascii_of_the_environment_holds_for_every_command(printed, monkeypatch, capsys):
     assert printed.isascii()
-    assert "* outside chance" in printed
+    assert "* beyond chance" in printed
     monkeypatch.setenv("EVENHAND_ASCII", "1")
     assert type_in(monkeypatch, "audit", "--help") == 0
     assert "no * : - |" in capsys.readouterr().out

@@ -98,7 +98,8 @@ def test_its_card_travels_with_the_run(run) -> None:
 
 def test_a_run_of_before_has_no_cards_and_is_read(run, tmp_path) -> None:
     run.save(tmp_path / "old")
-    (tmp_path / "old" / "metrics.json").unlink()
+    for name in ("metrics.json", "hashes.json"):
+        (tmp_path / "old" / name).unlink()
     old = eh.Run.read(tmp_path / "old")
     assert old["accuracy"].card.title == "Accuracy"
     assert (old["error_rate"].card.title, old["error_rate"].is_declared) == ("Error rate", False)

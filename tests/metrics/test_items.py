@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from evenhand.metrics.roles.items import _Between
+from evenhand.stats.exchange.between import Between
 
 
 def test_a_group_of_one_image_has_the_variance_of_the_others():
     values, code = np.array([[1.0], [2], [6], [4], [5], [9]]), np.array([0, 0, 0, 1, 2, 2])
     first, last = np.var([1, 2, 6], ddof=1), np.var([5, 9], ddof=1)
     variances, shares = np.array([first, (2 * first + last) / 3, last]), np.array([3, 1, 2]) / 6
-    found = _Between.of(values, code, 3)
+    found = Between.of(values, code, 3)
     assert found.noise == pytest.approx((1 - shares) @ variances)
     assert found.within == pytest.approx(shares @ variances)
     assert found.between == pytest.approx([3 * 1.5**2 + 0.5**2 + 2 * 2.5**2])

@@ -96,13 +96,18 @@ def test_vectors_that_prefer_no_label_are_warned_of(table) -> None:
     assert _codes(classify(table, Colours())) == []
     silent, equal = classify(table, SilentImages()), classify(table, EqualTexts())
     assert _codes(silent) == ["tied_scores"]
-    assert silent.findings.warnings[0].message.startswith("12 of 12 vectors of 'images' are 0")
+    assert _tied(silent).startswith("12 of 12 vectors of 'images' are 0")
     assert _codes(equal) == ["tied_scores"]
-    assert equal.findings.warnings[0].message.startswith("all 2 vectors of 'texts' are equal")
+    assert _tied(equal).startswith("all 2 vectors of 'texts' are equal")
+
+
+def _tied(run) -> str:
+    return next(warning.message for warning in run.findings.warnings if warning.code == "tied_scores")
 
 
 def _codes(run) -> list[str]:
-    return [warning.code for warning in run.findings.warnings]
+    codes = [warning.code for warning in run.findings.warnings]
+    return [code for code in codes if code != "repeated_images"]  # plain colours repeat
 
 
 def test_only_vectors_of_one_length_are_one_space() -> None:

@@ -250,7 +250,14 @@ def test_forgotten_answers_are_not_kept(tmp_path, calls) -> None:
         assert len(take_numbers(calls)) == 63
     assert not (tmp_path / "home" / "answers").exists()
     names = {entry.name for entry in (tmp_path / "run").iterdir()}
-    assert names == {"evidence", "findings.json", "manifest.json", "metrics.json", "report.html"}
+    assert names == {
+        "evidence",
+        "findings.json",
+        "hashes.json",
+        "manifest.json",
+        "metrics.json",
+        "report.html",
+    }
 
 
 def test_a_folder_of_another_process_or_a_broken_store_is_one_line(tmp_path, calls) -> None:

@@ -99,7 +99,7 @@ def test_findings_are_iterated_counted_and_found_by_metric_and_group(run) -> Non
 def test_a_finding_prints_a_line_and_a_run_eight(run) -> None:
     line = str(run["accuracy_gap"])
     assert "\n" not in line
-    assert line.startswith(f"accuracy_gap(by=group): {run['accuracy_gap'].value:.3f}; 97.5 % interval ")
+    assert line.startswith(f"accuracy_gap(by=group): {run['accuracy_gap'].value:.3f}; 97.75 % interval ")
     assert "n = " in line
     assert "p = " in line or "p <0.001" in line
     assert repr(run) == str(run)

@@ -12,7 +12,7 @@ from scipy import stats
 from evenhand.stats.association.two_way import single_set
 from evenhand.stats.contingency.resampling import split_hypergeometric
 from evenhand.stats.exchange.rows import UnitRows, expected_variance, likeness
-from evenhand.stats.exchange.unit_rates import _Column
+from evenhand.stats.exchange.unit_cells import Column
 from evenhand.stats.paired.differences import Deviations, paired_difference
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from tests.helpers import wilson
@@ -180,7 +180,7 @@ def test_likeness_is_over_pairs_of_the_rows_of_a_unit():
 @pytest.mark.parametrize("common", [None, np.array([1.0, 2.0, 0.5, 3.0])])
 def test_sums_of_sparse_and_common_numbers_are_those_of_the_dense_table(common):
     cells, values = np.array([0, 4, 5, 9, 11]), np.array([2.0, 3.0, -1.0, 0.0, 7.0])
-    column = _Column.of(3, cells, values, 4, common)
+    column = Column.of(3, cells, values, 4, common)
     dense = np.zeros((4, 3)) if common is None else np.tile(common[:, None], 3)
     for cell, value in zip(cells, values, strict=True):
         dense[cell // 3, cell % 3] += value

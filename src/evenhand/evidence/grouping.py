@@ -103,8 +103,13 @@ class Grouped:
         prediction = _renamed(counts.codes_of("prediction")[some], prediction_map)
         n, units = counts.n[some], None
         moments = None if counts.moments is None else counts.moments[:2, some]
-        if counts.cluster is not None:
-            unit = counts.codes_of(CLUSTER + counts.cluster)[some]
+        unit = None if counts.cluster is None else counts.codes_of(CLUSTER + counts.cluster)[some]
+        order = _sorting(truth, group, prediction)
+        if order is not None:
+            truth, group, prediction, n = (codes[order] for codes in (truth, group, prediction, n))
+            moments = None if moments is None else moments[:, order]
+            unit = None if unit is None else unit[order]
+        if counts.cluster is not None and unit is not None:
             rows = n if moments is None else moments[0]
             units = UnitCells(counts.cluster, truth, group, prediction, unit, n, rows)
             # clusters are the last axis, so that cells of one class, group and prediction follow each other
@@ -151,6 +156,18 @@ class Grouped:
     def group_key(self, code: int) -> Key:
         """A group as findings write it: one text, or a list in the order of ``by``."""
         return key_of(self.groups[code])
+
+
+def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
+    """What sorts cells by class, group and prediction; None where they are, as labels keep their order.
+
+    They are not where the axes of truth and prediction have orders of which labels cannot keep both.
+    """
+    steps = np.diff(np.array([truth, group, prediction], dtype=np.int64), axis=1)
+    falls = (steps[0] < 0) | (
+        (steps[0] == 0) & ((steps[1] < 0) | ((steps[1] == 0) & (steps[2] < 0)))
+    )  # fmt: skip
+    return np.lexsort((prediction, group, truth)) if falls.any() else None
 
 
 def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], npt.NDArray[np.bool_]]:

@@ -56,6 +56,7 @@ class Pools:
     units: Integers
     cluster: str | None
     kind: str
+    sets: bool = False  # whether clusters are sets inside which groups change places sample by sample
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -82,11 +83,14 @@ class Rankings:
         kind: What a query is, as parts of findings call it: ``query``, ``occupation``, ...
         cluster: The attribute that names what samples were taken with, such as the person that several
             pictures show; None: each sample was taken by itself.
+        sets: Whether clusters are sets of samples that were made alike but for their group
+            (counterfactuals): groups change places inside each, sample by sample.
     """
 
     table: pl.DataFrame
     kind: str = "query"
     cluster: str | None = None
+    sets: bool = False
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -100,6 +104,7 @@ class Rankings:
         rank: str | None = None,
         kind: str = "query",
         cluster: str | None = None,
+        sets: bool = False,
     ) -> Rankings:
         """Take a frame with one row for each query and sample; every further column is an attribute.
 
@@ -112,6 +117,7 @@ class Rankings:
             kind: What a query is.
             cluster: Attribute that names what samples were taken with, such as a person; samples without it
                 are left out and counted.
+            sets: Whether clusters are sets of samples that were made alike but for their group.
 
         Raises:
             InputError: Not a frame, scores that are no numbers, or a sample twice in a query.
@@ -136,7 +142,7 @@ class Rankings:
             *(c for c in table.columns if c not in {query, sample, order, *COLUMNS}),
         )
         _refuse_repeated(rows)
-        return cls(rows, kind, cluster)
+        return cls(rows, kind, cluster, sets)
 
     @classmethod
     def from_scores(
@@ -277,6 +283,7 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
         units,
         rankings.cluster,
         rankings.kind,
+        rankings.sets,
     )
 
 

@@ -52,7 +52,7 @@ class _Harmless(_Written):
     rest of a line round.
 
     Attributes:
-        rich_proxied_file: Where Rich writes instead; ``SafeConsole`` has looked at its texts.
+        rich_proxied_file: Where Rich writes instead; ``SafeConsole`` has read its texts.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -16,7 +16,7 @@ def without_secrets(text: object) -> str:
     """A text whose addresses have no password, no values of their query and no fragment.
 
     ``https://me:word@host/t.csv?sig=abc&v=2`` becomes ``https://…@host/t.csv?sig=…&v=…``: it says where
-    something was read, and opens nothing. Which value is a secret cannot be told, so that all go.
+    something was read, and opens nothing. Nothing says which value is a secret, so that all go.
     """
     return _ADDRESS.sub(_cut, str(text))
 

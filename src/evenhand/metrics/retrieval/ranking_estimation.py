@@ -148,7 +148,7 @@ def _infer(bound: BoundRankings, figures: Figures, statistic: Statistic) -> Figu
         pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if bound.paper else "expected"
     )
     samples = RankedPools.rank(pools.samples[usable], pools.scores[usable], 1, "stable").codes
-    exchange = RankingExchange(samples.astype(np.int64), ranked, pools.labels, pools.units)
+    exchange = RankingExchange(samples.astype(np.int64), ranked, pools.labels, pools.units, sets=pools.sets)
     if exchange.fixed:
         return FigureInference(notes=(explain("one_cluster"),))
     query_draws, changed = _drawn(bound, exchange, statistic)

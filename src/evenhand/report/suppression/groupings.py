@@ -37,7 +37,7 @@ def told_by(
     The unknowns are the occupied cells of truth, prediction and every attribute, a missing value being one of
     its own. Each number that is shown is a sum of them: rows, groups, classes, right rows (a rate times its
     rows), rows left out, and cells. A small count of any attributes of two groupings, missing ones included,
-    is told where no direction moves it along which all sums hold. That readers know which cells are empty is
+    follows where no direction moves it along which all sums hold. That readers know which cells are empty is
     assumed.
 
     Args:

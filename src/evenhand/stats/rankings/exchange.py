@@ -39,6 +39,8 @@ class RankingExchange:
     ranked: RankedPools  # the rankings as they are
     labels: Integers  # group of each sample, shape (S,)
     units: Integers  # what each sample was taken with, shape (S,)
+    sets: bool = False  # whether samples of a unit were made alike but for their group, so that these change
+    # places sample by sample
 
     @cached_property
     def _members(self) -> Mask:
@@ -54,6 +56,8 @@ class RankingExchange:
 
         Where more than half of them would be alone there, with all that queries connect.
         """
+        if self.sets:
+            return Relabelling(self.labels, np.arange(self.labels.size), self.units)
         members = np.zeros((int(self.units.max()) + 1, len(self.order)), dtype=bool)
         np.logical_or.at(members, self.units, self._members)
         alike = np.unique(members, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -68,7 +72,7 @@ class RankingExchange:
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: groups are one unit each wherever units could be exchanged."""
-        return self._relabelling.fixed
+        return not self._relabelling.movable.any() if self.sets else self._relabelling.fixed
 
     def draws(self, rng: np.random.Generator) -> Iterator[RankedPools]:
         """Rankings of exchanged groups, several draws at a time: rankings of a draw follow each other."""
@@ -149,7 +153,7 @@ class Means:
         short only because the figure has a bound.
         """
         t_draws = self._t[1]
-        if not t_draws.size or self.error <= _ROUNDING:
+        if not t_draws.size or self.error <= _ROUNDING or np.nanstd(self.draws) <= _ROUNDING:
             return None
         if side == "both":
             reach = float(np.quantile(np.abs(t_draws), level, method="higher")) * self.error
@@ -193,6 +197,8 @@ class UnevenPools:
         """By how much the variance differs from that of the draws on average: as observed, and in each."""
         spreads = self.drawn_spread.mean(axis=1)
         middle = float(spreads.mean())
+        if middle <= _ROUNDING:  # tops that are their pools do not vary
+            return 1.0, np.ones(spreads.shape)
         return float(self.spread.mean()) / middle, spreads / middle
 
 

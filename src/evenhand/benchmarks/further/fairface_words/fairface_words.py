@@ -66,8 +66,7 @@ class FairFaceWords(Benchmark[Faces]):
 
     def plan(self, setting: Setting) -> Plan[Faces]:
         """Each face once, and every text of every objective once."""
-        faces = read_faces(setting)
-        people = faces.people
+        people = (faces := read_faces(setting)).people
         by = groupings_of(people, str(setting.parameters["by"]))
         choices = [*faces.objectives.values(), faces.objectives[WORDS].extended(CHILD)]
         texts = list(

@@ -57,7 +57,7 @@ class SocialCounterfactuals(Benchmark[Pair]):
         """Skew and NDKL of the crossed groups and of each attribute; labels change places within sets."""
         plan, params = answered.plan, answered.setting.parameters
         scored = caption_scores(answered.evidence, plan.annotations.drop("truth")).rename({"text": "query"})
-        rankings = Rankings.from_frame(scored, kind="caption", cluster=SET)
+        rankings = Rankings.from_frame(scored, kind="caption", cluster=SET, sets=True)
         findings: list[Finding] = []
         tables = {"rankings": rankings.to_frame()}
         for by in plan.by:

@@ -49,8 +49,9 @@ def _place(label: str) -> tuple[float, int] | None:
 
 def merged(*orders: Sequence[Any]) -> list[Any]:
     """The labels of all, in an order that keeps each of theirs; where they contradict, the natural one."""
-    if all(list(labels) == ordered(labels) for labels in orders):
-        return ordered(label for labels in orders for label in labels)
+    natural = ordered(chain(*orders))
+    if all(list(labels) == [label for label in natural if label in set(labels)] for labels in orders):
+        return natural
     after: dict[Any, dict[Any, None]] = {label: {} for label in ordered(chain(*orders))}
     for labels in orders:
         for first, second in pairwise(labels):
