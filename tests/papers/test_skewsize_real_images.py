@@ -90,7 +90,7 @@ def test_top_labels_of_the_pairs_are_large_v_and_chance(pairs, tmp_path, monkeyp
         assert found.p_value == pytest.approx((drawn >= value - 1e-9).mean(), abs=0.08)
         assert found.null is not None
         assert np.quantile(drawn, 0.95) == pytest.approx(found.null.high, abs=0.02)
-        # the summary shows the value beside what the interval is of, with its band; a p that was not corrected gets no verdict
+        # the summary shows the value beside the corrected one; a p that was not corrected gets no verdict
         said = section(text, attribute)
         row = re.search(r"cramers_v \S+ \S+ … \S+ (\S+) (\S+) … (\S+) (\S+) \S+ (\w+)", said)
         assert row is not None

@@ -106,7 +106,8 @@ class Grouped:
         unit = None if counts.cluster is None else counts.codes_of(CLUSTER + counts.cluster)[some]
         order = _sorting(truth, group, prediction)
         if order is not None:
-            truth, group, prediction, n = (codes[order] for codes in (truth, group, prediction, n))
+            truth, group, prediction = (codes[order] for codes in (truth, group, prediction))
+            n = n[order]
             moments = None if moments is None else moments[:, order]
             unit = None if unit is None else unit[order]
         if counts.cluster is not None and unit is not None:
