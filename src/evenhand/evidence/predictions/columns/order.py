@@ -50,7 +50,7 @@ def _place(label: str) -> tuple[float, int] | None:
 def merged(*orders: Sequence[Any]) -> list[Any]:
     """The labels of all, in an order that keeps each of theirs; where they contradict, the natural one."""
     natural = ordered(chain(*orders))
-    if all(list(labels) == [label for label in natural if label in set(labels)] for labels in orders):
+    if all(_keeps(natural, labels) for labels in orders):
         return natural
     after: dict[Any, dict[Any, None]] = {label: {} for label in ordered(chain(*orders))}
     for labels in orders:
@@ -60,6 +60,12 @@ def merged(*orders: Sequence[Any]) -> list[Any]:
         return list(TopologicalSorter(after).static_order())
     except CycleError:
         return list(after)
+
+
+def _keeps(order: Sequence[Any], labels: Sequence[Any]) -> bool:
+    """Whether labels stand in an order as they stand by themselves."""
+    some = set(labels)
+    return list(labels) == [label for label in order if label in some]
 
 
 def relabelled(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
