@@ -153,3 +153,11 @@ def test_what_would_usually_have_shown_does(sizes):
             eh.metrics.accuracy_contrast(evidence(table(rights, sizes)), by="g", seed=seed).p_value <= level
         )
     assert 40 <= shown <= 58
+
+
+def test_rows_of_one_person_are_not_called_alike():
+    frame = table([120, 90], [150, 150]).with_columns(person=pl.lit("one"))
+    run = eh.audit(evidence(frame, cluster="person"), by="g", metrics=PRIMARIES)
+    assert run.overview.title == (
+        "All 300 rows are of one cluster, so that nothing says whether they differ by g."
+    )

@@ -226,7 +226,9 @@ def _power(finding: Finding, subject: Subject) -> str:
 
 
 def _is_weak(finding: Finding) -> bool:
-    """Whether only a very large difference between groups would usually have shown."""
+    """Whether only a very large difference between groups would usually have shown, or none could."""
+    if finding.details.get("units") == 1:
+        return True
     rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
     is_rated = finding.card.first_line == "rates" and isinstance(others, float)
     return is_rated and not (isinstance(rate, float) and others - rate <= _LARGE)  # type: ignore[operator]
@@ -235,6 +237,13 @@ def _is_weak(finding: Finding) -> bool:
 def _too_few(finding: Finding, subject: Subject) -> str:
     """That rows are too few to say that nothing differs."""
     by, rows = subject.about(finding), count(finding.n)
+    if finding.details.get("units") == 1:
+        return _(
+            "All {n} {noun} are of one cluster, so that nothing says whether they differ by {by}.",
+            n=rows,
+            noun=subject.noun,
+            by=by,
+        )
     rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
     if not (isinstance(rate, float) and isinstance(others, float)):
         return _(
