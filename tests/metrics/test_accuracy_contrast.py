@@ -161,3 +161,14 @@ def test_rows_of_one_person_are_not_called_alike():
     assert run.overview.title == (
         "All 300 rows are of one cluster, so that nothing says whether they differ by g."
     )
+
+
+def test_a_group_of_a_set_is_inked_only_outside_its_own_band():
+    """Three of six groups are worse together; one of them alone is as chance gives."""
+    sizes = [400, 300, 250, 200, 150, 300]
+    run = eh.audit(evidence(table([367, 276, 235, 167, 123, 260], sizes)), by="g", metrics=PRIMARIES)
+    (line,) = [line for line in run.overview.beyond if " and " in line.text]
+    named = [mark for mark in line.chart.marks if mark.named]
+    assert [mark.label for mark in named] == ["g3", "g4", "g5"]
+    assert any(mark.beyond for mark in named)
+    assert not any(mark.beyond and mark.inside for mark in line.chart.marks)

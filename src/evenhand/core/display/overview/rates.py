@@ -118,8 +118,19 @@ def groups_beyond(findings: Iterable[Finding], subject: Subject) -> set[str]:
         is_rates = finding.card.first_line == "rates" and source.card.made_of == "right rows"
         pair = _pair(finding, subject) if is_rates and is_beyond(finding, subject.alpha) else None
         labels = _labels(finding, pair, rates_of(source, subject)) if pair else set()
-        names |= {key_text(part.key) for part in group_parts(source) if label_of(part) in labels}
+        names |= {
+            key_text(part.key)
+            for part in group_parts(source)
+            if label_of(part) in labels and _stands_out(finding, part)
+        }
     return names
+
+
+def _stands_out(finding: Finding, part: Part) -> bool:
+    """Whether what a finding says holds of one of its groups: of a set's, only outside its own band."""
+    band = ends_of(part.null)
+    is_of_set = "side" in finding.details and len(finding.parts) > 1
+    return not (is_of_set and band is not None and _within(part.value, band))
 
 
 def label_of(part: Part) -> str:
@@ -317,7 +328,7 @@ def _chart(
             ends_of(part.interval),
             ends_of(part.null) if bands else None,
             rate.label in labels,
-            rate.label in labels and is_beyond(finding, subject.alpha),
+            rate.label in labels and is_beyond(finding, subject.alpha) and _stands_out(finding, part),
         )
         for part, rate in zip(parts, rates, strict=True)
     )
