@@ -44,6 +44,11 @@ class Plan:
     def _made_by(self) -> dict[str, int | bool]:
         return {"runs": self.runs, "seed": self.seed, "again": self.again}
 
+    @property
+    def once(self) -> Plan:
+        """The same draws, none of them made again."""
+        return replace(self, again=False)
+
     def known(self) -> dict[str, list[Row]]:
         """Rows by design, as far as the file has them for this plan."""
         if self.file is None or not self.file.exists():
@@ -104,10 +109,13 @@ def resumed(plan: Plan, designs: Sequence[Design], jobs: int = 1) -> Iterator[li
 def _by_name(name: str, plan: Plan) -> list[Row]:
     """The work of one process: designs hold functions, which cannot be sent."""
     design = next(design for design in DESIGNS if design.name == name)
-    rows = run_design(design, plan.runs, plan.seed)
+    rows = plan.once.known().get(name)
+    if rows is None:
+        rows = run_design(design, plan.runs, plan.seed)
+        plan.once.keep(name, rows)
     if plan.again:
         rows = [_again(design, row, plan.seed) for row in rows]
-    plan.keep(name, rows)
+        plan.keep(name, rows)
     return rows
 
 
