@@ -64,7 +64,7 @@ SHARED = {
         "models/test_timm",
         "runner/test_adapt_timm",
     ),
-    "spark": ("runner/test_audit_engines", "evidence/test_predictions"),
+    "spark": ("runner/test_audit_engines", "evidence/test_predictions", "evidence/test_messy_spark"),
 }
 """Files of tests that use one demo, one Chromium, one run of each kind and MLflow, diffusers and a server,
 answers about the same faces, one tree of the source, one hub with timm and open_clip, one session of Spark:
