@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.evidence.test_messy_generator import Table, check, of_frame
 
 
