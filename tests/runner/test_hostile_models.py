@@ -164,6 +164,29 @@ def test_a_whole_process_cannot_be_left_as_if_it_were_done(tmp_path) -> None:
     assert (code, err) == (9, "")
 
 
+LIBRARY_EXITS = {
+    "a call": "CDLL(None).exit(0)",
+    "a call that holds Python's lock": "PyDLL(None).exit(0)",
+    "a thread of the library": """
+    thread, libc = ctypes.c_ulong(), ctypes.CDLL(None)
+    libc.pthread_create(ctypes.byref(thread), None, libc.exit, None)
+    libc.pthread_join(thread, None)""",
+}
+
+
+@pytest.mark.skipif("CS_GNU_LIBC_VERSION" not in os.confstr_names, reason="glibc alone takes handlers back")
+@pytest.mark.parametrize("how", LIBRARY_EXITS)
+def test_a_library_that_leaves_the_process_is_an_error(tmp_path, how) -> None:
+    body = f"def classify(self, images): ctypes.{LIBRARY_EXITS[how]}"
+    if "thread" in how:
+        body = f"def classify(self, images):{LIBRARY_EXITS[how]}"
+    words = words_of(tmp_path, f"import ctypes\n{body.replace('ctypes.', 'self.ctypes.')}")
+    code, _, err = finish([*words, "--fail-if", "accuracy<1"], tmp_path / "home")
+    assert code == 2
+    one_line_of(err, "odd.py:Odd' called exit() of the C library, which would end the command")
+    assert not (tmp_path / "run").exists()
+
+
 def test_processes_that_are_forked_meanwhile_may_end(tmp_path) -> None:
     with exits_are_errors("it"):
         child = os.fork()

@@ -15,6 +15,7 @@ A message is one line: what was given, what is possible, what to type next.
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import importlib
 import importlib.util
@@ -24,6 +25,7 @@ import threading
 import traceback
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -32,6 +34,7 @@ from evenhand.core.numbers.unseen import one_line as one_line  # noqa: PLC0414 -
 
 _LONGEST = 300  # letters of a cause
 _OWN_CODES = (0, 2, 3, 4)  # exit codes of commands that say how their work went
+_TOO_EARLY = "which would end the command before it is done; raise an exception there instead"
 
 
 class EvenhandError(Exception):
@@ -144,6 +147,7 @@ class _ProcessExit:
     def __init__(self) -> None:
         self._real, self._lock, self._inside, self._process = os._exit, threading.Lock(), 0, 0
         self._came: list[int] = []
+        self._running: list[str] = []
 
     def __call__(self, status: int) -> NoReturn:
         if not self._inside or os.getpid() != self._process or status not in _OWN_CODES:
@@ -152,8 +156,11 @@ class _ProcessExit:
         raise SystemExit(status)
 
     @contextmanager
-    def held(self) -> Iterator[list[int]]:
+    def held(self, what: str) -> Iterator[list[int]]:
         """Hold it back in all threads of this process, until the last block is left.
+
+        Args:
+            what: Whose code runs.
 
         Yields:
             The codes with which it was called.
@@ -161,6 +168,7 @@ class _ProcessExit:
         with self._lock:
             self._came = self._came if self._inside else []
             self._inside, self._process = self._inside + 1, os.getpid()
+            self._running.append(what)
             os._exit = self
         try:
             yield self._came
@@ -169,10 +177,43 @@ class _ProcessExit:
         finally:
             with self._lock:
                 self._inside -= 1
+                self._running.remove(what)
                 os._exit = self if self._inside else self._real
+
+    def library_exits(self, _: object) -> None:
+        """What the C library calls first of all that its ``exit()`` does."""
+        if self._running and os.getpid() == self._process:
+            message = f"evenhand: {self._running[-1]} called exit() of the C library, {_TOO_EARLY}\n"
+            os.write(2, message.encode(errors="backslashreplace"))
+            self._real(UserError.exit_code)
+
+    def python_ends(self) -> None:
+        """Hold back nothing more."""
+        self._running.clear()
 
 
 _PROCESS_EXIT = _ProcessExit()
+
+
+@cache
+def _watch_libraries() -> object:
+    """Let no ``exit()`` of a C library end the process as if its work were done, either.
+
+    Of the C libraries that Python runs on, glibc alone takes a handler back, as it must before Python ends.
+
+    Returns:
+        The handler, which has to be kept.
+    """
+    if "CS_GNU_LIBC_VERSION" not in getattr(os, "confstr_names", ()):
+        return None
+    import ctypes
+
+    libc, library = ctypes.CDLL(None), ctypes.c_char()  # whose address is the handler's name
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_PROCESS_EXIT.library_exits)
+    libc.__cxa_atexit(handler, None, ctypes.byref(library))
+    atexit.register(libc.__cxa_finalize, ctypes.byref(library))  # which calls the handler and forgets it
+    atexit.register(_PROCESS_EXIT.python_ends)
+    return handler
 
 
 @contextmanager
@@ -187,15 +228,12 @@ def exits_are_errors(what: str) -> Iterator[None]:
     """
     came: list[int] = []
     try:
-        with _PROCESS_EXIT.held() as came:
+        with _PROCESS_EXIT.held(what) as came:
             yield
     except SystemExit as problem:
         name, code = "os._exit" if came else "sys.exit", one_line(repr(problem.code))[:80]
         came.clear()
-        raise UserError(
-            f"{what} called {name}({code}), which would end the command before it is done; "
-            "raise an exception there instead"
-        ) from problem
+        raise UserError(f"{what} called {name}({code}), {_TOO_EARLY}") from problem
 
 
 @contextmanager
@@ -208,6 +246,7 @@ def failures_are_errors(what: str) -> Iterator[None]:
     Raises:
         UserError: The user's own code raised an exception, or ended the process.
     """
+    _watch_libraries()
     try:
         with exits_are_errors(what):
             yield

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from evenhand.core.cards import Model
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Findings, TableWarning
 from evenhand.report.content import DrawnTable, ReportInput
@@ -168,13 +169,29 @@ def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
         )
         for by in sorted(hidden.refused)
     ]
+    counts = [each.n for finding in findings.findings for each in (finding, *finding.groups, *finding.parts)]
+    is_weighted = not all(map(float.is_integer, map(float, counts)))
+    shown = _rounded(hidden.findings) if is_weighted else hidden.findings
     visible_findings = findings.model_copy(
-        update={"findings": hidden.findings, "warnings": warnings, "manifest_id": ""}
+        update={"findings": shown, "warnings": warnings, "manifest_id": ""}
     )
     identity = hashlib.sha256(
         visible_findings.dump()
     ).hexdigest()  # of what is shown: it checks no guess at the rest
     return visible_findings.model_copy(update={"manifest_id": identity})
+
+
+def _rounded(entry: Any) -> Any:
+    """Numbers to 12 digits: later ones tell in which order weights were added up, hidden rows among them."""
+    if isinstance(entry, Model):
+        return entry.model_copy(
+            update={name: _rounded(getattr(entry, name)) for name in entry.model_fields_set}
+        )
+    if isinstance(entry, Mapping):
+        return {name: _rounded(value) for name, value in entry.items()}
+    if isinstance(entry, list):
+        return [_rounded(value) for value in entry]
+    return float(f"{entry:.12g}") if isinstance(entry, float) else entry
 
 
 def _check(fewest: int) -> None:
@@ -209,7 +226,8 @@ def _evidence(
         tuples = [(truth, tuple(group), prediction) for truth, *group, prediction in keys.iter_rows()]
         is_shown = [not hidden.small.cell_hidden(name, by, *key) if key in cells else None for key in tuples]
         marked = summed.with_columns(shown=polars.Series(is_shown, dtype=polars.Boolean)).drop_nulls("shown")
-        shown_n = polars.when("shown").then(polars.col("n")).otherwise(float(-fewest)).alias("n")
+        digits = polars.col("n").round_sig_figs(12)
+        shown_n = polars.when("shown").then(digits).otherwise(float(-fewest)).alias("n")
         shown_tables["+".join(by) + "|" + name] = marked.with_columns(shown_n).drop("shown")
     return shown_tables
 
