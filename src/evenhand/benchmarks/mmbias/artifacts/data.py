@@ -18,8 +18,8 @@ from evenhand.runs.run_folder import RunFolder
 
 _THUMBNAIL = 96
 _COUNTED = (
-    "Paper: 250 images and 20 phrases a group, as it says, but 15 of LGBTQ and of heterosexual: its 350 phrases "
-    "in all are those of the released file."
+    "Paper: 250 images and 20 phrases a group, as it says, but 15 of LGBTQ and of heterosexual: its 350 "
+    "phrases in all are those of the released file."
 )
 _VALENCE, _OTHERS = "Valence", "Other groups"
 _PICTURES = (
