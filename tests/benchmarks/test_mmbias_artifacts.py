@@ -191,7 +191,7 @@ def test_figure5_has_the_likeliest_words_and_their_sentiment(run_folders):
 
 def test_table3_shows_the_held_out_half(run_folders):
     run = eh.Run.read(run_folders["debias"])
-    table = artifact("mmbias/table3", [run]).table
+    table = artifact("mmbias/table3", [run]).table.filter(part="association")
     ours, paper = (table.filter(pl.col("source") == source) for source in ("ours", "paper"))
     assert paper.height == 10
     assert paper["less"].to_list()[0] == 0.66
@@ -202,6 +202,27 @@ def test_table3_shows_the_held_out_half(run_folders):
         assert row["held_out_after"] == of["held_out_after"]
         assert row["reduction"] == pytest.approx(abs(of["held_out_before"]) - abs(of["held_out_after"]))
         assert row["removed"] == 3
+
+
+def test_table3_has_the_accuracy_that_a_mitigation_costs(run_folders):
+    run = eh.Run.read(run_folders["debias"])
+    of_cifar = run.tables["utility"].filter(pl.col("measure").str.ends_with("accuracy"))
+    of_cifar = of_cifar.with_columns(on=pl.lit("my-cifar100"), before=pl.lit(0.9), after=pl.lit(0.75))
+    tables = {**run.tables, "utility": pl.concat([run.tables["utility"], of_cifar])}
+    table = artifact("mmbias/table3", [eh.Run(run.findings, run.manifest, run.counts, tables)]).table
+    table = table.filter(part="accuracy")
+    printed = {row["form"]: row for row in table.filter(source="paper").to_dicts()}
+    assert printed["accuracy on MMBias"]["lost"] == 0.011
+    assert [printed["accuracy on CIFAR-100"][name] for name in ("before", "after")] == [0.801, 0.788]
+    cells = table.filter(source="ours").select("form", "measure", "pair", "before", "after", "lost").rows()
+    expected = {
+        (f"accuracy on {data}", row["measure"].replace("_", " "), None, row["before"], row["after"])
+        for on, data in (("groups", "MMBias"), ("my-cifar100", "CIFAR-100"))
+        for row in tables["utility"].to_dicts()
+        if row["on"] == on and row["measure"].endswith("accuracy")
+    }
+    assert {cell[:5] for cell in cells} == expected
+    assert all(lost == before - after for *_, before, after, lost in cells)
 
 
 def stood(run, x, y, p_value):
@@ -271,6 +292,17 @@ def test_figure4_is_before_and_after_with_numbers(run_folders):
     assert set(again.table["stage"]) == {"before"}
     with pytest.raises(InputError, match="from one run of mmbias/association"):
         artifact("mmbias/figure4", [run_folders["debias"]])
+
+
+def test_figure4_takes_one_of_a_runs_mitigations_by_name(run_folders, tmp_path):
+    eh.debias(run_folders["association"], remove=3, form="cross-modal", pairs="each", out=tmp_path / "each",
+              parameters={"stop_at_zero": False})  # fmt: skip
+    runs = [run_folders["association"], tmp_path / "each"]
+    found = artifact("mmbias/figure4", runs, parameters={"mitigation": "arab--american"})
+    assert set(found.table["stage"]) == {"before", "after pruning of arab--american"}
+    for choice in ("", "arab--chinese"):
+        with pytest.raises(InputError, match=r"mitigation=NAME: arab--american, lgbt--heterosexual, muslim"):
+            artifact("mmbias/figure4", runs, parameters={"mitigation": choice})
 
 
 def test_separability_of_known_points():

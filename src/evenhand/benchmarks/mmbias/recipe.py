@@ -27,13 +27,16 @@ RECIPE = Recipe(
         f"{_P}table3": ("debiased",),
         **numbered(f"{_P}figure", (2, 3)),
         f"{_P}figure5": ("association",),
+        f"{_P}figure4": ("association", "debiased"),
         f"{_P}tradeoff": ("debiased",),
     },
     compared={
+        f"{_P}table1": Compared(("group",), ("phrases", "images")),
         f"{_P}table2": Compared(("form", "pair")),
         f"{_P}table3": Compared(
-            ("form", "pair"), ("before", "after", "less"),
+            ("form", "pair"), ("before", "after", "less", "lost"), settings=("measure",),
             held_out={"before": "held_out_before", "after": "held_out_after"},
         ),
     },
+    parameters={f"{_P}figure4": {"mitigation": "muslim--christian"}},
 )  # fmt: skip

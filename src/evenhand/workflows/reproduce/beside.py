@@ -11,6 +11,7 @@ from evenhand.benchmarks.recipe import Compared
 from evenhand.core.errors import InputError
 
 OURS, PAPER = "ours", "paper"
+UNDEFINED, NOT_MEASURED = "undefined", "not measured"
 SCHEMA = {
     "artifact": pl.String, "of": pl.String, "measure": pl.String, "model": pl.String, "ours": pl.Float64,
     "held_out": pl.Float64, "paper": pl.Float64, "paper_low": pl.Float64, "paper_high": pl.Float64,
@@ -36,7 +37,7 @@ def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_m
 
     Returns:
         Rows of ``SCHEMA``: ``paper`` is null where several models' numbers stand beside, ``ours`` where there
-        is none, with the ``reason``.
+        is none, with the ``reason``: that of our row, or ``undefined``; ``not measured`` where none has it.
 
     Raises:
         InputError: Two numbers of one model are of the same thing in the same setting, so that neither is
@@ -64,7 +65,7 @@ def beside_paper(artifact: str, table: pl.DataFrame, compared: Compared, paper_m
         rows += [{**shared, **_our_columns(row, measure, compared), "model": model, "setting": setting}
                  for (model, setting), row in alike.items()]  # fmt: skip
         if not alike:
-            rows.append({**shared, "model": "", "reason": "not measured"})
+            rows.append({**shared, "model": "", "reason": NOT_MEASURED})
     return rows
 
 
@@ -93,7 +94,7 @@ def _once(cells: Mapping[Any, object], where: object, what: str) -> None:
 
 def _our_columns(row: Mapping[str, Any], measure: str, compared: Compared) -> Row:
     value, apart = row[measure], compared.held_out.get(measure)
-    reason = None if value is not None else row.get("reason") or "not measured"
+    reason = None if value is not None else row.get("reason") or UNDEFINED
     return {"ours": value, "held_out": row[apart] if apart else None, "reason": reason}
 
 

@@ -68,6 +68,7 @@ _PEOPLE: Mapping[str, tuple[DataSource, Mapping[str, AnnotatedAttribute] | None,
     ),
     fairface.NAME: (people_sources.FAIRFACE, fairface.DEFINITIONS, _NOT_THERE, None),
 }
+_UNKNOWN_BOXES = "The paper's boxes of unknown gender are what its other counts leave of its 43,523."
 _COUNTED = (casual_conversations.NAME, miap.NAME, utkface.NAME)
 _V2 = "age, gender, skin tone (Fitzpatrick, Monk), country, language"
 _HOME = "income, country, region of the household; what images show"
@@ -183,9 +184,11 @@ def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
     params = setting.parameters
     people = read_people(_data_path(setting), str(params["kind"]), unknown=str(params["unknown"]))
     rows: list[Row] = []
-    for what, count in people.paper_counts.get("", {}).items():
+    totals = people.paper_counts.get("", {})
+    for what, count in totals.items():
         rows.append({"source": PAPER, "attribute": _ALL, "group": what, "value": float(count)})
-    rows.append({"source": OURS, "attribute": _ALL, "group": "images", "value": float(len(people.images))})
+    what = next(iter(totals), "images")  # of MIAP boxes, each cut out of its image
+    rows.append({"source": OURS, "attribute": _ALL, "group": what, "value": float(len(people.images))})
     skipped = []
     for name in people.attributes:
         counts, paper = people.counts(name), people.paper_counts.get(name, {})
@@ -205,6 +208,7 @@ def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
             rows.append({"source": OURS, **shared, "group": "not annotated", "value": float(empty)})
     notes = _left(people.dropped)
     notes += (f"Attributes with many values are left out: {', '.join(skipped)}.",) if skipped else ()
+    notes += (_UNKNOWN_BOXES,) if people.name == miap.NAME else ()
     origin = "paper" if people.name in _COUNTED else "release"
     all_rows = [{**row, "from": origin if row["source"] == PAPER else people.name} for row in rows]
     columns = ("source", "attribute", "annotated_by", "group", "from", "value")

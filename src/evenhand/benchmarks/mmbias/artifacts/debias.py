@@ -30,8 +30,8 @@ _STAGES = (
     "reduction_low", "reduction_high",
 )  # fmt: skip
 _TABLE3 = (
-    "source", "model", "form", "x", "y", "pair", "before", "after", "less", *_STAGES, "removed", "gained",
-    "chosen_on", "reason",
+    "source", "model", "part", "form", "x", "y", "pair", "before", "after", "less", *_STAGES, "removed",
+    "gained", "chosen_on", "measure", "lost", "chance", "n", "reason",
 )  # fmt: skip
 _HEADINGS = {
     "pair": "X – Y", "held_out_before": "held-out before",
@@ -39,10 +39,13 @@ _HEADINGS = {
     "random_after": "|d| after random removal", "reduction": "held-out reduction",
     "reduction_low": "from", "reduction_high": "to", "removed": "removed",
 }  # fmt: skip
-_PRINTED_UTILITY = (
-    "Accuracy in the paper: on CIFAR-100 {:.1%} before and {:.1%} after, on MMBias {:.1%} less; ours stands "
-    "in each run's table “utility”."
-).format(*published.CIFAR100_ACCURACY, published.MMBIAS_ACCURACY_LOST)
+_ASSOCIATED, _ACCURACY = "association", "accuracy"
+_ACCURACIES = ("linear_probe_accuracy", "zero_shot_accuracy")
+_OF_ACCURACY = (
+    "Accuracy: on held-out items. The paper does not say of which classifier its accuracies are, nor after "
+    "which pair's mitigation. Of CIFAR-100: evenhand debias --utility RUN, with a run of classification in a "
+    "folder of that name."
+)
 _CHOSEN_ON = {
     "all items": "Before and after: all items; the removal was chosen on them too, as in the paper.",
     "fit half": "Before and after: all items, on half of which the removal was chosen; the paper's numbers "
@@ -50,6 +53,7 @@ _CHOSEN_ON = {
 }
 WITHIN_CHANCE = "the association before is within chance on held-out items"
 _ASSOCIATION = "absolute_effect_size"
+_GROUPS = "groups"
 _TRADEOFF = (
     "source", "part", "model", "panel", "measure", "on", "half", "series", "amount", "value", "low", "high",
 )  # fmt: skip
@@ -63,6 +67,7 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
         rows += [_our_row(name, row, _standing(run, row), in_paper_mode) for row in table.to_dicts()]
     tested_pairs = {(row["x"], row["y"]) for row in rows}
     paper = list(_printed()) if tested_pairs & set(published.TABLE3) else []
+    accuracies = [row for name, run in _named(runs) for row in _accuracies(name, run, bool(paper))]
     positions = {pair: index for index, pair in enumerate(published.TABLE2)}
     all_rows = sorted([*paper, *rows], key=lambda row: positions.get((row["x"], row["y"]), len(positions)))
     chosen_on = {row.get("chosen_on") for row in rows}
@@ -74,7 +79,8 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
         "before, it is a ratio to nothing, and left out but in paper mode.",
         "The paper's percentages are not exactly those of its rounded numbers.",
     )
-    return Made(typed(all_rows, _TABLE3), (*notes, _PRINTED_UTILITY) if paper else notes[:-1])
+    all_rows += [*(_printed_accuracies() if paper else ()), *accuracies]
+    return Made(typed(all_rows, _TABLE3), (*(notes if paper else notes[:-1]), _OF_ACCURACY))
 
 
 def _standing(run: RunFolder, row: Row) -> Significance:
@@ -91,7 +97,8 @@ def _our_row(name: str, row: Row, standing: Significance, in_paper_mode: bool) -
     if (standing.beyond or in_paper_mode) and before and after is not None:
         less = 1 - abs(after) / abs(before)
     gained = {True: "yes", False: "no", None: None}[row.get("gained")]
-    lead = {"source": OURS, "model": name, "pair": pair_title(row["x"], row["y"]), "less": less}
+    pair = pair_title(row["x"], row["y"])
+    lead = {"source": OURS, "model": name, "part": _ASSOCIATED, "pair": pair, "less": less}
     return {
         **row,
         **lead,
@@ -103,9 +110,45 @@ def _our_row(name: str, row: Row, standing: Significance, in_paper_mode: bool) -
 def _printed() -> Iterator[Row]:
     for (x, y), (before, after, percent) in published.TABLE3.items():
         yield {
-            "source": PAPER, "model": "CLIP (paper)", "form": "cross-modal", "x": x, "y": y,
-            "pair": pair_title(x, y), "before": before, "after": after, "less": percent / 100,
+            "source": PAPER, "model": "CLIP (paper)", "part": _ASSOCIATED, "form": "cross-modal", "x": x,
+            "y": y, "pair": pair_title(x, y), "before": before, "after": after, "less": percent / 100,
             "removed": float(published.REMOVED),
+        }  # fmt: skip
+
+
+def _accuracies(name: str, run: RunFolder, of_mmbias: bool) -> Iterator[Row]:
+    """Accuracy before and after each mitigation, and by how many points it falls."""
+    table = needed_table(run, "before_after", "mmbias/table3", DEBIAS)
+    pairs: dict[str, set[tuple[str, str]]] = {}
+    for row in table.select("mitigation", "x", "y").to_dicts():
+        pairs.setdefault(row["mitigation"], set()).add((row["x"], row["y"]))
+    for row in run.tables["utility"].to_dicts() if "utility" in run.tables else ():
+        if row["measure"] in _ACCURACIES:
+            of_pair = pairs.get(row["mitigation"], set())
+            x, y = next(iter(of_pair)) if len(of_pair) == 1 else (None, None)
+            before, after = row["before"], row["after"]
+            yield {
+                "source": OURS, "model": name, "part": _ACCURACY, "form": _on(row["on"], of_mmbias),
+                "x": x, "y": y, "pair": pair_title(x, y) if x and y else None, "before": before,
+                "after": after, "lost": None if before is None or after is None else before - after,
+                "measure": row["measure"].replace("_", " "), "chance": row["chance"], "n": row["n"],
+                "reason": row["reason"],
+            }  # fmt: skip
+
+
+def _on(data: str, of_mmbias: bool) -> str:
+    """What an accuracy is of, such as ``accuracy on CIFAR-100``, which a run folder's name may spell."""
+    if data == _GROUPS:
+        return f"{_ACCURACY} on {published.MMBIAS if of_mmbias else data}"
+    letters = "".join(filter(str.isalnum, data.casefold()))
+    return f"{_ACCURACY} on {published.CIFAR100 if 'cifar100' in letters else data}"
+
+
+def _printed_accuracies() -> Iterator[Row]:
+    for data, (before, after, lost) in published.ACCURACY.items():
+        yield {
+            "source": PAPER, "model": "CLIP (paper)", "part": _ACCURACY, "form": f"{_ACCURACY} on {data}",
+            "before": before, "after": after, "lost": lost,
         }  # fmt: skip
 
 
@@ -156,7 +199,7 @@ def _curves(name: str, table: pl.DataFrame, several: int) -> Iterator[Row]:
         model = name if several < 2 else f"{name} · {row['mitigation']}"
         words = str(row["measure"]).replace("_", " ")
         panel = (
-            "association, |d|" if bias else words if row["on"] in ("", "groups") else f"{words}: {row['on']}"
+            "association, |d|" if bias else words if row["on"] in ("", _GROUPS) else f"{words}: {row['on']}"
         )
         part = "association" if bias else "utility"
         lead = {"model": model, "panel": panel, "series": series, "half": half}
@@ -192,7 +235,15 @@ TABLE3 = Artifact(
             levels=("pair", "model", "before", "after", "less", "held_out_before", "held_out_after",
                     "reduction", "reduction_low", "reduction_high", "random_after", "fit_before", "fit_after",
                     "removed", "gained"),
-            titles=_HEADINGS, formats={"removed": "count", "less": "percent"},
+            titles=_HEADINGS, formats={"removed": "count", "less": "percent"}, only={"part": _ASSOCIATED},
+        ),
+        Figure(
+            "table",
+            levels=("form", "pair", "model", "measure", "before", "after", "lost", "chance", "n"),
+            titles={**_HEADINGS, "form": "", "measure": "", "lost": "points lost", "chance": "by chance",
+                    "n": "items"},
+            formats={"n": "count", **dict.fromkeys(("before", "after", "lost", "chance"), "percent")},
+            only={"part": _ACCURACY}, title="Accuracy before and after",
         ),
     ),
     benchmarks=(RUNS,),

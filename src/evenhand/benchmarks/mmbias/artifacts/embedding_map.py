@@ -192,19 +192,35 @@ def _figure4(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 def _mitigations(runs: Sequence[RunFolder], setting: Setting) -> Iterator[tuple[str, Mitigation]]:
-    """From debias runs, and from the file given; each with a name of its own."""
-    files = [Path(run.folder or ".") / "mitigation.safetensors" for run in runs]
-    lacking = [file for file in files if not file.is_file()]
-    if lacking:
-        raise InputError(
-            f"{str(lacking[0].parent)!r} has a mitigation for each pair; choose one with "
-            "-p mitigation=DIR/mitigations/X--Y.safetensors"
-        )
-    mitigation_path = str(setting.parameters["mitigation"])
-    files += [Path(mitigation_path).expanduser()] if mitigation_path else []
-    for number, file in enumerate(files, 1):
+    """From debias runs, and from the file given; each with a name of its own.
+
+    Raises:
+        InputError: A debias run with a mitigation for each pair, of which none is chosen.
+    """
+    choice = str(setting.parameters["mitigation"])
+    of_runs = [_of_run(run, choice) for run in runs]
+    files = list(of_runs)
+    if choice and not any(pair for _, pair in of_runs):
+        files.append((Path(choice).expanduser(), ""))
+    for number, (file, pair) in enumerate(files, 1):
         mitigation = Mitigation.load(file)
-        yield f"after {mitigation.name}{f' ({number})' if len(files) > 1 else ''}", mitigation
+        which = f" of {pair}" if pair else ""
+        yield f"after {mitigation.name}{which}{f' ({number})' if len(files) > 1 else ''}", mitigation
+
+
+def _of_run(run: RunFolder, choice: str) -> tuple[Path, str]:
+    """The file of a debias run's mitigation, and the pair that it is of where each pair has one."""
+    folder = Path(run.folder or ".")
+    joint, of_pairs = folder / "mitigation.safetensors", folder / "mitigations"
+    if joint.is_file():
+        return joint, ""
+    names = sorted(file.stem for file in of_pairs.glob("*.safetensors"))
+    if choice in names:
+        return of_pairs / f"{choice}.safetensors", choice
+    raise InputError(
+        f"{str(folder)!r} has a mitigation for each pair; choose one with -p mitigation=NAME: "
+        f"{', '.join(names) or 'none is there'}"
+    )
 
 
 def _stage(group_vectors: GroupVectors, vectors: Floats, lead: Row, seed: int) -> Iterator[Row]:
@@ -243,6 +259,9 @@ FIGURE4 = Artifact(
     benchmarks=(RUNS,),
     parameters={
         "modality": Parameter("auto", ("auto", "image", "text"), "auto: images where the run has them"),
-        "mitigation": Parameter("", help="a mitigation's file, beside those of debias runs"),
+        "mitigation": Parameter(
+            "", help="a file, beside the mitigations of debias runs; or one of a run with several, such as "
+            "muslim--christian"
+        ),
     },
 )  # fmt: skip

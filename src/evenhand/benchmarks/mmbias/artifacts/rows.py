@@ -26,7 +26,21 @@ _NUMBERS = frozenset(
     {"value", "low", "high", "null_low", "null_high", "p", "p_adjusted", "bound", "cohens_d", "auc", "n"}
     | {"before", "after", "reduction", "reduction_low", "reduction_high", "less", "removed", "amount"}
     | {"fit_before", "fit_after", "held_out_before", "held_out_after", "random_after", "random_low"}
-    | {"random_high", "rank", "width", "height", "area", "mean", "sd", "phrases", "images", "x_at", "y_at"}
+    | {
+        "lost",
+        "chance",
+        "random_high",
+        "rank",
+        "width",
+        "height",
+        "area",
+        "mean",
+        "sd",
+        "phrases",
+        "images",
+        "x_at",
+        "y_at",
+    }
 )
 
 

@@ -74,12 +74,14 @@ def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
         rows += [{**row, "colour": colour} for row in _points(view, options)]
     if not tag and len({row["panel"] for row in rows}) == 1:
         rows = [{**row, "colour": row["model"]} for row in rows]
-    if any(row["benchmark"] == _DOMAINNET for row in rows):
+    shows_domainnet = any(row["benchmark"] == _DOMAINNET for row in rows)
+    if shows_domainnet:
         rows = [*_domainnet(), *rows]
     notes = (
         "Higher SkewSize: strong effects are rarer; read it with the mean V of table 4.",
         "Intervals of SkewSize are descriptive: resampling adds noise to V, so that a value may lie outside.",
         *dict.fromkeys(texts),
+        *(["The paper's worst group of DomainNet is its accuracy less its gap."] if shows_domainnet else []),
     )
     columns = (*LEAD, "colour", "measure", "value", "left", "right_end", "skewsize", "low", "high", "n",
                "reason")  # fmt: skip
