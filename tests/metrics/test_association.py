@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections import Counter
 from itertools import combinations
 from math import comb
 
@@ -11,7 +12,7 @@ import pytest
 
 from evenhand import Similarities, metrics
 from evenhand.benchmarks.mmbias.data.families import families_of
-from evenhand.core.errors import ParameterError
+from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.significance import significance_of
 from evenhand.core.text.reasons import REASONS
 from evenhand.metrics.association.tables import association_tables
@@ -374,27 +375,119 @@ def test_many_targets_have_a_finding():
     check_finding(finding)
 
 
-def test_words_of_one_family_are_one_unit() -> None:
+FAMILY_COLUMNS = {name: [f"{name}{word // 5}" for word in range(15)] for name in "AB"}
+SINGLE = {"target": "X", "attributes": ("A", "B")}
+
+
+def synonyms(rng, width=64):
+    """15 words: 3 families of 5."""
+    return np.repeat(rng.normal(size=(3, width)), 5, axis=0) + rng.normal(size=(15, width)) / 2
+
+
+def in_families(seed, *, declared, texts=False):
+    """Nothing is tied to anything: photos of two groups (or two lists of words) and two lists of words."""
+    rng = np.random.default_rng(seed)
+    targets = {
+        name: synonyms(rng) if texts else rng.normal(size=(12, 64)) + rng.normal(size=64) / 2 for name in "XY"
+    }
+    columns = {name: [f"{name}{word // 5}" for word in range(15)] for name in ("ABXY" if texts else "AB")}
+    return Similarities.from_vectors(
+        targets, {name: synonyms(rng) for name in "AB"}, families=columns if declared else None
+    )
+
+
+def matched(cosines):
+    """Probabilities of a match of the same items."""
+    values = 1 / (1 + np.exp(-6 * cosines.values))
+    return dataclasses.replace(cosines, values=values, kind="probability", memo={})
+
+
+def asked_of_families(cosines, *, per_group=False):
+    """Every test of associations, by name; p, and p of what is exchanged."""
+    matches = matched(cosines)
+    readings = ("per_image_joint", "per_image_per_set") + (("per_group",) if per_group else ())
+    findings = [
+        metrics.association_effect_size(cosines, **SETS),
+        metrics.association_difference(cosines, **SETS),
+        metrics.single_category_association(cosines, **SINGLE),
+        metrics.pleasant_at_k(cosines, k=5, **SINGLE),
+        *(metrics.match_association(matches, k=5, reading=reading, **SETS) for reading in readings),
+    ]
+    return {finding.params.get("reading", "") + finding.name: finding for finding in findings}
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_words_of_one_family_are_one_unit_of_every_test(texts):
     """3 families of 5 words a set, none tied to a group: with families declared the level is kept."""
-    n_draws, hits = 60, {True: 0, False: 0}
-    families = {f"{name}/{word}": f"{name}{word // 5}" for name in "AB" for word in range(15)}
+    n_draws, hits = 30, {False: Counter(), True: Counter()}
     for seed in range(n_draws):
-        rng = np.random.default_rng(seed)
-        targets = {name: rng.normal(size=(40, 64)) + rng.normal(size=64) / 2 for name in "XY"}
-        words = {
-            name: np.repeat(rng.normal(size=(3, 64)), 5, axis=0) + rng.normal(size=(15, 64)) / 2
-            for name in "AB"
-        }
-        plain = Similarities.from_vectors(targets, words)
-        effects = []
+        values = []
         for declared in (False, True):
-            evidence = dataclasses.replace(plain, families=families) if declared else plain
-            finding = metrics.association_effect_size(evidence, targets=["X", "Y"], attributes=["A", "B"])
-            hits[declared] += finding.p_value <= 0.05
-            effects.append(finding.value)
-        assert effects[0] == effects[1]
-    assert hits[True] <= 6
-    assert hits[False] >= 10
+            asked = asked_of_families(in_families(seed, declared=declared, texts=texts))
+            hits[declared].update(name for name, finding in asked.items() if finding.p_value <= 0.05)
+            values.append([finding.value for finding in asked.values()])
+        np.testing.assert_allclose(*values, atol=1e-12)
+    assert {name: count for name, count in hits[True].items() if count > 5} == {}
+    assert hits[False].total() > 3 * hits[True].total()
+
+
+def test_whole_families_are_exchanged_also_where_single_items_were():
+    """Words that repeat say no more: p and band of 15 words in 3 families are those of 3 words."""
+    rng = np.random.default_rng(1)
+    targets = {name: np.repeat(rng.normal(size=(4, 16)), 3, axis=0) for name in "XY"}
+    words = {name: np.repeat(rng.normal(size=(3, 16)), 5, axis=0) for name in "AB"}
+    columns = {name: [str(item // 3) for item in range(12)] for name in "XY"} | FAMILY_COLUMNS
+    many = Similarities.from_vectors(targets, words, families=columns)
+    few = Similarities.from_vectors(
+        {name: rows[::3] for name, rows in targets.items()}, {name: rows[::5] for name, rows in words.items()}
+    )
+    for first, second in zip(asked_of_families(many).values(), asked_of_families(few).values(), strict=True):
+        if first.name in ("match_association", "pleasant_at_k"):
+            continue  # their k words are others
+        assert first.details["p_items"] == pytest.approx(second.details["p_items"])
+        if first.name != "association_effect_size":  # d itself has another spread: 1 / (N - 1)
+            assert first.p_value == pytest.approx(second.p_value)
+            assert first.interval.low == pytest.approx(second.interval.low)
+        if first.name == "single_category_association":
+            assert first.details["p_attributes"] == pytest.approx(second.details["p_attributes"])
+    nearest = metrics.pleasant_at_k(many, k=5, **SINGLE)
+    assert nearest.p_value >= 0.1
+    assert nearest.null.method == "all exchanges of families of words"
+    assert any("no p is below 0.1" in note for note in nearest.notes)
+    after = dataclasses.replace(many, values=many.values * 0.9, memo={})
+    reduced = metrics.association_reduction(many, after=after, **SETS)
+    assert reduced.interval.method.startswith("t over families of targets and families of attributes")
+    table = association_tables(many, [("X", "Y", "A", "B")])["single_category"]
+    assert table["p_value"].min() >= 0.1
+
+
+def test_the_result_says_which_words_are_of_one_family_and_paper_mode_exchanges_words():
+    cosines = in_families(3, declared=True)
+    finding = metrics.association_effect_size(cosines, **SETS)
+    (note,) = [note for note in finding.notes if "families" in note]
+    assert note.startswith("30 attributes of 6 families, each of which counts as one unit: ")
+    assert "unit: A0 (A/0, A/1, A/2, A/3, A/4), A1 (A/5, " in note
+    assert finding.interval.method == "t over targets and families of attributes"
+    paper = metrics.single_category_association(cosines, mode="paper", **SINGLE)
+    alone = metrics.single_category_association(in_families(3, declared=False), mode="paper", **SINGLE)
+    assert paper.p_value == alone.p_value
+    assert any("single items" in note for note in paper.notes)
+
+
+@pytest.mark.parametrize(
+    ("families", "words"),
+    [
+        ({"C": ["x"]}, "there is no set 'C'"),
+        ({"A": ["x", "y"]}, "the set 'A' has 15 items and 2 families"),
+        ({"A": "x"}, "15 items and one text"),
+        ({"A": [1] * 15}, "the family of 'A/0' in 'A' is 1"),
+    ],
+)
+def test_columns_of_families_that_do_not_fit_are_refused(families, words):
+    rng = np.random.default_rng(0)
+    sets = {name: rng.normal(size=(15, 4)) for name in "AB"}
+    with pytest.raises(UserError, match=words):
+        Similarities.from_vectors({"X": sets["A"], "Y": sets["B"]}, sets, families=families)
 
 
 def test_families_of_words_are_seen_in_the_words() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -11,20 +11,22 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice, check_known
-from evenhand.evidence.derivation.arrays import Floats, Integers, Mask, unmasked
-from evenhand.evidence.derivation.from_vectors import normalised
+from evenhand.evidence.derivation.arrays import Floats, Integers
+from evenhand.evidence.derivation.item_sets import (
+    MISSING,
+    STATES,
+    FamilyColumns,
+    ItemSets,
+    Sets,
+    declared_families,
+    sets_of_arrays,
+    sets_of_embeddings,
+)
 
-Sets: TypeAlias = Mapping[str, Sequence[str]]
 Losses: TypeAlias = Mapping[str, Mapping[str, str]]
 
-ZERO = "vector of length 0"
-NOT_FINITE = "vector that is not finite"
-MISSING = "no answer"
-
-_STATES = ("", MISSING, NOT_FINITE, ZERO)
 _BOUNDS = {"cosine": (-1.0, 1.0), "probability": (0.0, 1.0)}
 _ROUNDING = 1e-6  # scores in float32 may leave their range by so much
-_CELLS = 16_777_216  # numbers of vectors that are looked at at once; fixed, so that sums round alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,8 @@ class Similarities:
         dropped: Items left out, by reason.
         lost_targets: Name of a set of targets to its items that were left out, and why.
         lost_attributes: The same of attributes.
-        families: Id of an attribute to its family, such as words of one root: other words of the kind would
-            come as families too, so that a family is one unit of inference; one that is not named is alone.
+        families: Id of an item to its family, such as words of one root: other words of the kind would come
+            as families too, so that a family is one unit of inference; one that is not named is alone.
     """
 
     values: Floats
@@ -63,7 +65,12 @@ class Similarities:
 
     @classmethod
     def from_vectors(
-        cls, targets: Mapping[str, npt.ArrayLike], attributes: Mapping[str, npt.ArrayLike], *, form: str = ""
+        cls,
+        targets: Mapping[str, npt.ArrayLike],
+        attributes: Mapping[str, npt.ArrayLike],
+        *,
+        form: str = "",
+        families: FamilyColumns | None = None,
     ) -> Similarities:
         """Cosines of vectors, set by set; items are called ``SET/NUMBER``, from 0.
 
@@ -73,11 +80,14 @@ class Similarities:
             targets: Name of each set to its vectors, shape (n, D).
             attributes: As ``targets``.
             form: What the test is called.
+            families: Name of a set to the family of each of its items, in their order; None: it is alone.
 
         Raises:
-            InputError: Vectors that do not all have the same number of dimensions.
+            InputError: Vectors that do not all have the same number of dimensions, or a column of families
+                that does not fit its set.
         """
-        return cls._of_sides(_sets_of_arrays(targets), _sets_of_arrays(attributes), form)
+        left, right = sets_of_arrays(targets), sets_of_arrays(attributes)
+        return cls._of_sides(left, right, form, declared_families(left.ids | right.ids, families or {}))
 
     @classmethod
     def from_embeddings(
@@ -88,6 +98,7 @@ class Similarities:
         attribute_sets: Sets,
         *,
         form: str = "",
+        families: FamilyColumns | None = None,
     ) -> Similarities:
         """Cosines of embeddings; items without a usable vector are dropped and counted.
 
@@ -97,12 +108,17 @@ class Similarities:
             attributes: Embeddings of the attribute items.
             attribute_sets: Name of each set to its samples.
             form: What the test is called.
+            families: As of ``from_vectors``.
 
         Raises:
-            InputError: Targets and attributes of different dimensions, or a vector of another length.
+            InputError: Targets and attributes of different dimensions, a vector of another length, or a
+                column of families that does not fit its set.
         """
         return cls._of_sides(
-            _sets_of_embeddings(targets, target_sets), _sets_of_embeddings(attributes, attribute_sets), form
+            sets_of_embeddings(targets, target_sets),
+            sets_of_embeddings(attributes, attribute_sets),
+            form,
+            declared_families({**target_sets, **attribute_sets}, families or {}),
         )
 
     @classmethod
@@ -114,6 +130,7 @@ class Similarities:
         *,
         form: str = "matching",
         kind: str = "probability",
+        families: FamilyColumns | None = None,
     ) -> Similarities:
         """Probabilities of a match, or cosines made elsewhere.
 
@@ -126,13 +143,14 @@ class Similarities:
             attribute_sets: Name of each set to its candidates.
             form: What the test is called.
             kind: ``probability`` or ``cosine``.
+            families: As of ``from_vectors``.
 
         Raises:
-            InputError: Scores that cannot be of this kind.
+            InputError: Scores that cannot be of this kind, or a column of families that does not fit.
             ParameterError: No such kind.
         """
         check_choice("kind", kind, _BOUNDS)
-        rows, columns = _ItemSets.of(target_sets), _ItemSets.of(attribute_sets)
+        rows, columns = ItemSets.of(target_sets), ItemSets.of(attribute_sets)
         table = (
             scores.select(
                 pl.col("sample").cast(pl.String),
@@ -148,13 +166,16 @@ class Similarities:
         values[table["row"].to_numpy(), table["column"].to_numpy()] = table["score"].to_numpy()
         there = np.isfinite(values)
         _check_range(values[there], kind)
-        columns.state[~there.any(axis=0)] = _STATES.index(MISSING)
-        rows.state[~there[:, columns.usable].all(axis=1)] = _STATES.index(MISSING)
+        columns.state[~there.any(axis=0)] = STATES.index(MISSING)
+        rows.state[~there[:, columns.usable].all(axis=1)] = STATES.index(MISSING)
         usable_values = values[np.ix_(rows.usable, columns.usable)]
-        return cls._from_item_sets(usable_values, rows, columns, kind, form)
+        by_item = declared_families({**target_sets, **attribute_sets}, families or {})
+        return cls._from_item_sets(usable_values, rows, columns, kind, form, by_item)
 
     @classmethod
-    def _of_sides(cls, left: _ItemSets, right: _ItemSets, form: str) -> Similarities:
+    def _of_sides(
+        cls, left: ItemSets, right: ItemSets, form: str, families: Mapping[str, str]
+    ) -> Similarities:
         columns = np.concatenate([np.zeros((0, right.width)), *right.unit()])
         if left.width and right.width and left.width != right.width:
             raise InputError(
@@ -166,16 +187,22 @@ class Similarities:
         values = np.concatenate([empty, *products])
         if not len(columns):
             values = np.zeros((int(left.usable.sum()), 0))
-        return cls._from_item_sets(values, left, right, "cosine", form)
+        return cls._from_item_sets(values, left, right, "cosine", form, families)
 
     @classmethod
     def _from_item_sets(
-        cls, values: Floats, rows: _ItemSets, columns: _ItemSets, kind: str, form: str
+        cls,
+        values: Floats,
+        rows: ItemSets,
+        columns: ItemSets,
+        kind: str,
+        form: str,
+        families: Mapping[str, str],
     ) -> Similarities:
         dropped: dict[str, int] = {}
         for side in (rows, columns):
             for code, count in zip(*np.unique(side.state[~side.usable], return_counts=True), strict=True):
-                dropped[_STATES[code]] = dropped.get(_STATES[code], 0) + int(count)
+                dropped[STATES[code]] = dropped.get(STATES[code], 0) + int(count)
         return cls(
             values,
             rows.usable_ids(),
@@ -187,6 +214,7 @@ class Similarities:
             dropped,
             rows.lost(),
             columns.lost(),
+            families=families,
         )
 
     def target_rows(self, name: str) -> Integers:
@@ -232,150 +260,6 @@ class Similarities:
             for why in items.values():
                 counts[why] = counts.get(why, 0) + 1
         return dict(sorted(counts.items()))
-
-
-@dataclass(eq=False)
-class _ItemSets:
-    """The items of all sets of targets, or of attributes.
-
-    Attributes:
-        names: Each item that is asked for, once.
-        members: Name of each set to the places of its items in ``names``.
-        state: Why an item cannot be used, a place in ``_STATES``; 0: it can.
-        there: Places of the items that have a vector, in order.
-        vectors: Their vectors, an array or a Polars column.
-        width: Dimensions of the vectors.
-    """
-
-    names: pl.Series
-    members: dict[str, Integers]
-    state: Integers
-    there: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    vectors: Any = None
-    width: int = 0
-
-    @classmethod
-    def of(cls, sets: Sets) -> _ItemSets:
-        """The items of the sets, in their order."""
-        columns = {name: pl.Series("sample", items, dtype=pl.String) for name, items in sets.items()}
-        nothing = pl.Series("sample", [], dtype=pl.String)
-        names = pl.concat([nothing, *columns.values()]).unique(maintain_order=True)
-        side = cls(names, {}, np.zeros(len(names), dtype=np.int64))
-        numbered = side.numbered("at")
-        for name, column in columns.items():
-            whose = column.unique(maintain_order=True).to_frame()
-            positions = whose.join(numbered, on="sample", how="left", maintain_order="left")
-            side.members[name] = positions["at"].to_numpy().astype(np.int64)
-        return side
-
-    def numbered(self, number: str, name: str = "sample") -> pl.DataFrame:
-        """Each item with its place."""
-        return self.names.alias(name).to_frame().with_columns(pl.int_range(pl.len()).alias(number))
-
-    @property
-    def usable(self) -> Mask:
-        """Which items can be used."""
-        return np.asarray(self.state == 0)
-
-    def unit(self) -> Iterator[Floats]:
-        """The usable vectors at length 1, in blocks; notes which ones cannot be used."""
-        rows = max(1, _CELLS // max(1, self.width))
-        for start in range(0, self.there.size, rows):
-            block = _matrix(self.vectors[start : start + rows], self.width)
-            finite = np.asarray(np.isfinite(block).all(axis=1))
-            with np.errstate(over="ignore"):
-                length = np.linalg.norm(np.where(finite[:, None], block, 1), axis=1)
-            finite &= np.isfinite(length)
-            state = np.zeros(len(block), dtype=np.int64)
-            state[length == 0] = _STATES.index(ZERO)
-            state[~finite] = _STATES.index(NOT_FINITE)
-            self.state[self.there[start : start + rows]] = state
-            yield normalised(block[state == 0])
-
-    def usable_ids(self) -> tuple[str, ...]:
-        """Ids of the usable items."""
-        return tuple(self.names.filter(pl.Series(self.usable)).to_list())
-
-    def places(self) -> dict[str, Integers]:
-        """Name of each set to the places of its usable items among all usable ones."""
-        positions = np.cumsum(self.usable) - 1
-        return {name: positions[indices[self.usable[indices]]] for name, indices in self.members.items()}
-
-    def lost(self) -> dict[str, dict[str, str]]:
-        """Name of each set to its items that cannot be used, and why."""
-        losses = {}
-        for name, places in self.members.items():
-            gone = places[~self.usable[places]]
-            why = [_STATES[code] for code in self.state[gone].tolist()]
-            losses[name] = dict(zip(self.names.gather(gone).to_list(), why, strict=True))
-        return losses
-
-
-def _sets_of_arrays(sets: Mapping[str, npt.ArrayLike]) -> _ItemSets:
-    """A side from vectors that lie in memory."""
-    arrays: dict[str, Floats] = {}
-    for name, vectors in sets.items():
-        try:
-            array = np.asarray(unmasked(vectors, f"the vectors of {name!r}"), dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"the vectors of {name!r} are no table of numbers; give (items, dimensions)"
-            ) from None
-        if array.ndim != 2 and array.size:
-            raise InputError(f"the vectors of {name!r} have shape {array.shape}; give (items, dimensions)")
-        arrays[name] = array if array.ndim == 2 else array.reshape(0, 0)
-    side = _ItemSets.of(
-        {name: [f"{name}/{number}" for number in range(len(a))] for name, a in arrays.items()}
-    )
-    filled = {name: array for name, array in arrays.items() if len(array)}
-    widths = {array.shape[1]: name for name, array in filled.items()}
-    if len(widths) > 1:
-        (first_width, first), (second_width, second) = list(widths.items())[:2]
-        raise InputError(
-            f"the vectors of {first!r} have {first_width} dimensions and those of {second!r} {second_width}; "
-            "embed both with the same model"
-        )
-    side.there = np.arange(len(side.names))
-    side.width = next(iter(widths), 0)
-    side.vectors = np.concatenate(list(filled.values())) if filled else np.zeros((0, 0))
-    return side
-
-
-def _sets_of_embeddings(table: pl.LazyFrame, sets: Sets) -> _ItemSets:
-    """A side from embeddings; the order of the table does not matter."""
-    side = _ItemSets.of(sets)
-    rows = (
-        table.select(pl.col("sample").cast(pl.String), "vector")
-        .drop_nulls("vector")
-        .join(side.numbered("_place").lazy(), on="sample", maintain_order="left")
-        .collect()
-        .unique("_place", keep="first", maintain_order=True)
-        .sort("_place")
-    )
-    vectors = rows["vector"]
-    if isinstance(vectors.dtype, pl.Array):
-        vectors = vectors.arr.to_list()
-    if not isinstance(vectors.dtype, pl.List) or not vectors.dtype.inner.is_numeric():
-        raise InputError(f"the column 'vector' holds {vectors.dtype!s}, not lists of numbers")
-    lengths = vectors.list.len().unique()
-    if len(lengths) > 1:
-        least, most = lengths.sort().to_list()[:: len(lengths) - 1]
-        raise InputError(f"vectors of {least} and of {most} dimensions stand in one table")
-    side.there = rows["_place"].to_numpy().astype(np.int64)
-    side.state[:] = _STATES.index(MISSING)
-    side.state[side.there] = 0
-    side.width = int(lengths[0]) if len(lengths) else 0
-    side.vectors = vectors
-    return side
-
-
-def _matrix(block: Any, width: int) -> Floats:
-    """Vectors as an array; a dimension without a number is NaN."""
-    if isinstance(block, pl.Series):
-        if not width:
-            return np.zeros((len(block), 0))
-        block = block.explode().cast(pl.Float64).to_numpy().reshape(len(block), width)
-    return np.asarray(block, dtype=np.float64)
 
 
 def _check_range(values: Floats, kind: str) -> None:

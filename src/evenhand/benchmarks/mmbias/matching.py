@@ -24,7 +24,8 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
 from evenhand.core.requests import Question
-from evenhand.evidence.similarities import MISSING, Similarities
+from evenhand.evidence.derivation.item_sets import MISSING
+from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association import matching
 from evenhand.metrics.association.nearest_words import attribution_table
 

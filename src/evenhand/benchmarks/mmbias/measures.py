@@ -13,7 +13,8 @@ from evenhand.benchmarks.mmbias.data.sets import Test
 from evenhand.benchmarks.mmbias.modalities import ModalityPair
 from evenhand.benchmarks.mmbias.questions import AssociationSets, Evidence, lost_table, with_test_name
 from evenhand.core.findings import Finding
-from evenhand.evidence.similarities import MISSING, Similarities
+from evenhand.evidence.derivation.item_sets import MISSING
+from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association import nearest_words as attribution
 from evenhand.metrics.association import weat as association
 from evenhand.metrics.association.nearest_words import attribution_table

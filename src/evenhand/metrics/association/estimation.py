@@ -38,7 +38,7 @@ from evenhand.stats.association.effect_size import (
     point_biserial,
 )
 from evenhand.stats.association.permutation import Permutations, permutation_test
-from evenhand.stats.association.two_way import Sizes, by_family, two_way
+from evenhand.stats.association.two_way import Sizes, two_way
 
 Reading: TypeAlias = Callable[[Floats, int], Floats]
 
@@ -129,21 +129,18 @@ class SetComparison(BoundSets):
 
         Beyond 20,000 items, where sampling is slow and says no more, all p are normal tails.
         """
-        key = ("permutations", self.targets, self.attributes, self.seed, hash(self.phi.tobytes()))
+        units, (n, _) = self.exchanged_items(self.phi)
+        key = ("permutations", self.targets, self.attributes, self.seed, n, hash(units.tobytes()))
         if key not in self.evidence.memo:
-            many, rng = self.phi.size > _SAMPLED, self.stream("partitions")
+            many, rng = units.size > _SAMPLED, self.stream("partitions")
             options = {"draws": 9, "exact_up_to": 0} if many else {}
-            test = permutation_test(self.x, self.y, rng=rng, **options)
+            test = permutation_test(units[:n], units[n:], rng=rng, **options)
             if many:
                 right, left, either = test.normal_right, test.normal_left, test.normal_two_sided
                 test = replace(test, right=right, left=left, two_sided=either, method="normal", partitions=0)
             self.evidence.memo[key] = test
         permutations: Permutations = self.evidence.memo[key]
         return permutations
-
-    def _family(self, word: str) -> tuple[str, str]:
-        family = self.evidence.families.get(word)
-        return ("", word) if family is None else ("family", family)
 
     @property
     def p_items(self) -> float | None:
@@ -158,18 +155,17 @@ class SetComparison(BoundSets):
         In paper mode p is over targets alone.
         """
         n, m, na, nb = self.sizes
-        sizes = Sizes(n, m, na, nb, fixed=min(na, nb) < 2)
-        cells = self.cells
-        if self.evidence.families:
-            codes = {word: index for index, word in enumerate(map(self._family, self.words))}
-            cells, sizes = by_family(cells, sizes, [codes[self._family(word)] for word in self.words])
-        estimate = two_way(cells, sizes, statistic, ddof)
+        fixed = min(self.units[2:]) < 2
+        estimate = two_way(self.cells, Sizes(n, m, na, nb, fixed), statistic, ddof, self.families)
+        over, beside = self.sampled("targets", "attributes")
         if estimate is None:
-            why = "X and Y need three items each" if min(n, m) < 3 else "neither X nor Y varies within itself"
-            fields: dict[str, Any] = {"notes": [f"no interval, and no p over targets and attributes: {why}"]}
+            least = "three items" if self.families[0] is None else "three families"
+            few = min(self.units[:2]) < 3
+            why = f"X and Y need {least} each" if few else "neither X nor Y varies within itself"
+            fields: dict[str, Any] = {"notes": [f"no interval, and no p over {over} and {beside}: {why}"]}
         else:
-            units = "families of attributes" if self.evidence.families else "attributes"
-            what = "targets; a set of one attribute is no sample" if sizes.fixed else f"targets and {units}"
+            single = "attribute" if self.families[1] is None else "family"
+            what = f"{over}; a set of one {single} is no sample" if fixed else f"{over} and {beside}"
             fields = crossed_fields(estimate, f"t over {what}", "no difference", self.alternative)
         if self.mode == "paper":
             scale = 1 / float(self.phi.std(ddof=ddof)) if statistic == "d" else 1.0
@@ -242,10 +238,6 @@ class SetComparison(BoundSets):
             notes.append(f"targets that are attributes too, and so look tied to these: {len(twice)}")
         if self.infers and self.mode == "paper":
             notes.append("p is that of the right tail: X tied more to the first set of attributes than Y is")
-        alike = [word for word in self.words if word in self.evidence.families]
-        if alike:
-            n_families = len({self._family(word) for word in alike})
-            notes.append(f"{len(alike)} attributes of {n_families} families: those of one count as one unit")
         bound = effect_bound(n, m, 0)
         if bound > _WIDE:
             notes.append(

@@ -189,13 +189,15 @@ def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
 
 
 def _best(block: Floats, k: int) -> Floats:
-    """Numbers of which the mean over a row is that of its k largest: the last of these, and what is above it.
+    """Numbers of which the mean over a row is that of its k largest.
 
-    Another word counts only by how far it is above the last place.
+    The best word that is left out, and what each of the k is above it: another word counts only by that. Of
+    the k-th in its place, k words of one family would look alike however far they are above all others.
     """
     weights = top_weights(block, k)
-    last = np.where(weights > 0, block, np.inf).min(axis=1, keepdims=True)
-    return np.asarray(last + weights * (block - last) * block.shape[1] / k)
+    left = np.where(weights < 1, block, -np.inf).max(axis=1, keepdims=True)
+    least = np.where(np.isfinite(left), left, block.min(axis=1, keepdims=True))
+    return np.asarray(least + weights * (block - least) * block.shape[1] / k)
 
 
 def _group_test(
@@ -203,20 +205,20 @@ def _group_test(
 ) -> tuple[float | None, Null | None]:
     """Images exchanged between the sets: their words change with them, so they are found anew each time.
 
-    What is drawn is the difference; standardised, it is multiplied by the scale of the value itself, and
-    cut to what an effect size can be.
+    Families of images are exchanged whole. What is drawn is the difference; standardised, it is multiplied by
+    the scale of the value itself, and cut to what an effect size can be.
     """
-    n, m, na, _ = comparison.sizes
-    rng = comparison.stream("groups")
-    total, differences = n + m, []
-    signs = np.where(np.arange(comparison.block.shape[1]) < na, 1.0, -1.0)
-    rows = max(1, _CELLS // max(total, comparison.block.shape[1]))
+    na, rng = comparison.sizes[2], comparison.stream("groups")
+    columns, (n, m) = comparison.exchanged_items(comparison.block.T)
+    units, total, differences = columns.T, n + m, []
+    signs = np.where(np.arange(units.shape[1]) < na, 1.0, -1.0)
+    rows = max(1, _CELLS // max(total, units.shape[1]))
     for start in range(0, BAND_DRAWS, rows):
         count = min(rows, BAND_DRAWS - start)
         membership = np.zeros((count, total))
         picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
         np.put_along_axis(membership, picked, 1.0, axis=1)
-        means = [weights @ comparison.block for weights in (membership / n, (1 - membership) / m)]
+        means = [weights @ units for weights in (membership / n, (1 - membership) / m)]
         first, second = ((top_weights(mean, k) * mean) @ signs / k for mean in means)
         differences.append(first - second)
     draws = np.concatenate(differences)

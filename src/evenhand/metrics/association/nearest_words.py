@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
-from evenhand.metrics.association.similarities import SingleSet
+from evenhand.metrics.association.similarities import SingleSet, partitioned
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import number, percentile_interval
 from evenhand.metrics.prepared import LEVEL, Inference, Mode, check_k
 from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.association.families import by_family
 from evenhand.stats.hypergeometric import top_outcomes
 
 READINGS = ("softmax", "argmax", "cosine")
@@ -78,8 +80,8 @@ def pleasant_at_k(
         A Finding; parts are the words of the first k places with value, set and rank. Words that tie for the
         last place are all there, and count by their chance of a place. Words of both sets are left out and
         counted. The interval takes images as samples (where no resample changes the share, one word either
-        way), null and p (two-sided) take the k words as drawn from all. None with reason ``empty_set`` or
-        ``k_exceeds_pool``.
+        way), null and p (two-sided) take the k words as drawn from all, or, where words have families,
+        exchange whole families between A and B. None with reason ``empty_set`` or ``k_exceeds_pool``.
 
     Raises:
         UserError: An unknown set or option.
@@ -97,8 +99,8 @@ def pleasant_at_k(
     value = float(weights[words.pleasant].sum() / k)
     fields: dict[str, Any] = {}
     if inference == "auto":
-        null, p = _drawn_words(words, k, value)
-        fields = {"null": null, "p_value": p, "interval": _over_images(words, k)}
+        null, p, notes = _drawn_words(words, k, weights)
+        fields = {"null": null, "p_value": p, "interval": _over_images(words, k), "notes": notes}
     return words.finding(k, value, parts=_parts(words, weights), **fields)
 
 
@@ -158,6 +160,12 @@ class _Words:
         return np.asarray(self.columns >= self.bound_set.na)
 
     @property
+    def families(self) -> Integers | None:
+        """Family of each word; None where none has one, and in paper mode."""
+        codes = None if self.bound_set.mode == "paper" else self.bound_set.families[1]
+        return None if codes is None else codes[self.columns]
+
+    @property
     def left_out(self) -> int:
         """How many words belong to both sets."""
         return int(self.bound_set.in_both[: self.bound_set.na].sum())
@@ -196,34 +204,61 @@ class _Words:
         if self.left_out:
             dropped = Dropped(reason="word of both sets", count=self.left_out)
             fields["dropped"] = [dropped] if value is not None else []
-            fields["notes"] = [f"{self.left_out} words of both sets are left out: neither set can claim them"]
+            note = f"{self.left_out} words of both sets are left out: neither set can claim them"
+            fields["notes"] = [note, *fields.get("notes", [])]
         params = {"k": k, "reading": self.reading, "scale": scale}
         return self.bound_set.finding(params, value, reason, **fields)
 
 
-def _drawn_words(words: _Words, k: int, value: float) -> tuple[Null, float]:
-    """K words drawn from all: the share of pleasant ones is hypergeometric."""
+def _drawn_words(words: _Words, k: int, weights: Floats) -> tuple[Null, float, list[str]]:
+    """K words drawn from all: the share of pleasant ones is hypergeometric. Whole families are exchanged."""
+    if words.families is not None:
+        return _exchanged_families(words, k, weights)
     pleasant, total = int(words.pleasant.sum()), words.columns.size
     counts, chance = top_outcomes((pleasant, total - pleasant), k, words.bound_set.stream("words"))
     below, share = np.cumsum(chance), counts[:, 0] / k
     low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
     high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
     mean = pleasant / total
-    far = np.abs(share - mean) >= abs(value - mean) - 1e-12
+    far = np.abs(share - mean) >= abs(float(weights[words.pleasant].sum() / k) - mean) - 1e-12
     null = Null(mean=mean, low=float(low), high=float(high), level=LEVEL, method="k words drawn from all")
-    return null, min(1.0, float(chance[far].sum()))
+    return null, min(1.0, float(chance[far].sum())), []
+
+
+def _exchanged_families(words: _Words, k: int, weights: Floats) -> tuple[Null, float, list[str]]:
+    """Families exchanged between A and B, with their words' chances of a place among the first k.
+
+    The share is ``nb / W + (na nb / (W k)) (mean chance over B - mean chance over A)``; the band ends where
+    p passes .05.
+    """
+    nb, total, seed = int(words.pleasant.sum()), words.columns.size, words.bound_set.seed
+    units, (fa, fb) = by_family(weights, (total - nb, nb), words.families)
+    draws, listed = partitioned(units, fa, words.bound_set.stream("words"))
+    away = np.sort(np.abs(draws))[::-1]
+    observed = abs(float(units[:fa].mean() - units[fa:].mean()))
+    beyond, others = int((away >= observed - _ROUNDING).sum()), 0 if listed else 1
+    reach = float(away[int((1 - LEVEL) * away.size)]) * (total - nb) * nb / (total * k)
+    null = Null(
+        mean=nb / total, low=max(0.0, nb / total - reach), high=min(1.0, nb / total + reach), level=LEVEL,
+        method=f"{'all' if listed else 'random'} exchanges of families of words",
+        **({} if listed else {"replicates": draws.size, "seed": seed}),
+    )  # fmt: skip
+    least = (1 + (fa == fb)) / comb(fa + fb, fa)
+    notes = [f"{fa} and {fb} families can be exchanged in so few ways that no p is below {least:.3g}"]
+    p_value = (others + beyond) / (others + draws.size)
+    return null, p_value, notes if least > 1 - LEVEL else []
 
 
 def _over_images(words: _Words, k: int) -> Interval | None:
     images, pleasant = words.of_each, words.pleasant
-    n = len(images)
+    columns, (n,) = words.bound_set.exchanged_items(images.T)
     if n < 2:
         return None
-    rng, shares = words.bound_set.stream("images"), []
+    units, rng, shares = columns.T, words.bound_set.stream("images"), []
     rows = max(1, _CELLS // max(n, images.shape[1]))
     for start in range(0, REPLICATES, rows):
         times = rng.multinomial(n, np.full(n, 1 / n), size=min(rows, REPLICATES - start))
-        weights = top_weights(times @ images / n, k)
+        weights = top_weights(times @ units / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)
     interval = percentile_interval(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any, TypeAlias
@@ -17,12 +18,14 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.association.two_way import TwoWayEstimate
+from evenhand.stats.association.families import by_family
+from evenhand.stats.association.two_way import Families, TwoWayEstimate
 
 Details: TypeAlias = dict[str, float | str | None]
 
 BAND_DRAWS = 9_999
 _LISTED = 10_000  # partitions up to which a null band looks at all of them
+_NAMED = 8  # families whose members a note lists
 _FEW = 40  # items beyond which the null of a mean difference is taken as normal
 
 
@@ -58,6 +61,58 @@ class BoundSets:
         options = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
         return {**options, "mode": "paper"} if self.mode == "paper" else options
 
+    @cached_property
+    def families(self) -> Families:
+        """Family of each row and of each column; None for a side on which none was declared."""
+        return self._families(self.items), self._families(self.words)
+
+    def _families(self, ids: Sequence[str]) -> Integers | None:
+        families = self.evidence.families
+        if not any(item in families for item in ids):
+            return None
+        units = [(item in families, families.get(item, item)) for item in ids]
+        codes = {unit: code for code, unit in enumerate(dict.fromkeys(units))}
+        return np.array([codes[unit] for unit in units], dtype=np.int64)
+
+    @cached_property
+    def units(self) -> tuple[int, ...]:
+        """Units of each set, targets first: families, and items without one."""
+        cut = len(self.targets)
+        sides = zip((self.sizes[:cut], self.sizes[cut:]), self.families, strict=True)
+        return sum((by_family(np.zeros(sum(sizes)), sizes, codes)[1] for sizes, codes in sides), ())
+
+    def sampled(self, *sides: str) -> tuple[str, str]:
+        """What counts as a sample of targets and of attributes, which ``sides`` name: these, or families."""
+        words = zip(sides, self.families, strict=True)
+        over, beside = (side if codes is None else f"families of {side}" for side, codes in words)
+        return over, beside
+
+    def exchanged_items(self, numbers: Floats) -> tuple[Floats, tuple[int, ...]]:
+        """Of a number for each target what is exchanged: one for each family, in paper mode for each item."""
+        n_sets = len(self.targets)
+        return by_family(numbers, self.sizes[:n_sets], None if self.mode == "paper" else self.families[0])
+
+    def exchanged_words(self, numbers: Floats) -> tuple[Floats, tuple[int, ...]]:
+        """As ``exchanged_items``, of a number for each attribute (along the last axis)."""
+        return by_family(numbers, self.sizes[-2:], None if self.mode == "paper" else self.families[1])
+
+    def family_notes(self) -> list[str]:
+        """Which words of the test are of one family, and so one unit."""
+        notes = []
+        for what, ids in (("targets", self.items), ("attributes", self.words)):
+            members: dict[str, list[str]] = {}
+            for item in sorted(set(ids)):
+                if item in self.evidence.families:
+                    members.setdefault(self.evidence.families[item], []).append(item)
+            if members:
+                listed = [f"{name} ({', '.join(items)})" for name, items in sorted(members.items())[:_NAMED]]
+                more = [f"{len(members) - _NAMED} more"] if len(members) > _NAMED else []
+                many = f"{sum(map(len, members.values()))} {what} of {len(members)} families"
+                notes.append(f"{many}, each of which counts as one unit: {', '.join(listed + more)}")
+        if notes and self.mode == "paper":
+            notes.append("in the interval only: p and band of mode='paper' exchange single items")
+        return notes
+
     def finding(
         self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
     ) -> Finding:
@@ -66,6 +121,7 @@ class BoundSets:
         groups = [GroupSize(key=name, n=n) for name, n in zip(self.targets, self.sizes, strict=False)]
         sets = zip((*self.targets, *self.attributes), self.sizes, strict=True)
         notes = [f"the set {name!r} has no usable item" for name, size in sets if not size]
+        notes += self.family_notes()
         return as_finding(
             self.name,
             (),
@@ -181,17 +237,23 @@ def partition_null(
         half = min(1.959963984540054 * sd * scale, bound)
         method = f"partitions of the {what}, normal with their exact spread"
         return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
+    draws, listed = partitioned(numbers, n, rng)
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
+    method = f"{'all' if listed else 'random'} partitions of the {what}"
+    sampling = {} if listed else {"replicates": draws.size, "seed": seed}
+    return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **sampling)
+
+
+def partitioned(numbers: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """Mean of n numbers less that of the others, over partitions; whether these are all there are."""
+    total = numbers.size
     listed = comb(total, n) <= _LISTED
     if listed:
         members = np.array(list(combinations(range(total), n)), dtype=np.int64)
     else:
         members = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
     sums = numbers[members].sum(axis=1)
-    draws = sums / n - (numbers.sum() - sums) / (total - n)
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
-    method = f"{'all' if listed else 'random'} partitions of the {what}"
-    sampling = {} if listed else {"replicates": draws.size, "seed": seed}
-    return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **sampling)
+    return sums / n - (numbers.sum() - sums) / (total - n), listed
 
 
 def crossed_fields(

@@ -44,7 +44,8 @@ def association_tables(
         ``contributions``: a row for each item of each test, with its association, what it adds to the mean
         difference (targets add up to it, and so do attributes), and d without it.
         ``single_category``: a row for each set of targets alone (``item`` null: the set's mean similarity
-        with each attribute) and each of its items, with p of exchanging attributes between a and b.
+        with each attribute) and each of its items, with p of exchanging attributes between a and b
+        (families whole).
         ``levels``: mean and spread of the similarities of each set of targets with each set of attributes.
         What is undefined is null.
 
@@ -93,16 +94,18 @@ def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int)
     bound_set = SingleSet.make("single_category_association", evidence, name, pair, seed=seed)
     if bound_set.empty:
         return pl.DataFrame(schema=SINGLE_CATEGORY)
-    near, far = bound_set.block[:, : bound_set.na], bound_set.block[:, bound_set.na :]
+    units, (na, nb) = bound_set.exchanged_words(bound_set.block)
     means = bound_set.block.mean(axis=0)
+    exchanged = bound_set.exchanged_words(means)[0]
     effects = single_category(
         bound_set.block, np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
     )
-    few = max(bound_set.sizes[1:]) <= _LISTED
+    few = max(na, nb) <= _LISTED
     tests = permutation_tests(
-        near, far, rng=bound_set.stream("items"), draws=ITEM_DRAWS, exact_up_to=_LISTED if few else 0
-    )
-    test = permutation_test(means[: bound_set.na], means[bound_set.na :], rng=bound_set.stream("words"))
+        units[:, :na], units[:, na:], rng=bound_set.stream("items"), draws=ITEM_DRAWS,
+        exact_up_to=_LISTED if few else 0,
+    )  # fmt: skip
+    test = permutation_test(exchanged[:na], exchanged[na:], rng=bound_set.stream("words"))
     n = len(bound_set.items)
     d = effect_size(means[: bound_set.na], means[bound_set.na :])
     return _frame(

@@ -83,9 +83,10 @@ def association_effect_size(
         A Finding; parts are the mean phi of X and Y. p and interval take targets and attributes as samples:
         the difference over its error is t (Clark 1973), the variance that over targets plus that over
         attributes less their interaction, with Satterthwaite's degrees of freedom; neither with fewer than
-        three items of a set. ``p_items`` in the details exchanges targets between X and Y, attributes as they
-        are: exact up to 20 v 20 items, else from 100,000 random partitions. ``without_low`` and
-        ``without_high`` are the range of d without one item of any set. None with reason ``empty_set``,
+        three items of a set. Families of items (``Similarities.families``) are the sample where there are
+        some, and are exchanged whole. ``p_items`` in the details exchanges targets, attributes as they are:
+        exact up to 20 v 20 items, else from 100,000 random partitions. ``without_low`` and ``without_high``
+        are the range of d without one item of any set. None with reason ``empty_set``,
         ``one_member`` (of X or Y) or ``equal_associations``.
 
     Raises:
@@ -277,8 +278,11 @@ def association_reduction(
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
 
     def limits(level: float) -> Interval | None:
-        ends = reduction_interval(blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof, level=level)
-        how = "t over targets and attributes, of d before and after on the same items"
+        ends = reduction_interval(
+            *blocks, Sizes(n, m, na, nb), ddof=ddof, level=level, families=comparison.families
+        )
+        over = " and ".join(comparison.sampled("targets", "attributes"))
+        how = f"t over {over}, of d before and after on the same items"
         return plain_interval(*ends, how, level)
 
     infers = value is not None and inference == "auto"
@@ -324,17 +328,18 @@ def undefined(comparison: SetComparison, ddof: int) -> str | None:
 
 def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
     """The test over items and attributes, and beside it those over either alone."""
-    near, far = by_word[: bound_set.na], by_word[bound_set.na :]
-    words = permutation_test(near, far, rng=bound_set.stream("words"))
-    items = sign_flip_test(phi, rng=bound_set.stream("items"))
+    units, (na, _) = bound_set.exchanged_words(by_word)
+    words = permutation_test(units[:na], units[na:], rng=bound_set.stream("words"))
+    items = sign_flip_test(bound_set.exchanged_items(phi)[0], rng=bound_set.stream("items"))
     details: Details = {
         "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
         "p_items": number(items.two_sided),
     }  # fmt: skip
-    estimate = single_set(bound_set.block, bound_set.na)
+    estimate = single_set(bound_set.block, bound_set.na, bound_set.families)
     fields = {}
     if estimate is not None:
-        fields = crossed_fields(estimate, "t over items and attributes", "no association")
+        over = " and ".join(bound_set.sampled("items", "attributes"))
+        fields = crossed_fields(estimate, f"t over {over}", "no association")
     if bound_set.mode == "paper":
         null = partition_null(
             by_word, bound_set.na, 1, np.inf, bound_set.stream("band"), bound_set.seed, "attributes"

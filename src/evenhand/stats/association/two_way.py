@@ -9,18 +9,22 @@ matrix of similarities with rows ``x1 ... xn y1 ... ym`` and columns ``a1 ... b1
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Pair
+from evenhand.stats.arrays import Floats, Integers, Pair
 from evenhand.stats.association.effect_size import ROUNDING, effect_size, has_spread, without_each_attribute
+from evenhand.stats.association.families import by_family, unit_of
 
+Families: TypeAlias = tuple[Integers | None, Integers | None]  # of the rows and of the columns
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
 STATISTICS = ("d", "difference")
+ALONE: Families = (None, None)
 _STEPS = 1001  # places on the edge of an ellipse
 _UNKNOWN = (float("nan"), float("nan"))
 _NOTHING = ROUNDING**2  # a variance that is rounding
@@ -93,29 +97,31 @@ class TwoWayEstimate:
 
 
 def two_way(
-    values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1
+    values: npt.ArrayLike, sizes: Sizes, statistic: str = "d", ddof: int = 1, families: Families = ALONE
 ) -> TwoWayEstimate | None:
     """The difference of mean associations of X and Y, or the effect size, over targets and attributes.
 
     The error of h is that of leaving out each target and attribute in turn, but at least that with which the
     test of h = 0 is the test of no difference: as h grows, its slope would hide how uncertain the sign is.
-    None where a set is too small (targets 3, attributes 2), a number is not finite, or neither X nor Y
-    varies.
+    Of ``families`` (of the rows, of the columns) each is one unit, left out whole. None where a set is too
+    small (3 units of targets, 2 of attributes), a number is not finite, or neither X nor Y varies.
     """
     if statistic not in STATISTICS:
         raise ValueError(f"no interval of {statistic!r}; there is one of {', '.join(STATISTICS)}")
-    table = np.asarray(values, dtype=np.float64)
-    if not (sizes.enough and np.isfinite(table).all()):
+    table, sizes = _columns(values, sizes, families[1])
+    rows, (n, m) = by_family(table.T, (sizes.n, sizes.m), families[0])
+    units, unit_sizes = rows.T, replace(sizes, n=n, m=m)
+    if not (unit_sizes.enough and np.isfinite(table).all()):
         return None
     phi = _phi(table, sizes)
     if not (has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :])):
         return None
-    plain = _difference(table, sizes)
+    plain = _difference(units, unit_sizes)
     if plain is None or statistic == "difference":
         return plain
     h, slope = _scaled(table, sizes)
-    parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes)]
-    together = [] if sizes.fixed else _together(table, sizes)
+    parts = [float(part.var() * (part.size - 1)) for part in left_out(table, sizes, families[0])]
+    together = [] if sizes.fixed else _together(units, unit_sizes)
     error_variance = _crossed(
         parts[:2], parts[2:], [(variance * slope**2, freedom) for variance, freedom in together]
     )
@@ -126,41 +132,21 @@ def two_way(
     return TwoWayEstimate(h, error, plain.freedom, lambda h: float(d_of(h, sizes, ddof)))
 
 
-def by_family(values: npt.ArrayLike, sizes: Sizes, families: Sequence[int]) -> tuple[Floats, Sizes]:
-    """The table with one column for each family of attributes in each set: a family is one unit, not many.
-
-    A family's column is the set's mean plus the family's share of what departs from it,
-    ``m + (F / n) sum over the family of (value - m)``: the mean of the F columns is that of the n
-    attributes, and their spread is that of the families (linearised totals of clusters, as
-    for a mean over unequal clusters).
-
-    Args:
-        values: Shape (N, na + nb).
-        sizes: Of the four sets.
-        families: Family of each attribute, shape (na + nb,).
-
-    Returns:
-        The table, and the sizes with families for attributes.
-    """
-    table, codes = np.asarray(values, dtype=np.float64), np.asarray(families)
-    parts = []
-    for start, stop in ((0, sizes.na), (sizes.na, sizes.na + sizes.nb)):
-        block, _, family = (table[:, start:stop], *np.unique(codes[start:stop], return_inverse=True))
-        member = np.eye(family.max() + 1)[family]  # attributes by families
-        mean = block.mean(axis=1, keepdims=True)
-        parts.append(mean + (block - mean) @ member * (member.shape[1] / len(family)))
-    na, nb = (part.shape[1] for part in parts)
-    fixed = sizes.fixed or min(na, nb) < 2
-    return np.concatenate(parts, axis=1), Sizes(sizes.n, sizes.m, na, nb, fixed)
+def _columns(values: npt.ArrayLike, sizes: Sizes, families: Integers | None) -> tuple[Floats, Sizes]:
+    """The table with families for attributes."""
+    table, (na, nb) = by_family(values, (sizes.na, sizes.nb), families)
+    return table, replace(sizes, na=na, nb=nb)
 
 
-def single_set(values: npt.ArrayLike, na: int) -> TwoWayEstimate | None:
+def single_set(values: npt.ArrayLike, na: int, families: Families = ALONE) -> TwoWayEstimate | None:
     """The mean association of one set with A (the first ``na`` columns) less that with B.
 
-    None where a set has one member or nothing varies.
+    ``families`` as in ``two_way``. None where a set has one unit or nothing varies.
     """
     table = np.asarray(values, dtype=np.float64)
-    n, nb = len(table), table.shape[1] - na
+    table, (na, nb) = by_family(table, (na, table.shape[1] - na), families[1])
+    table = by_family(table.T, (len(table),), families[0])[0].T
+    n = len(table)
     if min(n, na, nb) < 2:
         return None
     blocks, words = (table[:, :na], table[:, na:]), table.mean(axis=0)
@@ -171,7 +157,13 @@ def single_set(values: npt.ArrayLike, na: int) -> TwoWayEstimate | None:
 
 
 def reduction_interval(
-    before: npt.ArrayLike, after: npt.ArrayLike, sizes: Sizes, *, level: float = 0.95, ddof: int = 1
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    sizes: Sizes,
+    *,
+    level: float = 0.95,
+    ddof: int = 1,
+    families: Families = ALONE,
 ) -> Pair:
     """Interval of a reduction: ``|d before| - |d after|``, on the same items; NaN where either d has none.
 
@@ -180,13 +172,16 @@ def reduction_interval(
     are left out. For a reduction linear in h that is MOVER (Zou and Donner 2008), ``sqrt(u^2 + v^2 -
     2 r u v)`` to each side; without any change r is 1, the ellipse a line, and both ends are 0.
     """
-    tables = [np.asarray(table, dtype=np.float64) for table in (before, after)]
-    first, second = (two_way(table, sizes) for table in tables)
+    first, second = (two_way(table, sizes, families=families) for table in (before, after))
     if first is None or second is None:
         return _UNKNOWN
-    # what each item adds to the deviation of h: squares add up to its variance
+    tables = [_columns(table, sizes, families[1])[0] for table in (before, after)]
+    sizes = _columns(before, sizes, families[1])[1]
+    # what each unit adds to the deviation of h: squares add up to its variance
     parts = [
-        np.concatenate([(h - h.mean()) * np.sqrt((h.size - 1) / h.size) for h in left_out(table, sizes)])
+        np.concatenate(
+            [(h - h.mean()) * np.sqrt((h.size - 1) / h.size) for h in left_out(table, sizes, families[0])]
+        )
         for table in tables
     ]
     scale = float(np.sqrt((parts[0] @ parts[0]) * (parts[1] @ parts[1])))
@@ -213,12 +208,16 @@ def d_of(h: npt.ArrayLike, sizes: Sizes, ddof: int) -> Floats:
     return np.asarray(scale * sinh / np.sqrt(1 + 2 * sinh**2))
 
 
-def left_out(table: Floats, sizes: Sizes) -> list[Floats]:
-    """H without each member of X, of Y, and, where attributes are a sample, of A and of B: closed forms."""
+def left_out(table: Floats, sizes: Sizes, families: Integers | None = None) -> list[Floats]:
+    """H without each member of X, of Y, and, where attributes are a sample, of A and of B: closed forms.
+
+    Where targets have families, without each of these.
+    """
     phi = _phi(table, sizes)
     x, y = phi[: sizes.n], phi[sizes.n :]
     whole_x, whole_y = (x.mean(), x.var(ddof=1)), (y.mean(), y.var(ddof=1))
-    parts = [_h_of(_less_one(x), whole_y, sizes), _h_of(whole_x, _less_one(y), sizes)]
+    of_x, of_y = (None, None) if families is None else np.split(families, [sizes.n])
+    parts = [_h_of(_less_one(x, of_x), whole_y, sizes), _h_of(whole_x, _less_one(y, of_y), sizes)]
     if not sizes.fixed:
         columns = np.arange(sizes.na + sizes.nb)
         without = without_each_attribute(table, columns[: sizes.na], columns[sizes.na :])
@@ -285,11 +284,14 @@ def _scaled(table: Floats, sizes: Sizes) -> tuple[float, float]:
     return float(np.arcsinh(g * sizes.unit)), sizes.unit / float(np.sqrt(1 + (sizes.unit * g) ** 2)) / within
 
 
-def _less_one(numbers: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance (ddof 1) without each number in turn."""
-    k, away = numbers.size, numbers - numbers.mean()
-    left = (away @ away - away**2 * k / (k - 1)) / (k - 2)
-    return numbers.mean() - away / (k - 1), np.maximum(left, 0)
+def _less_one(numbers: Floats, families: Integers | None = None) -> tuple[Floats, Floats]:
+    """Mean and variance (ddof 1) without each number in turn, or without each family of them."""
+    away = numbers - numbers.mean()
+    unit, units = (np.arange(away.size), away.size) if families is None else unit_of(families)
+    counts, total, squares = (np.bincount(unit, weights, units) for weights in (None, away, away**2))
+    rest = away.size - counts
+    left = (away @ away - squares - total**2 / rest) / (rest - 1)
+    return numbers.mean() - total / rest, np.maximum(left, 0)
 
 
 def _h_of(x: tuple[Floats, Floats], y: tuple[Floats, Floats], sizes: Sizes) -> Floats:
