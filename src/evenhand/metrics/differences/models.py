@@ -169,7 +169,7 @@ class _Differences:
         """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
-        correlation = self.compared.correlation(metric) if self.units is None else 0.0  # 0 is wider
+        correlation = self.compared.correlation(metric)
 
         def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)
@@ -253,6 +253,5 @@ class _Differences:
             method = BY_UNITS.format(self.clusters) if by_units else ""
             return accuracy_changes(compared, by_units, method, alpha=self.alpha)
         if metric == "cramers_v_mean":
-            plain = np.zeros(len(compared.classes)) if self.clusters else compared.class_correlation()
-            return effect_size_changes(compared, plain, alpha=self.alpha)
+            return effect_size_changes(compared, compared.class_correlation(), alpha=self.alpha)
         return []
