@@ -161,8 +161,8 @@ def test_a_row_of_changes_has_all_that_its_part_says():
     collected = Changes(1)
     collected.add_pair([finding], (joined(), joined()), ["group", "x"], ("a", "b"))
     assert collected.tables()["changes"].row(0) == (
-        "group+x", "a", "b", "cramers_v", "class", "c1", 0.5, 0.4, 0.1, 0.6, -0.2, 0.3, 0.01, 0.02, 0.03, 0.7,
-        0.2, 40.0, 9.0, 2.0, None,
+        "group+x", "a", "b", "cramers_v", "class", "c1", 0.5, 0.4, 0.1, 0.6, 0.95, -0.2, 0.3, 0.01, 0.02,
+        0.03, 0.7, 0.2, 40.0, 9.0, 2.0, None,
     )  # fmt: skip
 
 

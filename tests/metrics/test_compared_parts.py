@@ -13,6 +13,7 @@ from evenhand.metrics.classification.accuracy import accuracy
 from evenhand.metrics.classification.effect_sizes import skewsize
 from evenhand.metrics.differences.inference import null_around
 from evenhand.metrics.differences.models import model_differences
+from evenhand.stats.multiplicity import holm_levels
 
 CLASSES, ROWS = 6, 1800
 
@@ -164,6 +165,20 @@ def test_too_many_classes_for_resamples_are_taken_as_uncorrelated(both, differen
     assert all(one.corrected == other.corrected for one, other in pairs)
     assert all(one.interval.low <= one.corrected <= one.interval.high for one, _ in pairs)
     assert any(one.interval != other.interval for one, other in pairs)
+
+
+@pytest.mark.parametrize("evidence", ["differences", "apart"])
+def test_intervals_of_parts_have_the_level_of_their_corrected_p(evidence, request):
+    for finding in request.getfixturevalue(evidence).values():
+        for kind in {part.kind for part in finding.parts}:
+            family = [part for part in finding.parts if part.kind == kind]
+            levels = 1 - holm_levels(np.array([part.p_value for part in family]), 0.05)
+            for part, level in zip(family, levels, strict=True):
+                assert part.interval.level == part.null.level == pytest.approx(level)
+                leaves = not part.interval.low <= 0 <= part.interval.high
+                assert leaves <= (part.p_adjusted <= 0.05)
+                inside = part.null.low - 1e-12 <= part.value <= part.null.high + 1e-12
+                assert inside != leaves
 
 
 def test_an_interval_holds_the_corrected_change_and_agrees_with_p(differences, apart):

@@ -9,6 +9,7 @@ from scipy import stats
 
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.metrics.differences.seeds import NO_SPREAD
+from evenhand.stats.multiplicity import holm_levels
 from evenhand.workflows.compare.engine import compare
 from evenhand.workflows.compare.runs import ComparedRun, called_apart
 from evenhand.workflows.compare.seeds import in_groups, parse_groups
@@ -129,6 +130,22 @@ def test_the_difference_is_paired_by_seed(comparison):
     assert 2 * least < found.p_value < 2 * stats.t(SEEDS - 1).sf(abs(found.value) / error)
     assert found.p_adjusted == found.p_value <= 0.05
     assert found.details["compared"] == "same samples"
+
+
+def test_intervals_of_seeds_have_the_level_of_their_corrected_p(audits):
+    groups = {
+        "plain": [audits["plain-s0"], audits["plain-s1"]],
+        "better": [audits["better-s0"], audits["better-s1"]],
+    }
+    run = compare([audits["better-s2"]], groups=groups, metrics=["accuracy"])
+    found = [one for one in run.findings if one.name == "accuracy_difference"]
+    assert len(found) == 3
+    levels = 1 - holm_levels(np.array([one.p_value for one in found]), 0.05)
+    assert len(set(levels)) > 1
+    for one, level in zip(found, levels, strict=True):
+        assert one.interval.level == one.null.level == pytest.approx(level)
+        leaves = not one.interval.low <= 0 <= one.interval.high
+        assert leaves == (one.p_adjusted <= 0.05) == (not one.null.low <= one.value <= one.null.high)
 
 
 def test_ranking_and_pairs_are_of_recipes(comparison):

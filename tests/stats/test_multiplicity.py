@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.multiplicity import adjust
+from evenhand.stats.multiplicity import adjust, holm_levels
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
@@ -59,3 +59,20 @@ def test_holm_is_never_below_bh():
 def test_no_test_at_all_is_no_error(method):
     assert np.isnan(adjust(np.full(3, np.nan), method)).all()
     assert adjust(np.zeros(0), method).size == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from([0.001, 0.012, 0.0167, 0.02, 0.024, 0.04, 0.2]), min_size=1, max_size=6),
+    st.sampled_from([None, (0.45, 0.45, 0.1, 0.3, 1.0, 0.7)]),
+)
+def test_a_p_is_within_its_holm_level_where_the_adjusted_one_rejects(p, weights):
+    some = None if weights is None else np.array(weights[: len(p)])
+    values = np.array(p)
+    levels, adjusted = holm_levels(values, 0.05, some), adjust(values, "holm", some)
+    np.testing.assert_array_equal(values <= levels, adjusted <= 0.05)
+
+
+def test_tests_after_the_first_that_does_not_reject_share_its_level():
+    levels = holm_levels(np.array([0.02, 0.001, 0.024, np.nan, 0.04]), 0.05)
+    np.testing.assert_allclose(levels, [0.05 / 3, 0.05 / 4, 0.05 / 3, 0.05, 0.05 / 3])

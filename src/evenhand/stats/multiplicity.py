@@ -38,14 +38,21 @@ def adjust(p_values: Floats, method: str, weights: Floats | None = None) -> Floa
 def holm_levels(p_values: Floats, alpha: float, weights: Floats | None = None) -> Floats:
     """The level of each test in Holm's steps: its share of ``alpha`` among the tests that are left then.
 
-    ``alpha`` where p is NaN. Weights as in ``adjust``.
+    The steps end with the first test that does not reject; those after it share ``alpha`` with it, so that p
+    is at most its level where, and only where, the adjusted one is at most ``alpha``. ``alpha`` where p is
+    NaN. Weights as in ``adjust``.
+
+    Source: Strassburger and Bretz 2008; Guilbaud 2008 (intervals that agree with Holm's tests).
     """
     levels = np.full(p_values.shape, alpha)
     tested = np.flatnonzero(~np.isnan(p_values))
     if tested.size:
         scale = _scale(p_values, weights)
         order = tested[np.argsort(p_values[tested] * scale[tested], kind="stable")]
-        levels[order] = alpha / (scale[order] * _left(scale[order]))
+        left = _left(scale[order])
+        stopped = p_values[order] * scale[order] * left > alpha
+        last = int(np.argmax(stopped)) if stopped.any() else order.size - 1
+        levels[order] = alpha / (scale[order] * np.maximum(left, left[last]))
     return levels
 
 

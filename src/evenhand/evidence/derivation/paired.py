@@ -79,6 +79,11 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
         _check_alike(comparable, facts, names[0], name)
         lost += [(f"{reason} in {names[0]} or {name} only", count) for reason, count in unknown]
         samples = comparable.drop(f"{fact} there" for fact in facts)
+    for column in shared:
+        named = samples.drop_nulls(column)
+        gone = samples.height - named.height
+        lost += [(f"missing {column.removeprefix(CLUSTER)}", gone)] * (gone > 0)
+        samples = named
     counts = samples.group_by(*facts, *columns).agg(n=pl.len()).sort(*facts, *columns, nulls_last=True)
     return Matched(counts, tuple(columns), tuple(lost))
 

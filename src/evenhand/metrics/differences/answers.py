@@ -10,9 +10,10 @@ import numpy as np
 
 from evenhand.core.findings import Dropped, Finding, GroupSize, Key, Param, Part
 from evenhand.core.random_streams import stream
-from evenhand.metrics.differences.inference import both_values, difference_of, inferred
+from evenhand.metrics.differences.inference import both_values, difference_of, inferred, null_around
 from evenhand.metrics.estimates import as_finding, number
 from evenhand.metrics.named_groups import corrected
+from evenhand.stats.multiplicity import holm_levels
 from evenhand.stats.paired.sums import PairedEffects, PairedSums
 from evenhand.stats.rates.clustered import FEWEST
 
@@ -72,9 +73,9 @@ def answer_difference(
     leaves 0 out, and the null band is where it would hold 0. ``mde`` as in ``model_differences``. ``family``
     tests of one metric are corrected together; ``tested`` is False where another finding has tested the same
     value. None where a model has no value. Parts have the difference in each group, with p corrected by Holm
-    among them. Details hold both models' values on the samples compared, of rates of
-    single samples how many hits each had (``first_hits``, ``second_hits``), and which way of the metric is
-    better.
+    among them and intervals of their tests' levels there. Details hold both models' values on the samples
+    compared, of rates of single samples how many hits each had (``first_hits``, ``second_hits``), and which
+    way of the metric is better.
 
     Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
     """
@@ -100,7 +101,8 @@ def answer_difference(
     return as_finding(
         f"{of.name}_difference", of.by, params, card=of.card.difference(), lists="|", benchmark=of.benchmark,
         model=names[0], reference=names[1], value=value, n=float(answers.n), groups=list(answers.groups),
-        dropped=list(answers.dropped), notes=notes, parts=_parts(answers, seed), details=details, **fields,
+        dropped=list(answers.dropped), notes=notes, parts=_parts(answers, alpha, seed), details=details,
+        **fields,
     )  # fmt: skip
 
 
@@ -114,23 +116,30 @@ def _stream(answers: AnsweredBoth, seed: int, *purpose: str) -> np.random.Genera
     return stream(seed, "answers", of.name, "+".join(of.by), texts, *purpose)
 
 
-def _parts(answers: AnsweredBoth, seed: int) -> list[Part]:
+def _parts(answers: AnsweredBoth, alpha: float, seed: int) -> list[Part]:
     """The difference in each part."""
     if answers.inner is None or not answers.parts:
         return []
-    values, differences = answers.inner.observed(), []
+    values = answers.inner.observed()
     method = f"limits of both models by {answers.inner_unit}, on the same ones (MOVER, Zou and Donner)"
-    for at, part in enumerate(answers.parts):
+    of_parts, p = [], []
+    for at in range(len(answers.parts)):
         value = number(float(values[0, at] - values[1, at]))
         fields: dict[str, Any] = {"reason": "empty"}
         if value is not None:
             limits = answers.inner.limits(at, _stream(answers, seed, "parts", str(at)))
             fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
-            fields.pop("limits", None)
+        p.append(np.nan if fields.get("p_value") is None else fields["p_value"])
+        of_parts.append({"value": value, **fields})
+    levels = 1 - holm_levels(np.array(p), alpha)
+    differences = []
+    for at, (part, fields, level) in enumerate(zip(answers.parts, of_parts, levels.tolist(), strict=True)):
+        make = fields.pop("limits", None)
+        if make is not None:
+            fields["interval"] = make(level)
+            fields["null"] = null_around(fields["value"], fields["value"], fields["interval"])
         details = {**both_values(values[:, at]), **_hits(part.hits)}
         differences.append(
-            Part(
-                kind=part.kind, key=part.key, value=value, n=part.n, chance_at=0.0, details=details, **fields
-            )
+            Part(kind=part.kind, key=part.key, n=part.n, chance_at=0.0, details=details, **fields)
         )
     return corrected(differences)

@@ -26,8 +26,8 @@ _MEASURES = {"accuracy_difference": "accuracy", "cramers_v_mean_difference": "cr
 
 _PAIR = dict.fromkeys(("by", "model", "reference"), pl.String)
 _NUMBERS = (
-    "value", "corrected", "low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "first",
-    "second", "n", "n_gained", "n_lost",
+    "value", "corrected", "low", "high", "level", "null_low", "null_high", "p", "p_adjusted", "q_value",
+    "first", "second", "n", "n_gained", "n_lost",
 )  # fmt: skip
 CHANGES = {
     **_PAIR, **dict.fromkeys(("measure", "kind", "key"), pl.String), **dict.fromkeys(_NUMBERS, pl.Float64),
@@ -97,7 +97,7 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
     rows = [
         (
             *pair, measure, part.kind, key_text(part.key), part.value, part.corrected,
-            *((part.interval.low, part.interval.high) if part.interval else (None, None)),
+            *_interval_of(part),
             *((part.null.low, part.null.high) if part.null else (None, None)),
             part.p_value, part.p_adjusted, part.details.get("q_value"), part.details.get("first"),
             part.details.get("second"), part.n, part.details.get("n_gained"), part.details.get("n_lost"),
@@ -106,6 +106,12 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
         for part in sorted(finding.parts, key=_sureness)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=CHANGES, orient="row")
+
+
+def _interval_of(part: Part) -> tuple[float | None, ...]:
+    """Both ends and the level."""
+    interval = part.interval
+    return (None,) * 3 if interval is None else (interval.low, interval.high, interval.level)
 
 
 def _bounded(finding: Finding, most: int) -> Finding:

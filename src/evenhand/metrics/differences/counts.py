@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import polars as pl
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, GroupSize, key_of
 from evenhand.core.random_streams import stream
-from evenhand.evidence.derivation.paired import Aligned
+from evenhand.evidence.derivation.paired import Aligned, Losses
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.prepared import REPLICATES, By, names_of
@@ -23,12 +23,15 @@ from evenhand.stats.contingency import model_summaries
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
 from evenhand.stats.contingency.resampling import runs
+from evenhand.stats.contingency.unit_summaries import UnitRows, Units, replicated_by_unit
 from evenhand.stats.rates.differences import paired_correlation
 
 Both = Counts | tuple[Counts, Counts]
 
 MOST_KEPT = 20_000_000  # effect sizes of single classes in resamples that are held at a time
 _SAME_MIX = 1e-9
+_STORED = "attribute:"
+_PLACES = ("class in order", "group in order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,34 +49,65 @@ class ComparedCounts:
         groups = names_of(by)
         if not groups:
             raise ParameterError("models are compared by groups: name at least one attribute with by=")
-        if isinstance(evidence, Counts):
-            if not evidence.paired:
-                raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
-            rows = _named(evidence).project(groups)
-            compared = cls.over(Aligned.of_joined(rows.table(), groups, PREDICTIONS), names, seed)
-            usable = rows.only(np.asarray((rows.codes >= 0).all(axis=0)))
-            singles = (usable.of_first(), usable.of_second())
-        else:
-            projected = [_named(counts).project(groups) for counts in evidence]
-            tables = [counts.table() for counts in projected]
-            compared = cls.over(Aligned.of_separate(tables, groups, names), names, seed)
-            first, second = (counts.only(compared._shares(counts)) for counts in projected)
-            singles = (first, second)
-        alike = singles[0].cluster is not None and singles[0].cluster == singles[1].cluster
-        return replace(compared, singles=singles) if alike else compared
+        if not isinstance(evidence, Counts):
+            return cls.of_separate(evidence, groups, names, seed)
+        if not evidence.paired:
+            raise ParameterError("counts of one model cannot be compared; give two, or joined ones")
+        return cls.of_joined(_table(evidence.project(groups)), groups, PREDICTIONS, names, seed)
 
     @classmethod
-    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0) -> ComparedCounts:
-        """Models over rows that are aligned."""
+    def of_joined(
+        cls, table: pl.DataFrame, by: Sequence[str], columns: Sequence[str], names: Sequence[str],
+        seed: int = 0,
+    ) -> ComparedCounts:  # fmt: skip
+        """Models on the same samples.
+
+        Args:
+            table: Truth, attributes, a column of answers for each model, ``n`` and, where rows were sampled
+                in clusters, the axis of these.
+            by: The attributes.
+            columns: The columns of answers.
+            names: What the models are called.
+            seed: The user's one seed.
+        """
+        rows, lost = _named(table)
+        compared = cls.over(Aligned.of_joined(rows, by, columns), names, seed, lost)
+        clusters = _clusters(rows)
+        if len(clusters) != 1:
+            return compared
+        usable = rows.drop_nulls(["truth", *by, *columns])
+        facts = pl.col("truth", *by, *clusters, "n")
+        tables = [usable.select(facts, pl.col(column).alias("prediction")) for column in columns]
+        return replace(compared, singles=tuple(_counted(single) for single in tables))
+
+    @classmethod
+    def of_separate(
+        cls, counts: Sequence[Counts], by: Sequence[str], names: Sequence[str], seed: int = 0
+    ) -> ComparedCounts:
+        """Models on samples of their own."""
+        named = [_named(_table(each.project(list(by)))) for each in counts]
+        tables = [rows for rows, _ in named]
+        lost = [
+            (f"{reason} in {name}", count)
+            for name, (_, losses) in zip(names, named, strict=True)
+            for reason, count in losses
+        ]
+        plain = [table.drop(_clusters(table)) for table in tables]
+        compared = cls.over(Aligned.of_separate(plain, by, names), names, seed, lost)
+        clusters = {tuple(_clusters(table)) for table in tables}
+        if len(clusters) > 1 or not next(iter(clusters)):
+            return compared
+        usable = [table.drop_nulls() for table in tables]
+        compared_rows = [table.filter(pl.Series(compared.places(table)[1] >= 0)) for table in usable]
+        return replace(compared, singles=tuple(_counted(single) for single in compared_rows))
+
+    @classmethod
+    def over(cls, aligned: Aligned, names: Sequence[str], seed: int = 0, lost: Losses = ()) -> ComparedCounts:
+        """Models over rows that are aligned; ``lost`` were left out before."""
+        if lost:
+            aligned = replace(aligned, dropped=(*lost, *aligned.dropped))
         singles = tuple(aligned.counts_of(model) for model in range(len(names)))
         return cls(aligned, singles, tuple(names), seed)
-
-    def _shares(self, counts: Counts) -> Mask:
-        """Which cells of a model's counts are among the rows compared."""
-        table = counts.to_frame()
-        keys = table.rename({f"attribute:{name}": name for name in self.aligned.by})
-        usable = (counts.codes >= 0).all(axis=0)
-        return usable & (self.places(keys.select("truth", *self.aligned.by))[1] >= 0)
 
     def places(self, keys: pl.DataFrame) -> tuple[Codes, Codes]:
         """Class (of those with rows) and group of each entry; -1 where it is not among the rows compared.
@@ -81,14 +115,30 @@ class ComparedCounts:
         ``keys`` has the columns truth and the attributes.
         """
         a = self.aligned
-        cells = np.unique(np.stack([a.truth, a.group]), axis=1)
-        labels = {a.labels[code]: index for index, code in enumerate(np.unique(a.truth).tolist())}
-        groups = {group: index for index, group in enumerate(a.groups)}
-        there = {(a.labels[truth], a.groups[group]) for truth, group in cells.T.tolist()}
-        rows = [(row[0], row[1:]) for row in keys.iter_rows()]
-        truth = [labels[row[0]] if row in there else -1 for row in rows]
-        group = [groups[row[1]] if row in there else -1 for row in rows]
-        return np.array(truth, dtype=np.int64), np.array(group, dtype=np.int64)
+        truth, group = np.unique(np.stack([a.truth, a.group]), axis=1)
+        groups = [pl.Series(values).gather(group) for values in zip(*a.groups, strict=True)]
+        columns = dict(zip(a.by, groups, strict=True)) | {"truth": pl.Series(a.labels).gather(truth)}
+        codes = {_PLACES[0]: np.unique(truth, return_inverse=True)[1], _PLACES[1]: group}
+        cells = pl.DataFrame({**columns, **codes})
+        names = ["truth", *a.by]
+        there = keys.select(names).join(cells, on=names, how="left", maintain_order="left")
+        place, code = there.select(pl.col(_PLACES).fill_null(-1)).to_numpy().T.astype(np.int64)
+        return place, code
+
+    @cached_property
+    def units(self) -> Units | None:
+        """The sampling units of the rows compared; None where rows are their own."""
+        if any(single.cluster is None for single in self.singles):
+            return None
+        tables = [_table(single) for single in self.singles]
+        column = _clusters(tables[0])[0]
+        levels = pl.concat([table[column] for table in tables]).unique().sort()
+        labels, rows = pl.Series(self.aligned.labels), []
+        for table in tables:
+            label, group = self.places(table)
+            prediction, unit = _codes(table["prediction"], labels), _codes(table[column], levels)
+            rows.append(UnitRows(label, group, prediction, unit, table["n"].to_numpy().astype(np.float64)))
+        return Units(rows, levels.len())
 
     def entry_weights(self, keys: pl.DataFrame) -> Floats:
         """What a row of each entry counts for each model in the common mix, shape (2, E)."""
@@ -178,30 +228,44 @@ class ComparedCounts:
     @cached_property
     def _redrawn(self) -> tuple[Drawn, Floats | None]:
         """The replicates, and those of each class's effect size where two models are compared."""
-        labels, by = self.labels, "+".join(self.aligned.by)
+        labels, by, units = self.labels, "+".join(self.aligned.by), self.units
 
         def streams(index: int, start: int) -> np.random.Generator:
             return stream(self.seed, "models", "resampled", by, labels[index], start)
 
         shape = (len(self.names), len(labels), REPLICATES)
         effects = np.empty(shape) if len(self.names) == 2 and math.prod(shape) <= MOST_KEPT else None
+        if units is not None:
+            chunks = partial(stream, self.seed, "models", "units", by)
+            draws = replicated_by_unit(units, self.classes, self.sizes, REPLICATES, chunks, effects)
+            return draws, effects
         return model_summaries.replicated(self.classes, self.sizes, REPLICATES, streams, effects), effects
 
     def correlation(self, metric: str) -> float:
-        """Of the two models' summaries in resamples of the same samples; 0 for samples of their own."""
-        if not self.joined:
+        """Of the two models' summaries in resamples of the same samples; 0 for samples of their own.
+
+        Where rows come in clusters these are drawn again, with the rows of both models.
+        """
+        if not self._correlated:
             return 0.0
         first, second = self.resampled[metric]
-        return float(paired_correlation(first, second, float(self.aligned.n.sum())))
+        n = self.aligned.n.sum() if self.units is None else self.units.count
+        return float(paired_correlation(first, second, float(n)))
+
+    @property
+    def _correlated(self) -> bool:
+        """Whether models answered the same samples, or samples of the same clusters."""
+        return self.joined or (self.units is not None and self.units.shared)
 
     def class_correlation(self) -> Floats:
         """The same of each class's effect size, shape (classes,); 0, which is wider, for too many classes."""
-        effects = self._redrawn[1] if self.joined else None
+        effects = self._redrawn[1] if self._correlated else None
         if effects is None:
             return np.zeros(len(self.classes))
-        return paired_correlation(
-            effects[0], effects[1], np.array([compared.n.sum() for compared in self.classes])
-        )
+        sizes = np.array([compared.n.sum() for compared in self.classes])
+        if self.units is not None:
+            sizes = np.minimum(sizes, self.units.count)
+        return paired_correlation(effects[0], effects[1], sizes)
 
     def factor(self, metric: str, model: int) -> float:
         """An effect size in the common mix over that in a model's own mix."""
@@ -209,11 +273,34 @@ class ComparedCounts:
         return float(self.observed[metric][model, 0]) / own_effect if own_effect > 0 else 1.0
 
 
-def _named(counts: Counts) -> Counts:
-    """The rows that name their cluster, where clusters were declared; as audits count them."""
-    if counts.cluster is None:
-        return counts
-    return counts.only(counts.codes_of(CLUSTER + counts.cluster) >= 0)
+def _table(counts: Counts) -> pl.DataFrame:
+    """Counts with the columns named as the axes, the one of clusters too."""
+    return counts.to_frame().rename({f"{_STORED}{name}": name for name in counts.attributes})
+
+
+def _clusters(table: pl.DataFrame) -> list[str]:
+    """The columns of clusters."""
+    return [name for name in table.columns if name.startswith(CLUSTER)]
+
+
+def _named(table: pl.DataFrame) -> tuple[pl.DataFrame, Losses]:
+    """The rows that name their cluster, where clusters were declared, as audits count them; the others."""
+    lost = []
+    for column in _clusters(table):
+        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
+        if gone:
+            lost.append((f"missing {column.removeprefix(CLUSTER)}", gone))
+            table = table.drop_nulls(column)
+    return table, tuple(lost)
+
+
+def _codes(values: pl.Series, levels: pl.Series) -> Codes:
+    """The place of each value among the levels."""
+    return values.replace_strict(levels, np.arange(levels.len())).to_numpy().astype(np.int64)
+
+
+def _counted(table: pl.DataFrame) -> Counts:
+    return Counts.from_table(table, {name: name for name in table.columns if name != "n"})
 
 
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:

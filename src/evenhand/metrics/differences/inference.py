@@ -70,4 +70,4 @@ def null_around(value: float, middle: float, interval: Interval) -> Null:
     the band where, and only where, the interval holds 0.
     """
     low, mean, high = value - interval.high, value - middle, value - interval.low
-    return Null(mean=mean, low=low, high=high, level=LEVEL, method=FROM_INTERVAL)
+    return Null(mean=mean, low=low, high=high, level=interval.level, method=FROM_INTERVAL)

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import check_known
-from evenhand.core.findings import Finding, Interval, Key, Part, key_of
+from evenhand.core.findings import Finding, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.catalogue import card_of
-from evenhand.metrics.classification.class_effects import ClassEffects, class_effects, summary_limits
-from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.classification.class_effects import summary_limits
 from evenhand.metrics.differences.counts import (
     Both,
     ComparedCounts,
     changed,
     compared_rows,
-    flips_of,
     shares_of,
 )
-from evenhand.metrics.differences.inference import both_values, difference_of, inferred, null_around
+from evenhand.metrics.differences.inference import both_values, difference_of, inferred
+from evenhand.metrics.differences.parts import (
+    APART,
+    OF_EFFECTS,
+    PAIRED,
+    accuracy_changes,
+    effect_size_changes,
+    effects_of,
+)
 from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
-from evenhand.metrics.estimates import agreeing, as_finding, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By
-from evenhand.stats.arrays import Codes, Ends, Floats, Pair
+from evenhand.metrics.estimates import agreeing, as_finding
+from evenhand.metrics.prepared import LEVEL, By
+from evenhand.stats.arrays import Codes, Pair
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
-from evenhand.stats.contingency.summary_intervals import Squares, class_ends
-from evenhand.stats.multiplicity import adjust
 from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.rates.differences import Figure, gap_limits, inverted_p, mover, worst_limits
+from evenhand.stats.rates.differences import Figure, gap_limits, mover, worst_limits
 
-PAIRED = "adjusted Wald, paired (Bonett and Price)"
-APART = "Newcombe, in one mix"
-OF_EFFECTS = "of the corrected difference, from the limits of both models (MOVER, Zou and Donner)"
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"
 NO_CLUSTERS = (
@@ -108,16 +108,16 @@ def model_differences(
     Haenszel 1959 for weights.
     """
     check_known("metric to compare", metrics, SUMMARIES)
-    work = _work(evidence, ComparedCounts.of(evidence, by, names, seed), clusters)
+    work = _work(evidence, ComparedCounts.of(evidence, by, names, seed), clusters, alpha)
     return [work.finding(metric, alpha / family) for metric in metrics]
 
 
-def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str]) -> _Differences:
+def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str], alpha: float) -> _Differences:
     all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
     columns = [*clusters, *(counts.cluster for counts in all_counts if counts.cluster is not None)]
     units = UnitAnswers.of(all_counts, compared.aligned.by) if columns else None
     units = units and units.weighted(compared.entry_weights(units.keys))
-    return _Differences(compared, ", ".join(dict.fromkeys(columns)), units)
+    return _Differences(compared, ", ".join(dict.fromkeys(columns)), alpha, units)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +126,7 @@ class _Differences:
 
     compared: ComparedCounts
     clusters: str  # columns that rows were sampled by as wholes
+    alpha: float  # level of the families of parts
     units: UnitAnswers | None = None  # right answers by these, where the counts hold them
 
     def finding(self, metric: str, alpha: float) -> Finding:
@@ -168,7 +169,7 @@ class _Differences:
         """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
-        correlation = self.compared.correlation(metric) if self.units is None else 0.0  # 0 is wider
+        correlation = self.compared.correlation(metric)
 
         def limits(level: float) -> Pair:
             low, high = mover(first(level), second(level), correlation)
@@ -249,152 +250,8 @@ class _Differences:
                     kind: self.units.changes(self._places(self.units, kind), k, self._stream(kind))
                     for kind, k in sizes.items()
                 }
-            return accuracy_changes(compared, by_units, BY_UNITS.format(self.clusters) if by_units else "")
+            method = BY_UNITS.format(self.clusters) if by_units else ""
+            return accuracy_changes(compared, by_units, method, alpha=self.alpha)
         if metric == "cramers_v_mean":
-            plain = np.zeros(len(compared.classes)) if self.clusters else compared.class_correlation()
-            return effect_size_changes(compared, plain)
+            return effect_size_changes(compared, compared.class_correlation(), alpha=self.alpha)
         return []
-
-
-def effects_of(pair: ComparedCounts, model: int) -> tuple[BoundCounts, ClassEffects, Squares]:
-    """A model's effect sizes by class, and what is known about their squares."""
-    prepared = BoundCounts.of(pair.singles[model], pair.aligned.by, pair.seed)
-    options = EffectOptions.make("separation", {"inference": "none"})
-    effects = class_effects(prepared, options)
-    return prepared, effects, effects.squares
-
-
-def accuracy_changes(
-    pair: ComparedCounts, by_units: Mapping[str, UnitChanges] | None = None, method: str = ""
-) -> list[Part]:
-    """Accuracy of the first model minus that of the second, in [-1, 1], for each class and each group.
-
-    Test: where both answered the same samples, McNemar's exact test over the samples on which one is right
-    and the other wrong; details hold how many went either way (``n_gained``: only the first is right;
-    ``n_lost``: only the second). Elsewhere the right answers of each class and group are dealt to the models
-    again. ``p_adjusted``: Holm over the classes, and over the groups, of this pair; ``q_value`` in details is
-    Benjamini and Hochberg's. Parts of kind ``class`` in the order of labels, then of kind ``group``.
-
-    Source: McNemar 1947; Mantel and Haenszel 1959; Bonett and Price 2012 and Newcombe 1998 for intervals.
-    """
-    a = pair.aligned
-    labels = [compared.cells.label for compared in pair.classes]
-    class_index = np.full(len(a.labels), -1)
-    class_index[labels] = np.arange(len(labels))
-    kinds = {
-        "class": (list[Key](pair.labels), class_index[a.truth]),
-        "group": ([key_of(key) for key in a.groups], a.group),
-    }
-    parts = []
-    for kind, (keys, unit) in kinds.items():
-        changes = changed(a, unit, len(keys)) if by_units is None else by_units[kind]
-        parts += _accuracies(pair, kind, keys, unit, changes, method)
-    return parts
-
-
-def effect_size_changes(pair: ComparedCounts, correlation: Floats) -> list[Part]:
-    """Cramér's V of the first model minus that of the second, in [-1, 1], for each class.
-
-    ``corrected``: of the bias-corrected values. Its interval is made of the limits of both models (MOVER),
-    with the correlation of the two where they answered the same samples; p is that of the level at which it
-    leaves 0 out. ``p_adjusted``: Holm over the classes of this pair; ``q_value`` in details is Benjamini and
-    Hochberg's. Parts are in the order of labels; None, with a reason, where V is undefined for a model.
-
-    Source: Albuquerque et al. 2024, eq. 2; Bergsma 2013; Zou and Donner 2008.
-    """
-    values, own_effects, reasons = _classes_of(pair)
-    # by how much effect sizes are larger in the common mix than in the model's own
-    factors = [
-        np.divide(common, effects, out=np.ones(effects.size), where=effects > 0)
-        for common, (effects, _) in zip(values, own_effects, strict=True)
-    ]
-
-    def limits(level: Floats | float) -> Ends:
-        ends = []
-        for factor, (effects, squared) in zip(factors, own_effects, strict=True):
-            low, high = class_ends(squared, np.full(effects.size, np.nan), level)
-            ends.append((factor * low, factor * squared.corrected, factor * high))
-        low, high = mover(ends[0], ends[1], correlation)
-        return np.maximum(low, -1.0), np.minimum(high, 1.0)
-
-    value = values[0] - values[1]
-    middle = factors[0] * own_effects[0][1].corrected - factors[1] * own_effects[1][1].corrected
-    p = np.where(np.isnan(value), np.nan, inverted_p(limits, value.size))
-    a = pair.aligned
-    rows = np.bincount(a.truth, a.n if a.joined else a.n[0], len(a.labels))
-    rows = rows[[compared.cells.label for compared in pair.classes]]
-    more = [
-        {"details": both_values(column)} | ({"reason": reason} if reason else {"corrected": float(centre)})
-        for column, reason, centre in zip(values.T, reasons, middle, strict=True)
-    ]
-    return _parts("class", pair.labels, rows, value, middle, limits(LEVEL), p, method=OF_EFFECTS, more=more)
-
-
-def _classes_of(
-    pair: ComparedCounts,
-) -> tuple[Floats, list[tuple[Floats, Squares]], list[str | None]]:
-    """V of both models by class, shape (2, k), in the common mix; that in their own, its squares; reasons."""
-    observed_tables = [compared.observed() for compared in pair.classes]
-    reasons: list[str | None] = [None] * len(pair.labels)
-    values, own_effects = [], []
-    for model in (0, 1):
-        class_tables = zip(pair.classes, observed_tables, strict=True)
-        values.append(
-            np.array([compared.cells.effect(tables[model], model)[0] for compared, tables in class_tables])
-        )
-        prepared, effects, squared = effects_of(pair, model)
-        codes = {prepared.grouped.label_key(int(code)): index for index, code in enumerate(effects.labels)}
-        positions = np.array([codes[label] for label in pair.labels])
-        own_effects.append((effects.values[positions], squared.each(partial(np.take, indices=positions))))
-        reasons = [reason or effects.reasons[index] for reason, index in zip(reasons, positions, strict=True)]
-    return np.stack(values), own_effects, reasons
-
-
-def _accuracies(
-    pair: ComparedCounts,
-    kind: str,
-    keys: Sequence[Key],
-    unit: Codes,
-    changes: Flips | Shares | UnitChanges,
-    method: str,
-) -> list[Part]:
-    a = pair.aligned
-    values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
-    rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
-    p, value = changes.p, values[0] - values[1]
-    low, high = changes.interval(LEVEL)
-    holds_zero = p > 1 - LEVEL  # limits hold 0 where the test of the same level does not reject it
-    ends = np.where(holds_zero, np.minimum(low, 0), low), np.where(holds_zero, np.maximum(high, 0), high)
-    details = [both_values(column) for column in values.T]
-    if a.joined:
-        flips = flips_of(a, unit, len(keys))
-        for detail, gained, lost in zip(details, flips.gained.tolist(), flips.lost.tolist(), strict=True):
-            detail |= {"n_gained": gained, "n_lost": lost}
-    more = [{"details": detail} for detail in details]
-    return _parts(
-        kind, keys, rows, value, value, ends, p, method=method or (PAIRED if a.joined else APART), more=more
-    )
-
-
-def _parts(
-    kind: str, keys: Sequence[Key], rows: Floats | Codes, value: Floats, middle: Floats, ends: Ends,
-    p: Floats, *, method: str, more: Sequence[dict[str, Any]],
-) -> list[Part]:  # fmt: skip
-    """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
-    adjusted, rates = adjust(p, "holm"), adjust(p, "bh")
-    parts = []
-    for i, key in enumerate(keys):
-        fields: dict[str, Any] = {}
-        if not np.isnan([value[i], ends[0][i], ends[1][i], p[i]]).any():
-            low, high = float(ends[0][i]), float(ends[1][i])
-            interval = Interval(low=low, high=high, level=LEVEL, method=method)
-            more[i]["details"]["q_value"] = number(rates[i])
-            fields = {
-                "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
-                "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
-            }  # fmt: skip
-        part_value = number(value[i])
-        parts.append(
-            Part(kind=kind, key=key, value=part_value, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
-        )
-    return parts

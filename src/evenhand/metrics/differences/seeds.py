@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, Interval, Null, Param, Part
+from evenhand.core.findings import Dropped, Finding, Interval, Param, Part
 from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.differences.counts import ComparedCounts, compared_rows
-from evenhand.metrics.differences.inference import POWER
+from evenhand.metrics.differences.inference import POWER, inferred
 from evenhand.metrics.estimates import as_finding, number
 from evenhand.metrics.prepared import LEVEL
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.paired import seeds as between_seeds
 from evenhand.stats.paired.seeds import SeedEstimate
 
@@ -98,7 +98,10 @@ class OverSeeds:
         """
         values = self.values[metric][list(group.places)]
         shared = self._shared(metric, np.full(values.size, 1 / values.size), [group]) or 0.0
-        return _within(between_seeds.mean_of(values, shared, LEVEL), metric, 0.0)
+        mean = between_seeds.mean_of(values, shared, LEVEL)
+        if metric in _UNBOUNDED:
+            return mean
+        return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))
 
     def difference(self, metric: str, first: SeedGroup, second: SeedGroup, *, alpha: float = 0.05) -> Finding:
         r"""Mean over the first's seeds minus that over the second's, ``metric_difference``; fair at 0.
@@ -121,9 +124,9 @@ class OverSeeds:
         weights = np.r_[np.full(here.size, 1 / here.size), np.full(there.size, -1 / there.size)]
         shared = self._shared(metric, weights, [first, second], by_seed=by_seed)
         estimate, how = estimated(first, second, here, there, shared or 0.0, by_seed=by_seed)
-        estimate = _within(estimate, metric, -1.0)
         sources = SEEDS_ONLY if shared is None else SEEDS_AND_SAMPLES
-        fields = uncertain(estimate, f"{how}, {sources}", alpha)
+        ends = (-math.inf, math.inf) if metric in _UNBOUNDED else (-1.0, 1.0)
+        fields = uncertain(estimate, f"{how}, {sources}", alpha, ends)
         if metric == "skewsize":  # no direction of it is better, so that nothing is tested
             fields |= {"p_value": None, "mde": None}
         return self._finding(
@@ -203,13 +206,6 @@ class OverSeeds:
         )
 
 
-def _within(estimate: SeedEstimate, metric: str, lowest: float) -> SeedEstimate:
-    """An estimate whose interval does not leave the measure's range, ``lowest`` to 1."""
-    if metric in _UNBOUNDED:
-        return estimate
-    return replace(estimate, low=max(estimate.low, lowest), high=min(estimate.high, 1.0))
-
-
 def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) -> Part:
     """One seed of a spread."""
     low, high = ends
@@ -247,17 +243,21 @@ def estimated(
     return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low), how
 
 
-def uncertain(estimate: SeedEstimate, how: str, alpha: float) -> dict[str, Any]:
+def uncertain(
+    estimate: SeedEstimate, how: str, alpha: float, ends: Pair = (-math.inf, math.inf)
+) -> dict[str, Any]:
     """Interval, null band, p and smallest detectable difference; a note where nothing varies.
 
-    ``alpha`` is the level of the test over the number of tests.
+    ``alpha`` is the level of the test over the number of tests; the interval stays between ``ends``.
     """
     if estimate.error == 0:
         return {"notes": [NO_SPREAD]}
-    reach = estimate.quantile((1 + LEVEL) / 2) * estimate.error
+
+    def limits(level: float) -> Pair:
+        reach = estimate.quantile((1 + level) / 2) * estimate.error
+        return max(estimate.value - reach, ends[0]), min(estimate.value + reach, ends[1])
+
     return {
-        "interval": Interval(low=estimate.low, high=estimate.high, level=LEVEL, method=how),
-        "null": Null(mean=0.0, low=-reach, high=reach, level=LEVEL, method=how),
-        "p_value": estimate.p_value,
+        **inferred(limits, estimate.value, estimate.value, how, alpha, estimate.p_value),
         "mde": number((estimate.quantile(1 - alpha / 2) + estimate.quantile(POWER)) * estimate.error),
     }

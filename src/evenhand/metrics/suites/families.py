@@ -41,10 +41,9 @@ def adjust_run(
     so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a
     primary finding of their grouping is beyond chance, and are exploratory elsewhere.
 
-    The interval of a primary becomes that of its place in the family, by Holm ``1 - alpha / (m - rank + 1)``
-    of m tests of equal weight, so that p and interval shown together are of one level; the 95 % interval
-    stays in the details ``low_95`` and ``high_95``. Findings with a role already, and those without a test,
-    stay.
+    The interval of a primary becomes that of its place in the family (``holm_levels``), so that p and
+    interval shown together are of one level; the 95 % interval stays in the details ``low_95`` and
+    ``high_95``. Findings with a role already, and those without a test, stay.
     Primaries are names of metrics; ``name[key=value]`` for one choice of parameters; None: every finding that
     has a test and a reference. Methods are those of ``adjust``.
     """

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.numbers.unseen import visible
-from evenhand.core.significance import is_line_beyond
-from evenhand.core.text.formatting import count, isolated, plural, shorten
+from evenhand.core.significance import ALPHA, is_line_beyond
+from evenhand.core.text.formatting import count, isolated, percent, plural, shorten
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import charts as change_charts
@@ -30,13 +30,15 @@ _WHATS = {
     ("cramers_v", "class"): ("Effect size by class", "class", "classes"),
 }
 _NAME = 40  # letters of a model in a list of pairs
-_OF_FLIPS = ("low", "high", "null_low", "null_high", "p", "p_adjusted", "q_value", "n_gained", "n_lost")
+_OF_FLIPS = (
+    "low", "high", "level", "null_low", "null_high", "p", "p_adjusted", "q_value", "n_gained", "n_lost",
+)  # fmt: skip
 _RANGE = {"low": "high", "null_low": "null_high"}
 _MODELS = (("model", "first model", "label"), ("reference", "second model", "label"))
 _COLUMNS = (
     ("label", "part", "label"), *_MODELS, ("value", "first minus second", "number"),
-    ("corrected", "without noise", "number"), ("low", "95% interval", "range"),
-    ("null_low", "null band", "range"), ("reading", "reading", "text"),
+    ("corrected", "without noise", "number"), ("low", "interval", "range"),
+    ("level", "its level", "text"), ("null_low", "null band", "range"), ("reading", "reading", "text"),
     ("p", "p", "p"), ("p_adjusted", "adjusted p", "p"), ("q_value", "q (false discoveries)", "p"),
     ("first", "first", "number"), ("second", "second", "number"), ("n", "n", "count"),
     ("n_gained", "only first right", "count"), ("n_lost", "only second right", "count"),
@@ -199,6 +201,12 @@ def _reading(row: Mapping[str, Any], alpha: float) -> str | None:
     return "more than noise" if _beyond(row, alpha) else "within noise"
 
 
+def _level(row: Mapping[str, Any]) -> str | None:
+    """The level of its interval, which its place among the tests decides; older runs have 95 %."""
+    level = row.get("level", 1 - ALPHA)
+    return None if level is None else percent(level)
+
+
 def _add_changes(
     data: PageData,
     name: str,
@@ -220,6 +228,7 @@ def _add_changes(
         "label": [row["key"] for row in rows],
         "model": [row["model"] for row in rows],
         "reference": [row["reference"] for row in rows],
+        "level": [_level(row) for row in rows],
         "reading": [_reading(row, alpha) for row in rows],
         "kind": [row["kind"] for row in rows],
         "about": [about.get((row["measure"], row["model"], row["reference"])) for row in rows],

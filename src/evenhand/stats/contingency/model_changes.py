@@ -9,7 +9,7 @@ from scipy import special
 
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair
 from evenhand.stats.hypergeometric import log_choose
-from evenhand.stats.rates.differences import mover, normal_quantile
+from evenhand.stats.rates.differences import mover
 from evenhand.stats.rates.rates import Rates
 
 _EXACT_UP_TO = 100.0  # variance of a count above which it is normal for all purposes
@@ -35,7 +35,7 @@ class Flips:
         below = stats.binom.cdf(np.minimum(self.gained, self.lost), self.gained + self.lost, 0.5)
         return np.minimum(1.0, 2 * below)
 
-    def interval(self, level: float) -> Ends:
+    def interval(self, level: float | Floats) -> Ends:
         """Adjusted Wald interval of a difference of paired shares, cut at -1 and 1.
 
         One sample is added to each kind of flip, so that no flip at all still leaves a width (Bonett and
@@ -43,7 +43,7 @@ class Flips:
         """
         n = np.where(self.n > 0, self.n, np.nan) + 2
         up, down = (self.gained + 1) / n, (self.lost + 1) / n
-        half = normal_quantile(level) * np.sqrt((up + down - (up - down) ** 2) / n)
+        half = _quantile(level) * np.sqrt((up + down - (up - down) ** 2) / n)
         return np.maximum(up - down - half, -1.0), np.minimum(up - down + half, 1.0)
 
 
@@ -78,9 +78,9 @@ class Shares:
             for right, rows in zip(self.right, self.rows, strict=True)
         ]
 
-    def interval(self, level: float) -> Ends:
+    def interval(self, level: float | Floats) -> Ends:
         """Newcombe's interval of the difference (1998, method 10), for models with samples of their own."""
-        quantile = normal_quantile(level)
+        quantile = _quantile(level)
         first, second = ((rates, *rates.limits(quantile)) for rates in self.rates())
         return mover((first[1], first[0].value, first[2]), (second[1], second[0].value, second[2]))
 
@@ -107,6 +107,11 @@ class Shares:
 
     def _summed(self, values: Floats) -> Floats:
         return np.bincount(self.unit, values, self.units).astype(np.float64)
+
+
+def _quantile(level: float | Floats) -> Floats:
+    """The two-sided normal quantile of each level."""
+    return np.asarray(-special.ndtri((1 - np.asarray(level)) / 2))
 
 
 def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance: float) -> Pair:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -165,6 +166,27 @@ class SeparateClass:
 ComparedClass = JointClass | SeparateClass
 
 
+class Tabled(Protocol):
+    """A class whose rows fill cells."""
+
+    @property
+    def label(self) -> int:
+        """Index of the class among the labels."""
+
+    @property
+    def cells(self) -> TableCells:
+        """The cells that any model fills."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers stand for it at a time."""
+
+
+C = TypeVar("C", bound=Tabled)
+Draw = Callable[[int, C], list[Floats]]
+"""From a class and its index to each model's tables, shape (S, R) each."""
+
+
 def _adder(cell: Codes, size: int) -> Adder:
     """What adds rows (K, R) up to the ``size`` cells that they belong to, by a sparse matrix."""
     from scipy.sparse import csr_array
@@ -189,24 +211,31 @@ def replicated(
     shape (M, classes, replicates). By the names in ``SUMMARIES``, shape (M, replicates); NaN where a summary
     is not defined. SkewSize needs three classes with an effect size.
     """
+
+    def draws(start: int, size: int) -> Draw[ComparedClass]:
+        return lambda index, compared: compared.resampled(streams(index, start), size)
+
+    return in_chunks(classes, sizes, replicates, draws, effect_draws)
+
+
+def in_chunks(
+    classes: Sequence[C], sizes: Floats, replicates: int, draws: Callable[[int, int], Draw[C]],
+    effect_draws: Floats | None,
+) -> Drawn:  # fmt: skip
+    """As ``replicated``; ``draws`` goes from the first replicate of a chunk and its size to what draws it."""
     widest = max(len(classes) * len(sizes), *(compared.width for compared in classes), sizes.size)
     step = max(8, min(replicates, _CHUNK // widest))
     parts = []
     for start in range(0, replicates, step):
         size = min(step, replicates - start)
-
-        def draw(index: int, compared: ComparedClass, start: int = start, size: int = size) -> list[Floats]:
-            return compared.resampled(streams(index, start), size)
-
         here = None if effect_draws is None else effect_draws[..., start : start + size]
-        parts.append(_summaries(classes, sizes, draw, size, here))
+        parts.append(_summaries(classes, sizes, draws(start, size), size, here))
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SUMMARIES}
 
 
 def _summaries(
-    classes: Sequence[ComparedClass], sizes: Floats, draw: Callable[[int, ComparedClass], list[Floats]],
-    replicates: int, effect_draws: Floats | None = None,
-) -> Drawn:  # fmt: skip
+    classes: Sequence[C], sizes: Floats, draw: Draw[C], replicates: int, effect_draws: Floats | None = None
+) -> Drawn:
     models, groups = sizes.shape
     effects = np.empty((models, len(classes), replicates))
     hits = np.zeros((models, groups, replicates))

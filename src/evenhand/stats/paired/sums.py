@@ -180,14 +180,8 @@ class PairedSums:
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Units drawn again within their stratum, with the answers of both models: (2, replicates, S)."""
         draws = np.empty((2, replicates, len(self.summaries)))
-        strata = [np.flatnonzero(self.stratum == code) for code in np.unique(self.stratum)]
         for part in _parts(replicates, max(self.size.shape)):
-            unit_counts = np.empty((part.stop - part.start, self.units.size), dtype=np.int64)
-            for rows in strata:
-                units = self.units[rows]
-                unit_counts[:, rows] = rng.multinomial(
-                    units.sum(), units / units.sum(), part.stop - part.start
-                )
+            unit_counts = drawn_units(rng, self.units, self.stratum, part.stop - part.start)
             size = unit_counts @ self.size
             for model, sums in enumerate((self.first, self.second)):
                 draws[model, part] = self._summed(unit_counts @ sums, size)
@@ -209,6 +203,19 @@ def _parts(replicates: int, width: int) -> Iterator[slice]:
     step = max(1, min(replicates, _HELD // max(width, 1)))
     for start in range(0, replicates, step):
         yield slice(start, min(start + step, replicates))
+
+
+def drawn_units(rng: np.random.Generator, units: Integers, stratum: Integers, replicates: int) -> Integers:
+    """How often units are drawn again within their stratum, shape (replicates, U).
+
+    ``units``: how many are like each, shape (U,).
+    """
+    times = np.empty((replicates, units.size), dtype=np.int64)
+    for code in np.unique(stratum):
+        rows = np.flatnonzero(stratum == code)
+        total = units[rows].sum()
+        times[:, rows] = rng.multinomial(total, units[rows] / total, replicates)
+    return times
 
 
 def strata_of(size: Floats) -> Integers:

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, check_known
 from evenhand.core.findings import Dropped, Finding, Findings
 from evenhand.core.nouns import WORDS
-from evenhand.evidence.derivation.paired import Aligned, match
+from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.changes import Changes
 from evenhand.metrics.differences.counts import Both, ComparedCounts
@@ -277,13 +277,13 @@ class _GroupedRuns:
         if len(tables) == len(rows) and not any(group.own_samples for group in self.groups):
             matched = match(tables, attributes, names)
             if matched.samples:
-                aligned = Aligned.of_joined(matched.table, grouping, matched.columns)
+                compared = ComparedCounts.of_joined(
+                    matched.table, grouping, matched.columns, names, self.seed
+                )
                 lost = [Dropped(reason=reason, count=count) for reason, count in matched.dropped]
-                return OverSeeds.of(ComparedCounts.over(aligned, names, self.seed), lost)
-        count_tables = [_needed(run).project(grouping).table() for run in self.runs]
-        return OverSeeds.of(
-            ComparedCounts.over(Aligned.of_separate(count_tables, grouping, names), names, self.seed)
-        )
+                return OverSeeds.of(compared, lost)
+        counts = [_needed(run) for run in self.runs]
+        return OverSeeds.of(ComparedCounts.of_separate(counts, grouping, names, self.seed))
 
 
 def _needed(run: ComparedRun) -> Counts:

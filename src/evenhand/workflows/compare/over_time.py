@@ -25,7 +25,7 @@ _DRIFT = {
     "by": pl.String, "metric": pl.String, "params": pl.String, "date": pl.String, "model": pl.String,
     "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Float64, "since": pl.String,
     "change": pl.Float64, "change_corrected": pl.Float64, "change_low": pl.Float64,
-    "change_high": pl.Float64, "p_value": pl.Float64,
+    "change_high": pl.Float64, "change_level": pl.Float64, "p_value": pl.Float64,
     "p_adjusted": pl.Float64, "reason": pl.String,
 }  # fmt: skip
 
@@ -231,8 +231,8 @@ def drift(
 
     Returns:
         Columns by, metric, params, date, model, value, low, high, n, since, change, change_corrected,
-        change_low, change_high, p_value, p_adjusted, reason; the change is later minus earlier, and the
-        interval is of the corrected change where there is one.
+        change_low, change_high, change_level, p_value, p_adjusted, reason; the change is later minus earlier,
+        and the interval is of the corrected change where there is one.
     """
     source = tables.get("values", tables.get("ranking"))
     if source is None:
@@ -254,7 +254,7 @@ def drift(
     for (by, metric, params), metric_rows in source.group_by("by", "metric", "params", maintain_order=True):
         for row in sorted(metric_rows.iter_rows(named=True), key=lambda row: order[row["model"]]):
             change = changes.get((str(metric), str(by), _told_apart(json.loads(str(params))), row["model"]))
-            change_values = _change(change, dates) if change is not None else (None,) * 7
+            change_values = _change(change, dates) if change is not None else (None,) * 8
             values = (row["value"], row["low"], row["high"], row["n"])
             rows.append(
                 (
@@ -277,7 +277,8 @@ def _told_apart(params: Mapping[str, Any]) -> str:
 
 
 def _change(finding: Finding, dates: Mapping[str, str]) -> tuple[str | None, *tuple[float | None, ...]]:
-    ends = (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
+    interval = finding.interval
+    ends = (None,) * 3 if interval is None else (interval.low, interval.high, interval.level)
     return (
         dates.get(str(finding.reference)),
         finding.value,

@@ -125,14 +125,16 @@ def _values(key: Name, group: SeedGroup, run_findings: Found) -> tuple[list[Find
 
 
 def _remade(finding: Finding, name: str, params: Mapping[str, Param], **fields: Any) -> Finding:
-    """A finding about the same rows as another."""
+    """A finding about the same rows as another; ``limits`` go from a level to its interval."""
+    limits = fields.pop("limits", None)
     all_params = {**finding.params, **params}
     metric = str(MetricId.make(name, tuple(finding.by), all_params))
     update = {
         **_NOTHING, "name": name, "params": all_params, "metric": metric, "direction": "descriptive",
         **fields,
     }  # fmt: skip
-    return finding.model_copy(update=update)
+    remade = finding.model_copy(update=update)
+    return remade if limits is None else remade.with_levels(limits)
 
 
 def _spread(key: Name, group: SeedGroup, run_findings: Found, read: Sequence[ComparedRun]) -> Finding:

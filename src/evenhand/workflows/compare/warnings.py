@@ -74,13 +74,15 @@ def comparison_warnings(runs: Sequence[ComparedRun], groups: Sequence[SeedGroup]
 
 
 def _clusters(runs: Sequence[ComparedRun]) -> list[str]:
-    """What a comparison of rows that came in clusters does without."""
-    columns = dict.fromkeys(run.cluster for run in runs if run.cluster)
-    if not columns:
+    """What a comparison does without where not all runs name the clusters that rows came in."""
+    columns = dict.fromkeys(run.cluster for run in runs)
+    if len(columns) < 2:
         return []
+    named = ", ".join(column for column in columns if column)
     return [
-        f"rows were sampled in clusters ({', '.join(columns)}), which differences of two models take as "
-        "units; ranks, their shares and seeds take rows as independent and look surer than they are"
+        f"rows were sampled in clusters ({named}), which not all of these runs name alike: ranks, their "
+        "shares and seeds take rows as independent and look surer than they are; audit all with the same "
+        "--cluster"
     ]
 
 
