@@ -174,7 +174,7 @@ def _echoes(lines: Sequence[Headline]) -> list[Headline]:
         inner = [(n, other, other.cases) for n, other in before if line.cases and _is_inside(other, line)]
         alike = [(n, other, line.shared[other.name]) for n, other in before if other.name in line.shared]
         most = max((hits for _, _, hits in alike), default=0.0)
-        for n, other, hits in [*inner, *(of for of in alike if of[-1] == most)][:1]:
+        for n, other, hits in [*inner, *(pair for pair in alike if pair[-1] == most)][:1]:
             share = _overlap(line, other, hits, n)
             line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
         texts.append(line)
