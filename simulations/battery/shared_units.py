@@ -25,6 +25,7 @@ _LABELS = 3
 _DIFFERENCES: dict[str, tuple[str, dict[str, str]]] = {
     "accuracy_gap": ("accuracy_gap", {}),
     "accuracy_range": ("accuracy_range", {}),
+    "accuracy_contrast": ("accuracy_contrast", {}),
     "demographic_parity/max": ("demographic_parity", {}),
     "demographic_parity/mean": ("demographic_parity", {"aggregate": "mean"}),
     "equalized_odds/max/max": ("equalized_odds", {}),
@@ -99,10 +100,12 @@ def unequal(rng: np.random.Generator, rates: tuple[float, float], once: bool, pe
     return Photos(person, person % 2, rng.random(person.size) < own_rate[person], once=once)
 
 
-def surveyed(rng: np.random.Generator, sizes: Sequence[int], wrong: float) -> Photos:
-    """Rows of which wrong ones weigh so many times as much."""
+def surveyed(
+    rng: np.random.Generator, sizes: Sequence[int], wrong: float, rates: Sequence[float] = ()
+) -> Photos:
+    """Rows of which wrong ones weigh so many times as much; the share of right ones is .8, or by group."""
     group = np.repeat(np.arange(len(sizes)), sizes)
-    right = rng.random(group.size) < 0.8
+    right = rng.random(group.size) < np.array(rates or [0.8] * len(sizes))[group]
     weight = rng.lognormal(0, 0.7, group.size) * np.where(right, 1.0, wrong)
     return Photos(np.arange(group.size), group, right, weight)
 
@@ -184,8 +187,12 @@ few_ranked_homes = _ranked("rankings of 8 homes", Pool((8, 8), (4,), queries=5, 
 """A small one, for the tests."""
 
 _RANKED = Pool((14, 14), (4,), queries=10, alike=0.5)
-_ALL = tuple(_DIFFERENCES)
+_CONTRAST = "accuracy_contrast"
+_ALL = tuple(name for name in _DIFFERENCES if name != _CONTRAST)
 _WEIGHED = _ALL[:-1]
+_APART = (0.9, 0.8, 0.6)
+_OF_WEIGHTS = [r / (r + 3 * (1 - r)) for r in _APART]
+_RANGE = Case("accuracy_range", partial(_call, "accuracy_range", {}), max(_OF_WEIGHTS) - min(_OF_WEIGHTS))
 _ROBUST = "cluster-robust t"
 
 DESIGNS: tuple[Design, ...] = (
@@ -206,5 +213,11 @@ DESIGNS: tuple[Design, ...] = (
             _fair(*_WEIGHED)),
     _design("weights, wrong rows three times as heavy, 3 groups",
             partial(surveyed, sizes=(250, 150, 60), wrong=3.0), _fair(*_WEIGHED)),
+    _design("weights, wrong rows three times as heavy, a group of 25",
+            partial(surveyed, sizes=(250, 150, 25), wrong=3.0), _fair(_CONTRAST, *_WEIGHED)),
+    _design("weights, wrong rows five times as heavy, a group of 25",
+            partial(surveyed, sizes=(100, 60, 25), wrong=5.0), _fair(_CONTRAST, *_WEIGHED)),
+    _design("weights, wrong rows three times as heavy, planted, a group of 25",
+            partial(surveyed, sizes=(250, 150, 25), wrong=3.0, rates=_APART), [_RANGE]),
     _ranked("rankings of 14 homes of a man and a woman x 4, alike .5", _RANKED),
 )  # fmt: skip

@@ -38,3 +38,51 @@ def test_mistakes_of_attributes_apart_say_nothing(table):
     run = eh.audit(frame, truth="truth", prediction="said", by=["gender", "age"])
     assert run.overview.beyond
     assert all(not line.shared for line in run.overview.beyond)
+
+
+@pytest.fixture(scope="module")
+def less_accurate():
+    """Women are less often right, in each of 60 classes a little; age agrees in nine of ten rows."""
+    rng = np.random.default_rng(3)
+    gender, truth = rng.integers(2, size=2400), rng.integers(60, size=2400)
+    age = np.where(rng.random(2400) < 0.9, gender, 1 - gender)
+    wrong = rng.random(2400) > np.array([0.92, 0.8])[gender]
+    said = np.where(wrong, (truth + rng.integers(1, 60, 2400)) % 60, truth)
+    names = {"gender": np.array(["man", "woman"])[gender], "age": np.array(["young", "old"])[age]}
+    return pl.DataFrame({"truth": truth, "said": said, **names}).cast(pl.String)
+
+
+def test_accuracies_of_attributes_that_go_together_say_how_many_mistakes_they_share(less_accurate):
+    by = ["gender", "age", ("gender", "age")]
+    run = eh.audit(less_accurate, truth="truth", prediction="said", by=by)
+    first, *others = run.overview.beyond
+    assert {line.metric.partition("(")[0] for line in run.overview.beyond} == {"accuracy_contrast"}
+    assert (first.by, {line.by for line in others}) == ("gender", {"age", "gender+age"})
+    assert "finding" not in first.certainty
+    wrong = less_accurate.filter(pl.col("truth") != pl.col("said"))
+    old = wrong.filter(age="old")
+    both = old.filter(gender="woman").height
+    alike = next(line for line in others if line.by == "age")
+    assert alike.certainty.endswith(f"Most of it lies in finding 1: {both} of its {old.height} mistakes.")
+    crossed = next(line for line in others if line.by == "gender+age")
+    assert "are those of finding 1." in crossed.certainty
+
+
+def test_accuracies_of_attributes_apart_share_no_mistakes(less_accurate):
+    rng = np.random.default_rng(4)
+    apart = rng.integers(2, size=less_accurate.height)
+    worse = rng.random(apart.size) < 0.15 * apart
+    truth = pl.col("truth")
+    said = pl.when(pl.Series(worse)).then(60 - truth.cast(pl.Int64)).otherwise("said").cast(pl.String)
+    frame = less_accurate.with_columns(site=pl.Series(apart).cast(pl.String), said=said)
+    run = eh.audit(frame, truth="truth", prediction="said", by=["gender", "site"])
+    assert {line.by for line in run.overview.beyond} == {"gender", "site"}
+    assert not any(line.shared for line in run.overview.beyond)
+
+
+def test_a_group_that_is_better_by_rate_says_nothing_of_the_rows_of_mistakes(table):
+    """The crossed mistake lies inside a group whose accuracy is told; rates have no rows that hold it."""
+    frame = table.with_columns(age=pl.when(pl.col("age") == "0").then(pl.lit("0")).otherwise(
+        pl.concat_str("age", pl.int_range(pl.len()) % 2)))  # fmt: skip
+    run = eh.audit(frame, truth="truth", prediction="said", by=["gender", "age", ("gender", "age")])
+    assert not any("of the 0" in line.certainty for line in run.overview.beyond)

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
-from evenhand.stats.disparities.decomposition import Decomposition, Side
+from evenhand.stats.disparities.decomposition import Decomposition
 from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.listing import listed
 from evenhand.stats.disparities.mid_p import detectable_rate, least_mid_p, mid_p
@@ -335,9 +335,39 @@ def test_cells_are_sorted_once_and_never_dense():
     assert all(first <= second for first, second in pairwise(mistakes.truth.tolist()))
 
 
-def test_a_group_of_one_independent_row_has_one_and_a_group_of_none_has_no_number():
-    side = Side(np.array([[3.0, 1.0], [2.0, 2.0]]), np.ones((2, 2)), np.array([1.0, 0.0]))
-    assert side.units == pytest.approx([1, np.nan], nan_ok=True)
+def test_errors_of_weighted_parts_are_those_of_leaving_out_each_row():
+    """Wrong rows weigh more; the linearised errors are the jackknife's, and do not depend on the scale."""
+    rng, n = np.random.default_rng(6), 1200
+    group, truth = rng.integers(0, 2, n), rng.integers(0, 3, n)
+    right = rng.random(n) < 0.85 - 0.1 * group - 0.1 * (truth == 2)
+    weight = rng.lognormal(0, 0.7, n) * np.where(right, 1, 3)
+
+    def tables(w, some):
+        cell = (group * 3 + truth)[some]
+        return [np.bincount(cell, v[some], minlength=6).reshape(2, 3) for v in (w, w * right)]
+
+    def parts_of(w, some):
+        return Decomposition.of(
+            *tables(w, some), (*tables(w**2, some), np.bincount(group[some]).astype(float))
+        )
+
+    every = np.ones(n, dtype=bool)
+    parts, larger = parts_of(weight, every), parts_of(1000 * weight, every)
+    without = [parts_of(weight, np.arange(n) != row) for row in range(n)]
+    for name in ("gap", "mix", "errors"):
+        left_out = np.array([getattr(part, name)[0] for part in without])
+        jackknife = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+        assert getattr(parts, f"{name}_error")[0] == pytest.approx(jackknife, rel=0.03), name
+        assert getattr(larger, f"{name}_error") == pytest.approx(getattr(parts, f"{name}_error"))
+
+
+def test_weights_of_one_have_the_errors_of_plain_rows_but_for_the_last_row():
+    support, correct = np.array([[30.0, 20.0], [25.0, 40.0]]), np.array([[25.0, 15.0], [20.0, 30.0]])
+    plain = Decomposition.of(support, correct)
+    weighted = Decomposition.of(support, correct, (support, correct, support.sum(axis=1)))
+    for name in ("gap_error", "mix_error", "errors_error"):
+        assert getattr(weighted, name) == pytest.approx(getattr(plain, name), rel=0.02)
+        assert (getattr(weighted, name) > getattr(plain, name)).all()
 
 
 def test_where_only_all_rows_would_do_the_rate_is_that_at_which_all_are_hits_so_often():

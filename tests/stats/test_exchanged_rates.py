@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.exchange.rates import Tally, mean_range
+from evenhand.stats.exchange.rates import Tally, UnitMoments, mean_range
 from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.exchange.shares import UnitShares
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -252,3 +252,22 @@ def test_wider_noise_is_that_much_wider_where_differences_are_as_observed() -> N
 
     assert limits(noise, 2 * ones)[0] == pytest.approx(limits(2 * noise, ones)[0], abs=0.02)
     assert limits(noise, 2 * ones)[0] < limits(noise, ones)[0] - 0.02
+
+
+def test_a_small_weighted_group_that_looks_sure_of_itself_varies_as_all_rows_do() -> None:
+    """A group without a single row that weighs most: the spread is that of all rows; of many, their own."""
+
+    def varying(scale: float, rows: float) -> float:
+        n, wrong = np.array([rows, 400.0]), np.array([0.0, 120.0])
+        weight, square = scale * (n + 3 * wrong), scale**2 * (n + 15 * wrong)
+        parts = [values[:, None] for values in (scale**2 * (n - wrong), scale**2 * (n - wrong), square, n)]
+        tally = Tally(
+            scale * (n - wrong)[None, :, None], weight[None, :, None], None, UnitMoments(*parts, None)
+        )
+        return float(tally.variance[0, 0, 0])
+
+    p = (20 + 280) / (20 + 280 + 480)
+    of_all = (20 * (1 - p) ** 2 + (280 * (1 - p) ** 2 + 120 * 16 * p**2) * (400 / 760) ** 2) / 420
+    assert 0.85 * of_all / 20 < varying(1, 20) < of_all / 20
+    assert varying(1, 200_000) * 200_000 < 0.01 * of_all
+    assert varying(1000, 20) == pytest.approx(varying(1, 20))

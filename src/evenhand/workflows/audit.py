@@ -365,7 +365,7 @@ def _measure(
         findings.append(subgroups(counts, by=search, **of_search))
     primaries = (*AUDIT, SEARCH) if search else AUDIT
     adjusted = adjust_run(findings, primaries, alpha=options["alpha"], method=options["adjustment"])
-    return with_overlaps(adjusted, counts), pl.concat(tables)
+    return with_overlaps(adjusted, counts, options["alpha"]), pl.concat(tables)
 
 
 def _source(evidence: Evidence) -> dict[str, Any] | None:

@@ -109,7 +109,7 @@ class Margins:
         moments = self.prepared.grouped.moments
         if moments is None:
             return Rates.of_rows(hits.T, trials.T)
-        rows, squares = (_sums(self._added_up(values), kind) for values in moments)
+        rows, squares = (_sums(self.added_up(values), kind) for values in moments)
         parts = (hits, trials, squares[1], squares[0], rows[1])
         return Rates.of_survey(*(np.broadcast_to(part, hits.shape).T for part in parts))
 
@@ -124,7 +124,7 @@ class Margins:
         parts = (hits, n, g.moments[1].sum(), g.moments[1][right].sum(), g.moments[0].sum())
         return Rates.of_survey(*(np.array([[part]]) for part in parts))
 
-    def _added_up(self, values: Floats) -> Confusion:
+    def added_up(self, values: Floats) -> Confusion:
         """A number of each cell (rows, squared weights) added up as counts are."""
         g, shape = self.prepared.grouped, self.confusion.support.shape
         right = g.truth == g.prediction
@@ -181,8 +181,8 @@ class Margins:
         if moments is None:
             return _tally(self.confusion, kind, expected)
         # a weighted row is a unit of one row: s^2 and s w are its squared weight if it hits
-        (_, rows), (hit, every) = (_sums(self._added_up(values), kind) for values in moments)
-        together = UnitMoments(hit, hit, every, rows, np.ones(hit.shape[-1]))
+        (_, rows), (hit, every) = (_sums(self.added_up(values), kind) for values in moments)
+        together = UnitMoments(hit, hit, every, rows, None)
         return replace(_tally(self.confusion, kind, expected), moments=together)
 
     @cached_property

@@ -26,19 +26,14 @@ class Side:
 
     support: Floats  # rows by group and class, shape (G, L)
     correct: Floats  # right ones
-    # how many independent rows would vary as much, shape (G,); None: as many as there are
-    size: Floats | None = None
+    # with weights the sums of their squares as `support` and `correct`, and rows by group, shape (G,)
+    squares: tuple[Floats, Floats, Floats] | None = None
 
     @cached_property
     def rows(self) -> Floats:
         """Rows of each group, shape (G, 1); NaN without any."""
         rows = self.support.sum(axis=1, keepdims=True)
         return np.asarray(np.where(rows > 0, rows, np.nan))
-
-    @cached_property
-    def units(self) -> Floats:
-        """How many independent rows would vary as much, shape (G,)."""
-        return self.rows[:, 0] if self.size is None else np.where(self.size > 0, self.size, np.nan)
 
     @cached_property
     def accuracy(self) -> Floats:
@@ -57,13 +52,20 @@ class Side:
         return np.asarray(np.divide(self.correct, self.support, out=nothing, where=self.support > 0))
 
     def variance(self, middle: Floats, slope: Floats) -> Floats:
-        """Of a part that is ``sum_y w_y middle_y`` in shares and ``sum_y slope_y acc_y`` in accuracies."""
+        """Of a part that is ``sum_y w_y middle_y`` in shares and ``sum_y slope_y acc_y`` in accuracies.
+
+        Each row adds ``(middle_y - mean + slope_y (right - acc_y) / w_y) / rows`` to its deviation; with
+        weights times its own, by Taylor linearisation as in ``Rates.of_survey`` (Woodruff 1971).
+        """
+        every, right = (self.support, self.correct) if self.squares is None else self.squares[:2]
         accuracy = np.nan_to_num(self.by_class)
-        within = self.weight * middle**2
-        of_weights = within.sum(axis=1) - (self.weight * middle).sum(axis=1) ** 2
-        noise = slope**2 * accuracy * (1 - accuracy)
-        of_rates = np.divide(noise, self.weight, out=np.zeros(noise.shape), where=self.weight > 0).sum(axis=1)
-        return np.asarray((np.maximum(of_weights, 0) + of_rates) / self.units)
+        away = middle - (self.weight * middle).sum(axis=1, keepdims=True)
+        reach = np.divide(slope, self.weight, out=np.zeros(away.shape), where=self.weight > 0)
+        of_right, of_wrong = (away + reach * (hit - accuracy) for hit in (1, 0))
+        total = (right * of_right**2 + (every - right) * of_wrong**2).sum(axis=1) / self.rows[:, 0] ** 2
+        if self.squares is None:
+            return np.asarray(total)
+        return np.asarray(total * self.squares[2] / np.maximum(self.squares[2] - 1, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,19 +76,20 @@ class Decomposition:
     rest: Side
 
     @classmethod
-    def of(cls, support: Floats, correct: Floats, squares: Floats | None = None) -> Decomposition:
+    def of(
+        cls, support: Floats, correct: Floats, squares: tuple[Floats, Floats, Floats] | None = None
+    ) -> Decomposition:
         """From rows, and right ones, by group and class, shape (G, L).
 
-        ``squares``: with weights, the sum of the squared weights of each group, shape (G,).
+        ``squares``: with weights, sums of squared weights of the same two, and rows by group, shape (G,).
         """
-        rest = (support.sum(axis=0) - support, correct.sum(axis=0) - correct)
-        if squares is None:
-            return cls(Side(support, correct), Side(*rest))
-        sizes = (
-            np.divide(total.sum(axis=1) ** 2, square, out=np.zeros(square.shape), where=square > 0)
-            for total, square in ((support, squares), (rest[0], squares.sum() - squares))
-        )
-        return cls(Side(support, correct, next(sizes)), Side(*rest, next(sizes)))
+
+        def others(values: Floats) -> Floats:
+            return np.asarray(values.sum(axis=0) - values)
+
+        of_rest = None if squares is None else (others(squares[0]), others(squares[1]), others(squares[2]))
+        group = Side(support, correct, squares)
+        return cls(group, Side(others(support), others(correct), of_rest))
 
     @cached_property
     def gap(self) -> Floats:
@@ -96,8 +99,12 @@ class Decomposition:
     @cached_property
     def gap_error(self) -> Floats:
         """Its standard error, both sides being samples of their own."""
-        mine, others = (s.accuracy * (1 - s.accuracy) / s.units for s in (self.group, self.rest))
-        return np.sqrt(np.asarray(mine + others))
+        accuracies = [np.nan_to_num(side.by_class) for side in (self.group, self.rest)]
+        parts = [
+            side.variance(accuracy, side.weight)
+            for side, accuracy in zip((self.group, self.rest), accuracies, strict=True)
+        ]
+        return np.sqrt(np.asarray(sum(parts)))
 
     @cached_property
     def mix(self) -> Floats:
@@ -136,7 +143,7 @@ class Decomposition:
             apart, mean = p - p_rest, (w + w_rest) / 2
             parts = [
                 ((apart / 2) ** 2 * share * (1 - share) + mean**2 / share * rate * (1 - rate))
-                / side.units[group]
+                / side.rows[group, 0]
                 for side, share, rate in zip(compared, (w, w_rest), (p, p_rest), strict=True)
             ]
             return mean * apart, np.sqrt(parts[0] + parts[1])
@@ -167,4 +174,5 @@ class Decomposition:
         return (self.rest.weight + self.group.weight) / 2
 
     def _error(self, middle: Floats, slope: Floats) -> Floats:
-        return np.sqrt(self.group.variance(middle, slope) + self.rest.variance(middle, slope))
+        """Of a part whose shares of classes count against the group and for the rest, or the reverse."""
+        return np.sqrt(self.group.variance(-middle, slope) + self.rest.variance(middle, slope))

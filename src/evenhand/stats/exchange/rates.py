@@ -24,6 +24,7 @@ from evenhand.stats.rates.confusion import range_over_first, range_over_groups
 LEAST_OF_OWN = 0.1
 """Of the variance of two rates, what stays whatever their covariance takes off."""
 _PRIOR = 4.0  # units as expected without differences that stand beside those of a group
+_FEW_WEIGHED = 40.0  # weighted rows that tell of their own spread as much as all rows do
 _ROUNDING = 1e-9
 _HELD = 4_000_000  # numbers of one array held at a time
 
@@ -36,7 +37,8 @@ class UnitMoments:
     both: Floats  # of `s w`
     trials: Floats  # of `w^2`
     units: Floats  # how many have trials
-    alike: Floats  # how alike the rows of a unit are, in [0, 1], shape (L,)
+    # how alike the rows of a unit are, in [0, 1], shape (L,); None where units are single rows with weights
+    alike: Floats | None
     # the covariance that units of several groups make, without a correction for few units, shape
     # (R, G, G, L), its diagonal not used; None where units are of one group each
     shared: Floats | None = None
@@ -78,8 +80,26 @@ class Tally:
                 return np.asarray(noise)
             m = self.moments
             own_variance = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
+            if m.alike is None:
+                return self._of_weighted_rows(m, own_variance)
             noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
             return np.asarray(np.where(m.units > 1, blended(own_variance, self._telling, noise), noise))
+
+    def _of_weighted_rows(self, m: UnitMoments, own_variance: Floats) -> Floats:
+        """Their own variance, and where few rows tell of it at least what all rows lead to expect.
+
+        A small group that by chance has few of the rows that weigh most has a rate far off and looks sure of
+        it. Expected is the larger of two: that of all rows in the squares of this group's weights, and in
+        their mean; neither changes where weights are multiplied by a number.
+        """
+        p = self._pooled
+        spread = m.hits - 2 * p * m.both + p**2 * m.trials
+        of_squares = spread.sum(axis=-2, keepdims=True) / m.trials.sum(axis=-2, keepdims=True)
+        relative = np.nan_to_num(spread * (m.units / self.trials) ** 2).sum(axis=-2, keepdims=True)
+        of_mean = relative / m.units.sum(axis=-2, keepdims=True) / m.units
+        lacking = np.maximum(np.maximum(of_squares * m.trials / self.trials**2, of_mean) - own_variance, 0)
+        telling = np.minimum(m.units, self.trials**2 / m.trials * p * (1 - p))
+        return np.asarray(own_variance + lacking * _FEW_WEIGHED / (telling + _FEW_WEIGHED))
 
     @property
     def _telling(self) -> Floats:

@@ -89,6 +89,7 @@ class Headline:
             any other one. Empty where no rows are behind it.
         metric: The finding that it is from, as ``findings.json`` calls it.
         cases: How many rows are behind it; 0 where ``rows`` is empty.
+        mistakes: Of rates whose mistakes others share: how many the less accurate side has.
         scope: What tells it from others of its metric and grouping, such as ``k 10``; empty: nothing has to.
         group: The group that is worse off; empty: none is, or nothing says which.
         remark: How much of it other things explain; empty: nothing says.
@@ -109,6 +110,7 @@ class Headline:
     steps: tuple[str, ...] = ()
     rows: Mapping[str, str] = field(default_factory=dict)
     cases: float = 0.0
+    mistakes: float = 0.0
     scope: str = ""
     group: str = ""
     remark: str = ""

@@ -7,7 +7,7 @@ from math import ceil, floor
 from typing import Any
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, p_text
+from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, p_text, shared_with
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
@@ -20,7 +20,6 @@ _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
 _NULL = "chance alone: groups shuffled within the class"
 _NULL_OF_UNITS = "chance alone: groups shuffled by {unit} within the class"
-_SHARED = "shared with "  # details that count rows of other lines
 _FEWEST = 10  # rows from which chance is written as counts
 
 
@@ -141,18 +140,8 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         cases=line["a"] if rows else 0.0,
         group=line["group"] if line["direction"] == "more" else "",
         name=f"{finding.metric} {line['rank']:g}",
-        shared=_shared(part),
+        shared={} if part is None else shared_with(part.details),
     )  # fmt: skip
-
-
-def _shared(part: Part | None) -> dict[str, float]:
-    """How many of its rows other lines have, too, by their name."""
-    details = {} if part is None else part.details
-    return {
-        key.removeprefix(_SHARED): value
-        for key, value in details.items()
-        if key.startswith(_SHARED) and isinstance(value, float)
-    }
 
 
 def _marks(finding: Finding, line: Line, beyond: bool) -> tuple[Mark, ...]:

@@ -171,9 +171,10 @@ def _echoes(lines: Sequence[Headline]) -> list[Headline]:
     texts = []
     for index, line in enumerate(lines):
         before = list(enumerate(lines[:index], 1))
-        inner = [(n, other, other.cases) for n, other in before if _is_inside(other, line)]
+        inner = [(n, other, other.cases) for n, other in before if line.cases and _is_inside(other, line)]
         alike = [(n, other, line.shared[other.name]) for n, other in before if other.name in line.shared]
-        for n, other, hits in [*inner, *alike][:1]:
+        most = max((hits for _, _, hits in alike), default=0.0)
+        for n, other, hits in [*inner, *(pair for pair in alike if pair[-1] == most)][:1]:
             share = _overlap(line, other, hits, n)
             line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
         texts.append(line)
@@ -187,10 +188,12 @@ def _is_inside(inner: Headline, outer: Headline) -> bool:
 
 def _overlap(line: Headline, other: Headline, hits: float, n: int) -> str:
     """How many of the rows of a headline are rows of another one."""
-    numbers = {"hits": count(hits), "cases": count(line.cases), "n": n}
-    if hits == line.cases:
-        return _("All {cases} are those of finding {n}.", cases=numbers["cases"], n=n)
-    if 2 * hits > line.cases and not _is_inside(other, line):
+    total = line.mistakes or line.cases
+    cases = plural(total, "mistake") if line.mistakes else count(total)
+    numbers = {"hits": count(hits), "cases": cases, "n": n}
+    if hits == total:
+        return _("All {cases} are those of finding {n}.", cases=cases, n=n)
+    if 2 * hits > total and not _is_inside(other, line):
         return _("Most of it lies in finding {n}: {hits} of its {cases}.", **numbers)
     return _("{hits} of the {cases} are those of finding {n}.", **numbers)
 

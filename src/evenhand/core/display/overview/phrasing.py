@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.findings import Details, Finding, Interval, Null, Part
 from evenhand.core.numbers.rounding import Ends, level_text, reference_of
 from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
 from evenhand.core.text.disparities import share
@@ -19,6 +19,7 @@ from evenhand.core.text.rounding import Rounding
 Holder = Finding | Part
 _SHARES = ("share", "share difference")
 _ROUNDING = 1e-6
+_SHARED = "shared with "  # details that count rows of other lines
 _FEW = 2
 _LARGE = 0.25  # a difference of rates; where only larger ones would have shown, silence says nothing
 NEAR = 0.006
@@ -73,6 +74,15 @@ def with_interval(holder: Holder, rounding: Rounding, write: Callable[[float], s
         return text
     level = digits(level_text(holder.interval.level))
     return text + _(" ({level} % interval {ends})", level=level, ends=rounding.span(holder.interval))
+
+
+def shared_with(details: Details) -> dict[str, float]:
+    """How many rows of a line others have, too, by their names."""
+    return {
+        key.removeprefix(_SHARED): value
+        for key, value in details.items()
+        if key.startswith(_SHARED) and isinstance(value, float)
+    }
 
 
 def chance(holder: Holder, card: MetricCard) -> str:

@@ -17,6 +17,7 @@ from evenhand.core.display.overview.phrasing import (
     defined,
     ends_of,
     plain_counts,
+    shared_with,
     size,
     title_of,
     weight,
@@ -34,6 +35,7 @@ _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
 _TIER = 0.5
 _NAMED = 3  # groups of a set that are named
+_CASES = "n_wrong"  # the detail that counts mistakes of the less accurate side
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,9 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             scope=scope,
             group=worse.label,
             remark=_remark(finding, worse, subject) if beyond else "",
+            mistakes=float(finding.details.get(_CASES) or 0.0),
+            name=finding.metric,
+            shared=shared_with(finding.details),
         )
     ]
 

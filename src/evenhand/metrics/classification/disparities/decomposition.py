@@ -8,6 +8,7 @@ from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
+from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats
@@ -44,8 +45,8 @@ def accuracy_decomposition(
     Parts, of each group: ``gap`` (its accuracy and the rest's in details), ``mix``, ``errors``, then
     ``mistake`` for each that ``disparities`` lists for it (key: class, group, label) and ``other mistakes``,
     which is the rest of ``errors``. Intervals are by the delta method, both sides being multinomial; with
-    weights by Kish's size; where a cluster column was declared there are none. None with reason
-    ``single_group``.
+    weights by Taylor linearisation and t, so that these may go with the outcome; where a cluster column was
+    declared there are none. None with reason ``single_group``.
 
     Args:
         evidence: Predictions or Counts.
@@ -57,17 +58,15 @@ def accuracy_decomposition(
     Raises:
         UserError: Unknown columns, or no usable row.
 
-    Source: Kitagawa 1955; Oaxaca 1973 and Blinder 1973, with mean weights; Chevan and Sutherland 2009.
+    Source: Kitagawa 1955; Oaxaca 1973 and Blinder 1973, with mean weights; Chevan and Sutherland 2009;
+    Woodruff 1971 (weights).
     """
     check_common(mode, inference)
     bound = BoundCounts.of(evidence, by, seed)
     g = bound.grouped
     if len(g.groups) < 2:
         return build(g, "accuracy_decomposition", {}, None, reason="single_group")
-    squares = None
-    if g.moments is not None:
-        squares = sum_by(g.group, g.moments[1], len(g.groups))
-    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, squares)
+    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, _squares(bound))
     comparison = GroupMistakes.of(bound, Options())
     lines = comparison.lines.take(np.sort(comparison.listed))
     lines = lines.take(lines.label != MISS)
@@ -81,6 +80,15 @@ def accuracy_decomposition(
     notes = [] if g.units is None else [_CLUSTERS]
     value = number(float(parts_of.errors.max()))
     return build(g, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
+
+
+def _squares(bound: BoundCounts) -> tuple[Floats, Floats, Floats] | None:
+    """Of weighted rows the sums of squared weights of all and of right ones, and rows by group."""
+    g = bound.grouped
+    if g.moments is None:
+        return None
+    squared = Margins.of(bound).added_up(g.moments[1])
+    return squared.support, squared.correct, sum_by(g.group, g.moments[0], len(g.groups))
 
 
 def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
@@ -122,7 +130,8 @@ def _part(
 ) -> Part:  # fmt: skip
     interval = None
     if error is not None and bound.grouped.units is None:
-        reach = normal_quantile(LEVEL) * error
+        quantiles = Margins.of(bound).rates("hit").at(0).quantiles(normal_quantile(LEVEL))
+        reach = float(quantiles[z]) * error
         interval = Interval(low=value - reach, high=value + reach, level=LEVEL, method=_METHOD)
     rows = int(bound.grouped.group_sizes[z])
     return Part(kind=kind, key=key, value=value, interval=interval, n=rows, details=dict(details))
