@@ -156,11 +156,29 @@ def test_what_would_usually_have_shown_does(sizes):
 
 
 def test_rows_of_one_person_are_not_called_alike():
+    """Nor are they tested: no p, no band and no verdict come of one unit."""
     frame = table([120, 90], [150, 150]).with_columns(person=pl.lit("one"))
-    run = eh.audit(evidence(frame, cluster="person"), by="g", metrics=PRIMARIES)
+    run = eh.audit(evidence(frame, cluster="person"), by="g")
     assert run.overview.title == (
         "All 300 rows are of one cluster, so that nothing says whether they differ by g."
     )
+    assert all(finding.p_value is None and finding.null is None for finding in run.findings)
+    assert run.finding("disparities", "g").reason == "one_cluster"
+    assert not any("chance" in text for text in (run.overview.lead, *run.overview.silent))
+
+
+@pytest.mark.parametrize("is_mixed", [False, True])
+@pytest.mark.parametrize("persons", [2, 3, 6])
+def test_rows_of_a_few_persons_are_not_called_alike(persons, is_mixed):
+    frame = table([90, 90], [150, 150])
+    number = pl.int_range(pl.len())
+    of_group = number % persons if is_mixed else number % (persons // 2 or 1) * 2 + (number >= 150)
+    run = eh.audit(
+        evidence(frame.with_columns(person=of_group), cluster="person"), by="g", metrics=PRIMARIES
+    )
+    shown = frame.with_columns(person=of_group)["person"].n_unique()
+    title = f"300 rows of {shown} persons are too few to tell whether anything differs by g."
+    assert run.overview.title == title
 
 
 def test_a_group_of_a_set_is_inked_only_outside_its_own_band():
