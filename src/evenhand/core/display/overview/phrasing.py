@@ -238,7 +238,7 @@ def _is_weak(finding: Finding) -> bool:
         return True
     rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
     is_rated = finding.card.first_line == "rates" and isinstance(others, float)
-    return is_rated and not (isinstance(rate, float) and others - rate <= _LARGE)  # type: ignore[operator]
+    return is_rated and not (isinstance(rate, float) and abs(others - rate) <= _LARGE)  # type: ignore[operator]
 
 
 def _too_few(finding: Finding, subject: Subject) -> str:
