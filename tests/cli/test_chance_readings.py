@@ -34,7 +34,7 @@ def test_many_labels_and_few_rows_are_chance(tmp_path):
     assert " exploratory " in text
     assert "above chance" not in text
     assert "value and interval are without what noise adds" in text
-    assert "No prediction is a true label." in text
+    assert "No prediction is a true label of its row." in text
     assert "No difference of mistakes beyond chance over 2 classes" in page
     assert "No class gets a verdict of its own, since the whole shows no difference beyond chance" in page
     assert "Mistakes differ between groups" not in page

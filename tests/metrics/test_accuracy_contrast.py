@@ -155,12 +155,48 @@ def test_what_would_usually_have_shown_does(sizes):
     assert 40 <= shown <= 58
 
 
+@pytest.mark.parametrize(("usual", "sizes"), [(1.0, (300, 200)), (0.0, (300, 200)), (1.0, (150,) * 4)])
+def test_what_would_have_shown_where_all_rows_are_right_or_none_is(usual, sizes):
+    """Few mistakes in one group would usually have shown: the rows are not too few to tell."""
+    rights = [round(usual * n) for n in sizes]
+    run = eh.audit(evidence(table(rights, sizes)), by="g", metrics=PRIMARIES)
+    assert run.overview.title == "Nothing differs by g beyond chance."
+    details = run.finding("accuracy_contrast", "g").details
+    rate = details["detectable_rate"]
+    assert 0.01 < abs(usual - rate) < 0.06
+    code = sizes.index(details["detectable_n"])
+    planted, shown = [rate if z == code else usual for z in range(len(sizes))], 0
+    for seed in range(40):
+        rights = np.random.default_rng(seed).binomial(sizes, planted)
+        about = eh.metrics.accuracy_contrast(evidence(table(rights, sizes)), by="g", seed=seed)
+        shown += about.p_value <= 0.05  # alone with a test in its run
+    assert 26 <= shown <= 38
+
+
 def test_rows_of_one_person_are_not_called_alike():
+    """Nor are they tested: no p, no band and no verdict come of one unit."""
     frame = table([120, 90], [150, 150]).with_columns(person=pl.lit("one"))
-    run = eh.audit(evidence(frame, cluster="person"), by="g", metrics=PRIMARIES)
+    run = eh.audit(evidence(frame, cluster="person"), by="g")
     assert run.overview.title == (
         "All 300 rows are of one cluster, so that nothing says whether they differ by g."
     )
+    assert all(finding.p_value is None and finding.null is None for finding in run.findings)
+    assert run.finding("disparities", "g").reason == "one_cluster"
+    assert not any("chance" in text for text in (run.overview.lead, *run.overview.silent))
+
+
+@pytest.mark.parametrize("is_mixed", [False, True])
+@pytest.mark.parametrize("persons", [2, 3, 6])
+def test_rows_of_a_few_persons_are_not_called_alike(persons, is_mixed):
+    frame = table([90, 90], [150, 150])
+    number = pl.int_range(pl.len())
+    of_group = number % persons if is_mixed else number % (persons // 2 or 1) * 2 + (number >= 150)
+    run = eh.audit(
+        evidence(frame.with_columns(person=of_group), cluster="person"), by="g", metrics=PRIMARIES
+    )
+    shown = frame.with_columns(person=of_group)["person"].n_unique()
+    title = f"300 rows of {shown} persons are too few to tell whether anything differs by g."
+    assert run.overview.title == title
 
 
 def test_a_group_of_a_set_is_inked_only_outside_its_own_band():

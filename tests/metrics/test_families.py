@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.significance import is_beyond
+from evenhand.core.significance import Significance, is_beyond, significance_of
 from evenhand.metrics.suites.families import AUDIT, adjust_run
 
 
@@ -89,8 +89,10 @@ def test_p_and_interval_shown_decide_together():
     assert is_beyond(adjust_run([edge], ("a",))[0])
     (first, _) = adjust_run([edge, finding_of("a", 0.6)], ("a",))
     assert first.interval.low < 0 < first.details["low_95"]
-    assert first.p_adjusted == pytest.approx(0.002)
-    assert not is_beyond(first)
+    assert first.p_value == 0.001
+    level = 0.95 * 0.3 / 0.295  # at which the interval ends at the fair value
+    assert first.p_adjusted == pytest.approx(2 * (1 - level), abs=1e-5)
+    assert significance_of(first) == Significance("within", ", corrected for several tests")
 
 
 def test_what_cannot_change_its_level_keeps_its_interval():

@@ -218,7 +218,10 @@ def status_sentence(
         "too_few_rows": _(
             "No class has {min_rows} {noun} in a group and elsewhere.", min_rows=min_rows, noun=noun
         ),
-        "too_few_mistakes": _("No mistake is made by so many that a difference between groups could show."),
+        "too_few_mistakes": _(
+            "No mistake is made by so many, and not by so many others, that a difference between groups "
+            "could show."
+        ),
         "weighted": _(
             "The {noun} have weights: mistakes by class have rates and differences, but no test.",
             noun=noun,

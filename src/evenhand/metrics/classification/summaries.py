@@ -62,7 +62,8 @@ def skewness_finding(
     most = f"|SkewSize| of so many values is at most {skewness_bound(used):.3f}"
     contrasts = [] if more else _contrasts(effects, value)
     fields: dict[str, Any] = {"params": options.changed, "contrasts": contrasts, "dropped": [], **more}
-    if effects.null is not None and value is not None and reason is None:
+    is_fixed = effects.null is not None and bool(np.isnan(effects.null.p).all())  # no draw changes anything
+    if effects.null is not None and value is not None and reason is None and not is_fixed:
         draws, method = bootstrap(effects)
         fields["interval"] = _spread(skewness(draws), value, method, seed)
         fields["null"] = null_band(skewness(effects.null.draws), level=LEVEL, method=_DRAWN, seed=seed)

@@ -8,8 +8,10 @@ from math import isclose
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval
-from evenhand.core.numbers.rounding import reference_of
+from evenhand.core.numbers.rounding import EDGE, reference_of
 from evenhand.core.significance import ALPHA, significance_of
+from evenhand.metrics.estimates import joint_p
+from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
 
 FROM_INTERVAL = "where the interval would hold 0"
@@ -37,6 +39,9 @@ def adjust_run(
 ) -> list[Finding]:
     """Correct the p of a run's primary findings over all of them; every other p is exploratory.
 
+    What is corrected is the p with which both the test and the interval leave the reference out (``joint_p``),
+    so that at no level of the family does one of them say what the other denies.
+
     Primaries spend the error by ``WEIGHTS``. A secondary finding has the larger p of its own and its primary,
     so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a
     primary finding of their grouping is beyond chance, and are exploratory elsewhere.
@@ -55,16 +60,20 @@ def adjust_run(
     indices = [
         index for index, finding in enumerate(findings) if finding.role is None and _named(finding, leading)
     ]
-    p = np.array([np.nan if (q := findings[index].p_value) is None else q for index in indices])
-    weights = np.array([WEIGHTS.get(findings[index].name, 1.0) for index in indices])
+    tests = [findings[index] for index in indices]
+    weights = np.array([WEIGHTS.get(finding.name, 1.0) for finding in tests])
+    is_test = np.array([finding.p_value is not None for finding in tests], dtype=bool)
+    # a difference that is alone in a run has its turn first
+    first = np.full(weights.shape, alpha)
+    if method != "none":
+        first = alpha * weights / max(float(weights[is_test].sum()), 1e-300)
+    p = np.array([_of_both(finding, share, alpha) for finding, share in zip(tests, first, strict=True)])
     adjusted = adjust(p, method, weights)
     levels = holm_levels(p, alpha, weights) if method == "holm" else np.full(p.shape, alpha)
     exploratory = {"role": "exploratory"}
     result = [
         finding if finding.p_value is None else finding.model_copy(update=exploratory) for finding in findings
     ]
-    # a difference that is alone in a run has its turn first
-    first = alpha * weights / max(float(weights[~np.isnan(p)].sum()), 1e-300) if method != "none" else levels
     for index, corrected, level, share in zip(indices, adjusted, levels, first, strict=True):
         result[index] = _primary(findings[index], float(corrected), 1 - float(level), method)
         result[index] = result[index].at_test_level(float(share))
@@ -73,6 +82,24 @@ def adjust_run(
         _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond
     }
     return [finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result]
+
+
+def _of_both(finding: Finding, least: float, alpha: float) -> float:
+    """The p of test and interval, where the test by itself rejects; NaN without a test.
+
+    Where both say so at ``least``, the strictest level of the family, p is the test's.
+    """
+    p, reference = finding.p_value, reference_of(finding)
+    if p is None or reference is None or p > alpha:
+        return np.nan if p is None else p
+
+    def limits(level: float) -> Pair:
+        interval = finding.interval_at(level)
+        return (np.inf, np.inf) if interval is None else (interval.low - EDGE, interval.high + EDGE)
+
+    start = max(p, least)
+    both = joint_p(start, reference, limits)
+    return p if both is None or both == start else both
 
 
 def _grouping(finding: Finding) -> tuple[object, ...]:

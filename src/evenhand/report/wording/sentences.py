@@ -277,7 +277,7 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
         )
     if finding.value == 0:
         sentence += _(
-            ". No prediction is a true label: if the two are different kinds of labels, this "
+            ". No prediction is a true label of its row: if the two are different kinds of labels, this "
             "says nothing of the model"
         )
     return [sentence + "."]

@@ -79,12 +79,12 @@ class Relabelling:
 
     @property
     def fixed(self) -> bool:
-        """Whether nothing says how units vary: none is mixed, and no stratum has two units of a label.
+        """Whether nothing says how units vary: there is one, or none is mixed and no stratum has two of a label.
 
         Neither does a draw that can change nothing, because all units of each stratum have one label.
         """
         if self.mixed.any():
-            return False
+            return self.mixed.size == 1
         _, block = np.unique(self.block, return_inverse=True)
         labels = np.unique(np.stack([block, self.label_of]), axis=1)[0]
         return bool((np.bincount(block) <= np.bincount(labels)).all() or not self.movable.any())

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 NONE_RIGHT = (
-    "No prediction is a true label. If the two are different kinds of labels, accuracies and odds say "
-    "nothing here: read the effect sizes"
+    "No prediction is a true label of its row. If the two are different kinds of labels, accuracies and "
+    "odds say nothing here: read the effect sizes. If not, are rows shifted, or labels exchanged?"
 )
 LEFT_OUT = "Left out: "
 """What a check on rows that were left out begins with."""

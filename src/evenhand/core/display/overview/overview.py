@@ -220,7 +220,8 @@ def _title(
         return "", ""
     form, members = _by_form(leading)[0]
     lead = "".join(quiet[:1])
-    if any(significance_of(finding, subject.alpha).side for finding in leading):
+    few = any(map(phrasing.has_few_units, leading))
+    if few or any(significance_of(finding, subject.alpha).side for finding in leading):
         alike = [finding for finding in leading if _form(finding).nothing is form.nothing]
         return form.nothing(alike, subject), lead
     estimable = [finding for finding in members if finding.value is not None]

@@ -22,6 +22,7 @@ _ROUNDING = 1e-6
 _SHARED = "shared with "  # details that count rows of other lines
 _FEW = 2
 _LARGE = 0.25  # a difference of rates; where only larger ones would have shown, silence says nothing
+_FEWEST_UNITS = 10
 NEAR = 0.006
 """How far a rate may be from its counts: paper mode rounds to per cent."""
 
@@ -235,37 +236,43 @@ def _power(finding: Finding, subject: Subject) -> str:
     )
 
 
+def has_few_units(finding: Finding) -> bool:
+    """Whether its rows are of so few clusters that no exchange of these says much."""
+    units = finding.details.get("units")
+    return bool(finding.by) and isinstance(units, float) and units < _FEWEST_UNITS
+
+
 def _is_weak(finding: Finding) -> bool:
     """Whether only a very large difference between groups would usually have shown, or none could."""
-    if finding.details.get("units") == 1:
+    if has_few_units(finding):
         return True
     rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
     is_rated = finding.card.first_line == "rates" and isinstance(others, float)
-    return is_rated and not (isinstance(rate, float) and others - rate <= _LARGE)  # type: ignore[operator]
+    return is_rated and not (isinstance(rate, float) and abs(others - rate) <= _LARGE)  # type: ignore[operator]
 
 
 def _too_few(finding: Finding, subject: Subject) -> str:
     """That rows are too few to say that nothing differs."""
-    by, rows = subject.about(finding), count(finding.n)
+    by, rows, noun = subject.about(finding), count(finding.n), subject.noun
     if finding.details.get("units") == 1:
         return _(
             "All {n} {noun} are of one cluster, so that nothing says whether they differ by {by}.",
             n=rows,
-            noun=subject.noun,
+            noun=noun,
             by=by,
         )
     rate, others = finding.details.get("detectable_rate"), finding.details.get("detectable_others")
-    if not (isinstance(rate, float) and isinstance(others, float)):
+    if has_few_units(finding) or not (isinstance(rate, float) and isinstance(others, float)):
         return _(
             "{n} {noun} are too few to tell whether anything differs by {by}.",
             n=rows,
-            noun=subject.noun,
+            noun=f"{noun}{subject.units_of(finding)}",
             by=by,
         )
     return _(
         "{n} {noun} are too few to tell by {by}: only {rate} beside {others} would usually have shown.",
         n=rows,
-        noun=subject.noun,
+        noun=noun,
         by=by,
         rate=share(rate),
         others=share(others),

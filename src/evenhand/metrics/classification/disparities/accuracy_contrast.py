@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
+from scipy import special
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, Part
@@ -15,7 +16,7 @@ from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, margin_finding
 from evenhand.metrics.estimates import number
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode
+from evenhand.metrics.prepared import Z_POWER, BoundCounts, By, Evidence, Inference, Mode
 from evenhand.stats.arrays import Floats, Mask, Pair
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
@@ -25,6 +26,7 @@ from evenhand.stats.rates.differences import normal_quantile, noticed_below, pai
 from evenhand.stats.rates.rates import Rates
 
 _DRAWS = 4_999  # of normal numbers, where weighted rows cannot be exchanged
+_DRAWS_UNLIKE = 1_999  # where all rows are alike, of some that are not
 _METHOD = "MOVER of both sets of groups, at once over all cuts of the groups in order of their accuracies"
 _NORMAL = "p by normal numbers with the groups' standard errors: weighted rows are not exchanged"
 
@@ -181,15 +183,46 @@ class GroupsApart:
         )  # fmt: skip
 
     def _noticed(self, draws: Floats, alpha: float) -> Details:
-        """How few rows right in one group of usual size would have shown (4 times in 5) at a level."""
+        """How few rows right in one group of usual size would have shown (4 times in 5) at a level.
+
+        Of rows that are all right, or none is, exchange tells nothing: then draws with as many mistakes.
+        """
         sizes, moments = self.prepared.grouped.group_sizes, self.prepared.grouped.moments
         if moments is not None:
             return {}
-        n, confusion = int(np.sort(sizes)[(sizes.size - 1) // 2]), self.prepared.confusion
-        z = least_exceeding(draws, alpha) + float(reached_by_chance(sizes.size)[0])
+        group = int(np.argsort(sizes, kind="stable")[(sizes.size - 1) // 2])
+        n, confusion = int(sizes[group]), self.prepared.confusion
         usual, total = float(confusion.accuracy()), int(sizes.sum())
-        rate = noticed_below(usual, n, total - n, z)
+        if usual in (0.0, 1.0):
+            rate = abs(usual - self._unlike(group, alpha, are_right=usual == 1))
+        else:
+            z = least_exceeding(draws, alpha) + float(reached_by_chance(sizes.size)[0])
+            rate = noticed_below(usual, n, total - n, z)
         return {"detectable_n": float(n), "detectable_others": usual, "detectable_rate": number(rate)}
+
+    def _unlike(self, group: int, alpha: float, *, are_right: bool) -> float:
+        """The rate of rows of a group, unlike all others, that would have shown; NaN where none would.
+
+        The fewest such rows whose p is at most ``alpha`` are x; with the rate ``I^-1(power; x, n - x + 1)``
+        at least x of n rows are unlike with that probability.
+        """
+        sizes, rng = self.prepared.grouped.group_sizes, self.prepared.stream("contrast", "unlike")
+        n = int(sizes[group])
+
+        def p_of(rows: int) -> float:
+            drawn = rng.multivariate_hypergeometric(sizes, rows, size=_DRAWS_UNLIKE, method="marginals")
+            unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], drawn])[..., None]
+            hits = sizes[:, None] - unlike if are_right else unlike
+            largest = Cuts.of(Tally(hits.astype(np.float64), sizes[:, None])).largest
+            return exceeded(float(largest[0]), largest[1:])
+
+        low, high = 1, n
+        if p_of(high) > alpha:
+            return float("nan")
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if p_of(middle) <= alpha else (middle + 1, high)
+        return float(special.betaincinv(low, n - low + 1, special.ndtr(Z_POWER)))
 
     def _draws(self, margins: Margins) -> Floats | None:
         """The statistic without differences, shape (R,); None where nothing says how units vary."""
