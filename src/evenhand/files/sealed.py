@@ -50,12 +50,12 @@ def recorded(folder: Path) -> Mapping[str, str] | None:
         InputError: The record cannot be read.
     """
     path = folder / HASHES
-    if not path.is_file():
+    if not path.exists():
         return None
     try:
         content = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
         return {str(name): str(digest) for name, digest in content["sha256"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise InputError(f"{str(path)!r} cannot be read; make the folder anew") from None
 
 
@@ -73,6 +73,22 @@ def edited(folder: Path, parts: Collection[str]) -> list[str]:
             same = path.is_file() and sha256_file(path) == digest
             changed += [] if same else [name]
     return changed
+
+
+def refuse_recorded(target: Path) -> None:
+    """Refuse to write over a file that a folder was written with: what it says could not be read again.
+
+    Raises:
+        InputError: A record above names it.
+    """
+    real = Path(os.path.realpath(target))
+    for folder in real.parents:
+        try:
+            names = recorded(folder) or {}
+        except InputError:  # a file of the same name that is no record of ours
+            continue
+        if real.relative_to(folder).as_posix() in ({HASHES} | set(names) if names else names):
+            raise InputError(f"{str(target)!r} is a file of the run in {str(folder)!r}; give another name")
 
 
 def written_files(folder: Path, part: str, suffix: str = "") -> list[Path]:

@@ -76,7 +76,7 @@ def runs_in(folder: Path) -> list[Path]:
     try:
         pairs = json.loads(record.read_text(encoding="utf-8"))["pairs"]
         names = sorted(name for name, pair in pairs.items() if pair["state"] in ("done", "incomplete"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise InputError(f"{str(record)!r} is no record of a suite; give its run folders") from None
     if not names:
         raise InputError(f"the suite in {str(folder)!r} has no run; type its command again")
@@ -312,7 +312,7 @@ def _findings(path: Path) -> Findings:
                 "type: pip install -U evenhand"
             )
         return _with_cards(Findings.model_validate(content), path.with_name(METRICS))
-    except (ValueError, KeyError, TypeError, ValidationError) as problem:
+    except (ValueError, RecursionError, KeyError, TypeError, ValidationError) as problem:
         raise InputError(f"{str(path)!r} is no findings.json: {type(problem).__name__}") from None
 
 
@@ -332,7 +332,7 @@ def dump_cards(findings: Findings) -> bytes:
 def _manifest(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise InputError(f"{str(path)!r} cannot be read: {type(problem).__name__}") from None
     if not isinstance(content, dict):
         raise InputError(f"{str(path)!r} is no manifest; give a folder that -o wrote")

@@ -341,7 +341,13 @@ def _crossed(evidence: Evidence, groupings: Sequence[tuple[str, ...]]) -> list[t
         names_in(columns, names[0], "+") if len(names) == 1 and "+" in names[0] else names
         for names in groupings
     ]
-    return list(dict.fromkeys(crossed))
+    crossed = list(dict.fromkeys(crossed))
+    for index, names in enumerate(crossed):
+        same = next((other for other in crossed[:index] if set(other) == set(names)), None)
+        if same is not None:
+            orders = " and ".join(repr("+".join(each)) for each in (same, names))
+            raise ParameterError(f"by={orders} are the same groups in two orders; name one")
+    return crossed
 
 
 def _measure(

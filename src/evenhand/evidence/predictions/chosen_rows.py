@@ -9,6 +9,7 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.columns.plain import has_value
 from evenhand.evidence.predictions.columns.ranks import is_first
 from evenhand.evidence.predictions.columns.to_polars import present, to_polars
 from evenhand.evidence.predictions.label_rules import NormalizedCounts
@@ -77,7 +78,7 @@ def _filter(
     if predictions.rank is not None:
         conditions.append(is_first(predictions.frame, predictions.rank))
     if predictions.cluster is not None:
-        conditions.append(_present(predictions.cluster, schema[predictions.cluster]))
+        conditions.append(has_value(predictions.cluster, schema[predictions.cluster]))
     return nw.all_horizontal(*conditions, ignore_nulls=False)
 
 
@@ -96,12 +97,7 @@ def _condition(column: str, dtype: Any, axis: Axis, condition: str, normalized: 
     )
     entries = nw.col(column).cast(nw.String) if is_text else nw.col(column)
     members = entries.is_in(list(map(float, values)) if is_float else values) if values else nw.lit(False)
-    return ~members & _present(column, dtype) if is_other else members
-
-
-def _present(column: str, dtype: Any) -> nw.Expr:
-    there = ~nw.col(column).is_null()
-    return there & ~nw.col(column).is_nan() if dtype.is_float() else there
+    return ~members & has_value(column, dtype) if is_other else members
 
 
 def _labels(axis: Axis, normalized: NormalizedCounts) -> list[str | None]:

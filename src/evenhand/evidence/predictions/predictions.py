@@ -12,7 +12,7 @@ import narwhals as nw
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, one_line
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
-from evenhand.evidence.predictions.columns.plain import engine_errors, plain_frame
+from evenhand.evidence.predictions.columns.plain import check_name, engine_errors, has_value, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.counts import Counts, is_reserved
@@ -256,6 +256,8 @@ class Predictions:
         return cls.from_frame(frame, cluster_weights=cluster_weights, **roles)  # type: ignore[arg-type]  # by role
 
     def __post_init__(self) -> None:
+        for column in self.columns:
+            check_name(column)
         optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
         for column in (self.truth, self.prediction, *optional):
             if column is not None:
@@ -369,7 +371,8 @@ class Predictions:
 
     def repeated_values(self, column: str) -> int:
         """How many rows repeat a value of a column that stands on an earlier row."""
-        ids = self.frame.select(nw.col(column).alias("id")).filter(~nw.col("id").is_null())
+        ids = self.frame.select(nw.col(column).alias("id"))
+        ids = ids.filter(has_value("id", ids.collect_schema()["id"]))
         counts = ids.select(nw.len().alias("rows"), nw.col("id").n_unique().alias("ids"))
         totals = to_polars(counts).row(0, named=True)
         return int(totals["rows"]) - int(totals["ids"])

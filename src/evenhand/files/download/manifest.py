@@ -188,7 +188,7 @@ def _record(line: bytes) -> Record | None:
     """The record of a line, None where the line is damaged; fields of newer versions are passed over."""
     try:
         content = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(content, Mapping) or not isinstance(content.get("id"), str) or "status" not in content:
         return None

@@ -109,7 +109,7 @@ def _check_object(file: Path, number: int, line: bytes) -> None:
 def _is_object(line: bytes) -> bool:
     try:
         return isinstance(json.loads(line.decode("utf-8-sig")), dict)
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         return False
 
 

@@ -37,7 +37,7 @@ def parts_of(index: Path) -> list[str]:
     """
     try:
         names = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
-    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+    except (ValueError, RecursionError, KeyError, AttributeError, TypeError) as problem:
         cause = described(problem)
         raise InputError(f"{str(index)!r} is no index: {cause}; save the model again") from None
     return sorted({Path(str(name)).name for name in names})

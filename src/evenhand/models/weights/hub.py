@@ -163,7 +163,7 @@ def read_config(path: Path, uri: str, fields: Sequence[str]) -> dict[str, Any]:
         raise InputError(f"{uri!r}: there is no {str(path)!r}; give a folder that holds one")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
     lacking = [field for field in fields if not isinstance(content, dict) or field not in content]
     if lacking:

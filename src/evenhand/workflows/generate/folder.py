@@ -120,7 +120,7 @@ class GeneratedFolder:
             return {}
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; give a new folder") from None
         if not isinstance(content, dict):
             raise InputError(f"{str(path)!r} is no JSON object; give a new folder with -o")

@@ -80,7 +80,7 @@ def records(folder: Path, kind: str) -> Iterator[Record]:
         for line in path.read_bytes().split(b"\n"):
             try:
                 record = json.loads(line) if line else None
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(record, dict) and isinstance(record.get("sample"), str):
                 yield record

@@ -14,6 +14,7 @@ from evenhand.benchmarks.catalogue import ARTIFACTS
 from evenhand.core.errors import InputError
 from evenhand.core.figure import Figure
 from evenhand.files.atomic import atomic_path, write_bytes
+from evenhand.files.sealed import refuse_recorded
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
 from evenhand.runs.adaptations import adaptation_warnings
@@ -206,6 +207,7 @@ def write_artifact(drawn_artifact: MadeArtifact, path: Path) -> None:
         UserError: The table does not fit the declared figure.
     """
     check_format(path)
+    refuse_recorded(path)
     suffix = path.suffix.lower()
     with telling_where(path.parent):
         if suffix in (".csv", ".parquet"):

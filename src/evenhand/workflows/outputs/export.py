@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import InputError, ParameterError, UserError, check_known
 from evenhand.files.atomic import write_bytes
+from evenhand.files.sealed import refuse_recorded
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
 from evenhand.report.content import ReportInput
@@ -140,6 +142,8 @@ def export(
     is_several = format_name == _RECORDS and len(read) > 1
     if not is_several and format_name not in _SINKS and out is not None and Path(out).expanduser().is_dir():
         raise InputError(f"-o {out!r} is a folder; give a file in it")
+    if format_name not in _SINKS and out is not None:
+        _check_target(Path(out).expanduser(), read)
     if is_several and (out is None or Path(out).suffix == ".json"):
         raise ParameterError(f"{len(read)} runs are {len(read)} records; give them a folder: -o DIR")
     check_gate_names(gates, (card for run in read for card in run.findings.cards.values()), compares=True)
@@ -155,6 +159,16 @@ def export(
         write_bytes(Path(str(out)).expanduser() / name, content)
     typed = [gate for run in exported for gate in run.gates if gate.text in gates]
     return replace(result, broken=tuple(gate.broken for gate in typed if gate.broken is not None))
+
+
+def _check_target(target: Path, read: Sequence[RunFolder]) -> None:
+    """Refuse to write over a run, or over the table that was audited."""
+    refuse_recorded(target)
+    for run in read:
+        source = run.manifest.get("source")
+        path = source.get("path") if isinstance(source, Mapping) else None
+        if target.is_file() and isinstance(path, str) and os.path.realpath(path) == os.path.realpath(target):
+            raise InputError(f"-o {str(target)!r} is the table that was audited; give another name")
 
 
 def format_of(format: str | None, out: str | None) -> str:

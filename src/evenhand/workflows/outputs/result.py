@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evenhand.core.errors import InputError
 from evenhand.core.numbers.unseen import json_escaped
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
-from evenhand.files.sealed import HASHES, hashes_of
+from evenhand.files.sealed import HASHES, hashes_of, refuse_recorded
 from evenhand.files.tables.spreadsheets import rows_csv
 from evenhand.files.tables.write import telling_where, write_table
 from evenhand.runs import run_folder
@@ -97,6 +97,7 @@ class Run(run_folder.RunFolder):
         if target.is_dir():
             inside = str(target / "report.html")
             raise InputError(f"{str(path)!r} is a folder; give the file to write, such as {inside!r}")
+        refuse_recorded(target)
         page = self.html(suppress=suppress, images=images, data=data, language=language)
         write_bytes(target, page.encode())
         return target

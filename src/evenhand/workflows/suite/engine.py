@@ -231,7 +231,7 @@ class _Record:
             self.compared: dict[str, str] = dict(content["compared"])
         except FileNotFoundError:
             self.pairs, self.compared = {}, {}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
             raise InputError(f"{str(path)!r} is no record of a suite; give another folder with -o") from None
 
     def keep(self, pair: Pair) -> None:

@@ -56,7 +56,7 @@ def _records(file: Path) -> list[dict[str, object]]:
     """A list of records."""
     try:
         content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise InputError(f"{str(file)!r} is not JSON ({problem}); give a list of records") from None
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
         raise InputError(f"{str(file)!r} holds no list of records; give [{{...}}, {{...}}]")

@@ -124,7 +124,7 @@ def _fields(shard: Path, key: str, parts: dict[str, Member]) -> dict[str, Any]:
         content = read_member(shard, member.offset, member.size)
         try:
             value = json.loads(content) if name == "json" else content.decode().strip()
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise InputError(
                 f"{member.name!r} in {str(shard)!r} cannot be read: {one_line(problem)}; mend sample {key!r}"
             ) from None

@@ -100,7 +100,7 @@ def read_json(path: Path) -> Any:
     """
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise InputError(
             f"{str(path)!r} is no JSON that can be read: {one_line(problem)[:200]}; get the file again"
         ) from problem

@@ -11,6 +11,7 @@ import polars as pl
 
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.checks.labels import counted, listed
+from evenhand.evidence.predictions.columns.plain import has_value
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
@@ -167,7 +168,8 @@ def _repeated_ids(predictions: Predictions, key: str, repeated: int, rows: int) 
     if not is_id:
         return
     table = predictions.frame.select(nw.col(key).alias("id"), nw.col(predictions.truth).alias("truth"))
-    grouped = table.filter(~nw.col("id").is_null(), ~nw.col("truth").is_null()).group_by("id")
+    schema = table.collect_schema()
+    grouped = table.filter(*(has_value(name, schema[name]) for name in ("id", "truth"))).group_by("id")
     of_ids = grouped.agg(nw.len().alias("rows"), nw.col("truth").n_unique().alias("truths"))
     unlike = to_polars(of_ids.filter(nw.col("truths") > 1))
     if unlike.height:

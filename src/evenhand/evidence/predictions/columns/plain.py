@@ -31,6 +31,24 @@ def plain_frame(frame: Frame) -> Frame:
     return plain
 
 
+def check_name(column: str) -> None:
+    """Refuse a name that Polars, which counts, takes for a pattern of several columns.
+
+    Raises:
+        InputError: Such a name.
+    """
+    if column == "*" or (column.startswith("^") and column.endswith("$")):
+        raise InputError(
+            f"a column is called {column!r}, which Polars reads as a pattern for other columns; rename it"
+        )
+
+
+def has_value(column: str, dtype: nw.dtypes.DType) -> nw.Expr:
+    """Rows in which a column has a value: NaN is none."""
+    valued = ~nw.col(column).is_null()
+    return valued & ~nw.col(column).is_nan() if dtype.is_float() else valued
+
+
 @contextmanager
 def engine_errors(what: str) -> Iterator[None]:
     """Turn what a library of the user's frame raises into one line about ``what``.
