@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import polars as pl
 import pytest
 
@@ -269,6 +271,32 @@ def test_labels_that_only_look_alike_are_told_with_their_code_points_and_a_map()
     assert of_labels.option == f"--map '{cyrillic}=a'"
     assert "'M' (6 rows), '\\u041c' (6 rows)" in of_groups.message
     assert "'a\\xadx' (3 rows)" in told["spelled_alike"].message
+
+
+@pytest.mark.parametrize("written", ["{}.", "'{}'", '"{}."', "**{}**", "({})", "{}!"])
+@pytest.mark.parametrize("share", [1, 2, 3])
+def test_answers_with_the_signs_of_a_sentence_are_told(written, share):
+    truth = ["cat", "dog"] * 30
+    answers = [written.format(label) if row // 2 % share == 0 else label for row, label in enumerate(truth)]
+    frame = pl.DataFrame({"truth": truth, "prediction": answers, "group": ["m", "m", "f"] * 20})
+    counts = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction").count(["group"])
+    (warning,) = check_labels(counts, {})
+    assert warning.code == "look_alike"
+    assert "2 labels are written in letters or signs that only look alike" in warning.message
+    maps = [text.partition("=") for text in shlex.split(warning.option)[1::2]]
+    assert {new for _, _, new in maps} == {"cat", "dog"} or share == 1
+    assert {old for old, _, _ in maps} | {new for _, _, new in maps} == {*truth, *answers}
+
+
+@pytest.mark.parametrize(
+    "labels", [("C", "C++"), (".5", "5"), ("-1", "1"), ("18", "18+"), ("!", "?"), ("$5", "5")]
+)
+def test_signs_that_make_a_label_are_no_end_of_a_sentence(labels):
+    frame = pl.DataFrame(
+        {"truth": [*labels] * 30, "prediction": [*labels] * 30, "group": ["m", "m", "f"] * 20}
+    )
+    counts = eh.Predictions.from_frame(frame, truth="truth", prediction="prediction").count(["group"])
+    assert "look_alike" not in {warning.code for warning in check_labels(counts, {})}
 
 
 SETS = [("hat|smile", "smile|hat"), ("smile", "smile"), ("hat|smile", "hat"), ("smile|hat", "smile|hat")]

@@ -28,7 +28,8 @@ def groups_of(table, by="group", **options):
 def write(folder, *names):
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        TABLE.write_parquet(folder / name)
+        rows = TABLE.sample(fraction=1, shuffle=True, seed=len(list(folder.rglob("*"))))  # none repeats
+        rows.write_parquet(folder / name)
     return folder
 
 
@@ -45,6 +46,27 @@ def test_all_parquet_files_of_a_folder_are_read_and_the_others_are_named(tmp_pat
     numbers, (hidden,) = groups_of(folder / "**" / "*.parquet")
     assert numbers == {"f": 80, "m": 80}  # _g.parquet was named by the glob
     assert "1 file is not read" in hidden
+
+
+def test_links_to_a_file_that_is_read_are_not_read_again_and_copies_are_told(tmp_path):
+    folder = write(tmp_path / "t", "b.parquet", "deep/c.parquet")
+    TABLE.reverse().write_parquet(folder / "b.parquet")
+    (folder / "a.parquet").symlink_to(folder / "b.parquet")
+    (folder / "loop").symlink_to(folder)
+    numbers, (linked,) = groups_of(folder / "*.parquet")
+    assert numbers == {"f": 40, "m": 40}
+    assert "1 file is not read" in linked
+    assert linked.endswith("because they lead to files that are read: 'a.parquet'")
+    (folder / "z.parquet").write_bytes((folder / "b.parquet").read_bytes())
+    numbers, (_, repeated) = groups_of(folder)
+    assert numbers == {"f": 120, "m": 120}
+    assert repeated.startswith(
+        "1 file repeats another file that is read, byte by byte, and the rows count again"
+    )
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.parquet").symlink_to(folder / "b.parquet")  # as caches lay out what they downloaded
+    assert groups_of(outside) == ({"f": 40, "m": 40}, [])
 
 
 def test_values_of_folders_are_as_they_are_written(tmp_path):

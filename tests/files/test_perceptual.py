@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
+import evenhand as eh
 from evenhand.core.requests import Question
 from evenhand.execution.repeated_images import repeated_images
 from evenhand.files.images.cropped import ChosenImages
@@ -62,3 +64,66 @@ def test_pictures_that_repeat_are_told_with_counts(tmp_path):
         repeated_images([question(same, list("abcde")), question(FirstImages(images, 3), list("xyz"))]) == []
     )
     assert repeated_images([]) == []
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Predictions for pictures beside the table; the last two repeat bytes, and one is not there."""
+    folder = tmp_path / "data"
+    (folder / "pictures").mkdir(parents=True)
+    for seed in range(12):
+        picture(seed % 10).save(folder / "pictures" / f"{seed:02}.png")
+    rows = [
+        ("ab"[row % 2], "ab"[row // 2 % 2], "mf"[row // 4 % 2], f"pictures/{row % 13:02}.png", row // 2)
+        for row in range(52)
+    ]
+    columns = ["truth", "prediction", "group", "image_path", "person"]
+    pl.DataFrame(rows, columns, orient="row").write_csv(folder / "t.csv")
+    return folder / "t.csv"
+
+
+def codes_of(table, **options):
+    options = {"truth": "truth", "prediction": "prediction", "by": "group", "inference": "none"} | options
+    warnings = eh.audit(table, **options).findings.warnings
+    return {warning.code: warning for warning in warnings}
+
+
+def test_an_audit_tells_repeated_pictures_of_its_table(table, monkeypatch):
+    warning = codes_of(str(table))["repeated_images"]
+    assert warning.message.startswith(
+        "2 of 12 pictures have the bytes of another, such as '00.png' and '10.png'"
+    )
+    assert warning.message.endswith("add a column that names what is one picture: --cluster COL")
+    assert (warning.columns, warning.option) == (["image_path"], "--cluster")
+    assert "repeated_images" not in codes_of(str(table), cluster="person")
+    assert "repeated_images" not in codes_of(pl.read_csv(table))  # paths begin in the current folder
+    monkeypatch.chdir(table.parent)
+    assert "repeated_images" in codes_of(pl.read_csv(table))
+
+
+def test_pictures_that_were_not_opened_are_told(table, monkeypatch):
+    monkeypatch.setattr("evenhand.execution.repeated_images.MOST_LOOKED_AT", 11)
+    message = codes_of(str(table))["repeated_images"].message
+    assert message.startswith(
+        "of 12 pictures in 'image_path' the first 11 were compared; 1 of 11 pictures have"
+    )
+    monkeypatch.setattr("evenhand.execution.repeated_images.MOST_LOOKED_AT", 5)
+    warning = codes_of(str(table))["repeated_images"]
+    assert (
+        warning.message == "of 12 pictures in 'image_path' the first 5 were compared, none of which repeats"
+    )
+    assert warning.option is None
+
+
+def test_names_that_are_no_pictures_here_are_not_opened(table, tmp_path):
+    frame = pl.read_csv(table)
+    for name, column in {
+        "addresses": "https://example.com/" + pl.col("image_path"),
+        "elsewhere": "nowhere/" + pl.col("image_path"),
+        "devices": pl.lit("/dev/zero"),
+        "odd": pl.lit("a\0.png"),
+        "numbers": pl.int_range(52),
+    }.items():
+        path = tmp_path / f"{name}.parquet"
+        frame.with_columns(column.alias("image_path")).write_parquet(path)
+        assert "repeated_images" not in codes_of(str(path))

@@ -18,6 +18,11 @@ from evenhand.files.images.sources import EncodedImages, FirstImages, ImageFiles
 
 MOST_LOOKED_AT = 2_000  # pictures that are decoded once more for this
 _SHOWN = 2
+_OF_A_RUN = (
+    "take copies out of the data, or audit a table of the predictions in which a column names what is one "
+    "picture: evenhand audit TABLE --cluster COL"
+)
+_OF_A_TABLE = "take copies out of the table, or add a column that names what is one picture: --cluster COL"
 
 _Place = tuple[Any, int, str]  # source, position there, name
 
@@ -36,7 +41,29 @@ def repeated_images(questions: Sequence[Question]) -> list[TableWarning]:
 
     One file that is asked about several times is no repetition: that is how the question is made.
     """
-    sources = [question.images for question in questions if question.images is not None]
+    return _repeats([question.images for question in questions if question.images is not None], _OF_A_RUN)
+
+
+def repeated_files(column: str, paths: Sequence[Path]) -> list[TableWarning]:
+    """The same of the pictures that a table names, the first of which are opened.
+
+    Args:
+        column: Of the paths.
+        paths: Files, each once.
+    """
+    opened = paths[:MOST_LOOKED_AT]
+    warnings = _repeats([ImageFiles(opened)], _OF_A_TABLE)
+    if len(opened) < len(paths):
+        compared = f"of {len(paths):,} pictures in {column!r} the first {len(opened):,} were compared"
+        more = f"; {warnings[0].message}" if warnings else ", none of which repeats"
+        option = warnings[0].option if warnings else None
+        return [
+            TableWarning(code="repeated_images", columns=[column], message=compared + more, option=option)
+        ]
+    return [warning.model_copy(update={"columns": [column]}) for warning in warnings]
+
+
+def _repeats(sources: Sequence[Any], advice: str) -> list[TableWarning]:
     places = {_key(*entry): entry for images in sources for entry in _places(images, range(len(images)))}
     by_source: dict[int, list[_Place]] = {}
     for entry in places.values():
@@ -59,7 +86,7 @@ def repeated_images(questions: Sequence[Question]) -> list[TableWarning]:
                 if look:
                     alike.setdefault(look, []).append(names[digest][0])
     same_look = [members for members in alike.values() if len(members) > 1]
-    return _told(len(places), same_bytes, same_look)
+    return _told(len(places), same_bytes, same_look, advice)
 
 
 def _key(source: Any, index: int, _: str) -> tuple[object, ...]:
@@ -67,7 +94,9 @@ def _key(source: Any, index: int, _: str) -> tuple[object, ...]:
     return (source.paths[index],) if isinstance(source, ImageFiles) else (id(source), index)
 
 
-def _told(total: int, same_bytes: list[list[str]], same_look: list[list[str]]) -> list[TableWarning]:
+def _told(
+    total: int, same_bytes: list[list[str]], same_look: list[list[str]], advice: str
+) -> list[TableWarning]:
     kinds = (("the bytes", same_bytes), ("the look (perceptual hash)", same_look))
     texts = [
         f"{sum(map(len, groups)) - len(groups):,} of {total:,} pictures have {what} of another, such as "
@@ -80,11 +109,7 @@ def _told(total: int, same_bytes: list[list[str]], same_look: list[list[str]]) -
     return [
         TableWarning(
             code="repeated_images",
-            message=(
-                f"{'; '.join(texts)}. Intervals and p take each as a sample of its own: take copies out of "
-                "the data, or audit a table of the predictions in which a column names what is one picture: "
-                "evenhand audit TABLE --cluster COL"
-            ),
+            message=f"{'; '.join(texts)}. Intervals and p take each as a sample of its own: {advice}",
             option="--cluster",
         )
     ]

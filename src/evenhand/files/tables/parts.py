@@ -55,12 +55,24 @@ def chosen_files(text: str, formats: Iterable[str]) -> tuple[list[Path], tuple[s
         _check_one_format(text, files)
         others = []
     read = {*files, *others}
+    files, linked = _each_once(files)
     hidden = [file for file in everything if file not in read and format_of(file) in endings]
     notes = (
         _left_out(hidden, text, "because they or their folders begin with _ or ."),
+        _left_out(linked, text, "because they lead to files that are read"),
         _left_out(others, text, f"because their names do not end in {', '.join(PARQUET)}"),
     )
     return files, tuple(filter(None, notes))
+
+
+def _each_once(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Files, each under its own name where that is among them, and links to files that are read anyway."""
+    own = {file for file in files if not file.is_symlink()}
+    read: dict[Path, Path] = {}
+    for file in sorted(files, key=lambda file: (file not in own, file)):
+        read.setdefault(file.resolve(), file)
+    chosen = set(read.values())
+    return [file for file in files if file in chosen], [file for file in files if file not in chosen]
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:

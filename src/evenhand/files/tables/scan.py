@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ _READERS: dict[str, Callable[..., pl.LazyFrame]] = {
 }
 _KNOWN = (*_READERS, *(text + packed for text in SEPARATED + LINES for packed in COMPRESSIONS))
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SHOWN = 3
 _HEADER = 1 << 20  # bytes of a first line that are looked at
 
 
@@ -124,9 +126,23 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
 
 
 def notes_of(path: str | Path) -> tuple[str, ...]:
-    """What is to be said of the files that a folder or a glob holds and that are not read."""
+    """What is to be said of the files of a folder or a glob: which are not read, which repeat others."""
     text = str(path)
-    return () if "://" in text else chosen_files(str(Path(text).expanduser()), _READERS)[1]
+    if "://" in text:
+        return ()
+    files, notes = chosen_files(str(Path(text).expanduser()), _READERS)
+    sizes = Counter(file.stat().st_size for file in files)
+    unique: dict[tuple[object, ...], Path] = {}
+    for file in files:
+        if sizes[file.stat().st_size] > 1:
+            values = [part for part in file.parts[:-1] if "=" in part]  # of which rows are others
+            unique.setdefault((sha256_file(file), *values), file)
+    copies = [file for file in files if sizes[file.stat().st_size] > 1 and file not in set(unique.values())]
+    if copies:
+        names = ", ".join(repr(one_line(file.name)) for file in copies[:_SHOWN])
+        many = "1 file repeats" if len(copies) == 1 else f"{len(copies):,} files repeat"
+        notes += (f"{many} another file that is read, byte by byte, and the rows count again: {names}",)
+    return notes
 
 
 def _differ(files: Sequence[Path]) -> bool:

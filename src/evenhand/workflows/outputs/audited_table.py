@@ -11,6 +11,7 @@ from evenhand.core.findings import TableWarning
 from evenhand.evidence.predictions.checks.label_sets import check_one_label
 from evenhand.evidence.predictions.checks.labels import check_labels
 from evenhand.evidence.predictions.checks.numbers import numbers_as_groups
+from evenhand.evidence.predictions.checks.pictures import picture_files
 from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, NormalizedCounts
@@ -73,10 +74,21 @@ class Audited:
         if not isinstance(self.evidence, Predictions):
             return label_warnings, None
         checked, repeated = check_rows(self.evidence, self.counts)
+        if self.evidence.cluster is None:
+            checked += _repeated_pictures(self.evidence, self.counts)
         notes = [
             TableWarning(code="rows", message=note) for note in (*self.evidence.notes, *normalized.notes)
         ]
         return [*notes, *label_warnings, *checked], repeated
+
+
+def _repeated_pictures(evidence: Predictions, counts: Counts) -> list[TableWarning]:
+    column, paths = picture_files(evidence, counts)
+    if not paths:
+        return []
+    from evenhand.execution.repeated_images import repeated_files
+
+    return repeated_files(column, paths)
 
 
 def _columns(evidence: Evidence) -> dict[str, str]:

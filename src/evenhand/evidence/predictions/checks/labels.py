@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.findings import TableWarning, ValueCount
-from evenhand.evidence.predictions.checks.lookalikes import look_alike
+from evenhand.evidence.predictions.checks.lookalikes import look_alike, printed_form
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
 from evenhand.evidence.predictions.label_rules import Renaming, folded
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING
@@ -206,7 +206,7 @@ def _spelled_alike(rows_by_column: Mapping[str, _Rows], total: _Rows, *, labels:
 
 def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: str) -> Iterable[_Advised]:
     """True labels that are never predicted beside predicted ones that are never true, and likely matches."""
-    forms = [{folded(label) for label in side} for side in (prediction, truth)]
+    forms = [{printed_form(label) for label in side} for side in (prediction, truth)]
     unsaid = counted(truth, (label for label in truth if _stands_alone(label, forms[0])))
     untrue = counted(prediction, (label for label in prediction if _stands_alone(label, forms[1])))
     if not unsaid or not untrue:
@@ -240,7 +240,7 @@ def _never_met(truth: _Rows, prediction: _Rows, true_column: str, said_column: s
 
 def _stands_alone(label: str, others: set[str]) -> bool:
     """Whether the other side lacks a label in every spelling; other spellings are another warning."""
-    form = folded(label)
+    form = printed_form(label)
     return form not in others and form not in MISSING_WORDS
 
 

@@ -13,12 +13,15 @@ _PRINTED = str.maketrans(
     "ABESIJKMHOPCTYXaesijkopcyxhdqwbmhtABEZHIKMNOPTYXovuikpaxai'''------",
 )
 """Letters of Cyrillic and Greek, and signs, and what they look like in Latin."""
+_ENDS, _AROUND = ".,;:!", "'\"`*«»„“”()[]{}"
+"""What ends a sentence, and what stands around a quoted word: a model that answers writes both."""
 _SHOWN = 6
 
 
 def printed_form(text: str) -> str:
-    """What a label looks like: its ``folded`` form with letters of other alphabets as Latin ones."""
-    return folded(text.translate(_PRINTED))
+    """What a label looks like: ``folded``, in Latin letters, without quotes and the end of a sentence."""
+    form = folded(text.translate(_PRINTED))
+    return form.rstrip(_ENDS).strip(_AROUND).rstrip(_ENDS).strip() or form
 
 
 def look_alike(
@@ -48,8 +51,8 @@ def look_alike(
             code="look_alike",
             columns=columns,
             message=(
-                f"in {names} {many} written in letters that only look alike: {examples}{more}. They count as "
-                "different labels"
+                f"in {names} {many} written in letters or signs that only look alike: {examples}{more}. They "
+                "count as different labels"
             ),
             values=[ValueCount(value=label, count=total[label]) for labels in several for label in labels],
             option=option,

@@ -61,7 +61,7 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
             repeated = predictions.repeated_values(predictions.id)
             warnings += _repeated_ids(predictions, predictions.id, repeated, counts.n_total)
             used.add(predictions.id)
-        if _is_small(predictions, counts):
+        if is_small(predictions, counts):
             if predictions.id is None:
                 warnings += _repetitions(predictions, used, counts.n_total)
             warnings += _unused_clusters(predictions, used, counts.n_total)
@@ -123,7 +123,7 @@ def _unused_clusters(predictions: Predictions, used: set[str], rows: int) -> Ite
             )
 
 
-def _is_small(predictions: Predictions, counts: Counts) -> bool:
+def is_small(predictions: Predictions, counts: Counts) -> bool:
     """Whether reading the table once more costs little."""
     native = predictions.frame.to_native()
     far = isinstance(predictions.frame, nw.LazyFrame) and not isinstance(native, pl.LazyFrame)
