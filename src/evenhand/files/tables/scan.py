@@ -16,6 +16,7 @@ import polars as pl
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.numbers.addresses import without_secrets
 from evenhand.files.hashing import sha256_file, sha256_text
+from evenhand.files.tables.checksums import check_pages
 from evenhand.files.tables.parts import PARQUET, by_name, chosen_files, partitions
 from evenhand.files.tables.text import (
     COMPRESSIONS,
@@ -111,6 +112,8 @@ def scan(path: str | Path) -> tuple[pl.LazyFrame, list[Path]]:
     reader = _reader(str(files[0]))
     for file in files:
         check_text(file)
+        if format_of(file) in PARQUET:
+            check_pages(file)
     _check_separator(files[0])
     values = partitions(Path(text), files) if Path(text).is_dir() else {}
     if any(values.values()) or _differ(files):
@@ -244,7 +247,8 @@ def reading(what: str) -> Iterator[None]:
         raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
     except pl.exceptions.PanicException as problem:  # of Polars over damaged bytes; no Exception
         raise InputError(
-            f"{what} is damaged ({one_line(problem)[:100]}); write it or fetch it again"
+            f"{what} is damaged, or holds what Polars does not know ({one_line(problem)[:100]}); write it or "
+            "fetch it again"
         ) from None
 
 

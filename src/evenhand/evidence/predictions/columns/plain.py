@@ -87,11 +87,16 @@ def _without_collation(relation: Any) -> Any:
 
 
 def _dense(frame: Any) -> Any:
-    """A frame of pandas without sparse and run-end encoded columns."""
+    """A frame of pandas without sparse, run-end encoded and interval columns; names of columns are texts."""
+    names = list(map(str, frame.columns))
+    if names != list(frame.columns):
+        frame = frame.copy(deep=False)
+        frame.columns = names
     dtypes = dict(enumerate(frame.dtypes))
     sparse = [index for index, dtype in dtypes.items() if type(dtype).__name__ == "SparseDtype"]
     encoded = [index for index, dtype in dtypes.items() if "run_end_encoded" in str(dtype)]
-    if not sparse and not encoded:
+    typed = [index for index, dtype in dtypes.items() if _is_typed(dtype)]
+    if not sparse and not encoded and not typed:
         return frame
     columns = {index: frame.iloc[:, index] for index in dtypes}
     for index in sparse:
@@ -102,10 +107,31 @@ def _dense(frame: Any) -> Any:
         columns[index] = columns[index].__class__(
             columns[index].array.to_numpy(dtype=object), index=frame.index, name=columns[index].name
         )
+    for index in typed:
+        columns[index] = _plain_categories(columns[index])
     plain = frame.copy(deep=False)
-    for index in (*sparse, *encoded):
+    for index in (*sparse, *encoded, *typed):
         plain[frame.columns[index]] = columns[index]
     return plain
+
+
+def _is_cut(dtype: Any) -> bool:
+    """Whether a column of pandas is of intervals, as ``pandas.cut`` makes them."""
+    values = dtype.categories.dtype if type(dtype).__name__ == "CategoricalDtype" else dtype
+    return type(values).__name__ == "IntervalDtype"
+
+
+def _is_typed(dtype: Any) -> bool:
+    """Whether a column of pandas is of intervals, or has categories in an order that are no texts."""
+    is_ordered = type(dtype).__name__ == "CategoricalDtype" and dtype.ordered
+    return _is_cut(dtype) or (is_ordered and not all(isinstance(entry, str) for entry in dtype.categories))
+
+
+def _plain_categories(column: Any) -> Any:
+    """Intervals as texts in their order; values of other kinds as they are, whose order is known."""
+    if not _is_cut(column.dtype):
+        return column.astype(object)
+    return column.astype("category").cat.as_ordered().cat.rename_categories(str)
 
 
 def _decoded(table: Any) -> Any:
