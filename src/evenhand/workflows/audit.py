@@ -345,7 +345,7 @@ def _crossed(evidence: Evidence, groupings: Sequence[tuple[str, ...]]) -> list[t
     for index, names in enumerate(crossed):
         same = next((other for other in crossed[:index] if set(other) == set(names)), None)
         if same is not None:
-            orders = " and ".join(repr("+".join(each)) for each in (same, names))
+            orders = " and ".join(repr("+".join(order)) for order in (same, names))
             raise ParameterError(f"by={orders} are the same groups in two orders; name one")
     return crossed
 

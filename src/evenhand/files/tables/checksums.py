@@ -99,19 +99,23 @@ def _struct(content: bytes, at: int) -> tuple[dict[int, Any], int]:
 def _value(content: bytes, at: int, kind: int) -> tuple[Any, int]:
     """A value of a kind of the protocol; of doubles and bytes, of which none is asked for, None."""
     if kind in (1, 2):  # the kind says which of the two
-        value, end = kind == 1, at
-    elif kind == 3:
-        value, end = content[at], at + 1
-    elif kind == 7:
-        value, end = None, at + 8
-    elif kind == 8:
-        length, at = _varint(content, at)
-        value, end = None, at + length
-    elif kind in _READ:
-        value, end = _READ[kind](content, at)
-    else:
+        return kind == 1, at
+    if kind not in _READ:
         raise _Damaged
-    return value, end
+    return _READ[kind](content, at)
+
+
+def _byte(content: bytes, at: int) -> tuple[int, int]:
+    return content[at], at + 1
+
+
+def _double(_: bytes, at: int) -> tuple[None, int]:
+    return None, at + 8
+
+
+def _bytes(content: bytes, at: int) -> tuple[None, int]:
+    length, at = _varint(content, at)
+    return None, at + length
 
 
 def _list(content: bytes, at: int) -> tuple[list[Any], int]:
@@ -122,7 +126,7 @@ def _list(content: bytes, at: int) -> tuple[list[Any], int]:
         raise _Damaged
     entries = []
     for _ in range(length):
-        entry, at = (content[at], at + 1) if kind in (1, 2) else _value(content, at, kind)
+        entry, at = _byte(content, at) if kind in (1, 2) else _value(content, at, kind)
         entries.append(entry)
     return entries, at
 
@@ -146,5 +150,5 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 _READ: dict[int, Callable[[bytes, int], tuple[Any, int]]] = {
-    **dict.fromkeys((4, 5, 6), _zigzag), 9: _list, 10: _list, 12: _struct,
+    3: _byte, 4: _zigzag, 5: _zigzag, 6: _zigzag, 7: _double, 8: _bytes, 9: _list, 10: _list, 12: _struct,
 }  # fmt: skip

@@ -67,12 +67,12 @@ def chosen_files(text: str, formats: Iterable[str]) -> tuple[list[Path], tuple[s
 
 def _each_once(files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """Files, each under its own name where that is among them, and links to files that are read anyway."""
-    own = {file for file in files if not file.is_symlink()}
+    regular = {file for file in files if not file.is_symlink()}
     read: dict[Path, Path] = {}
-    for file in sorted(files, key=lambda file: (file not in own, file)):
+    for file in sorted(files, key=lambda file: (file not in regular, file)):
         read.setdefault(file.resolve(), file)
-    chosen = set(read.values())
-    return [file for file in files if file in chosen], [file for file in files if file not in chosen]
+    unique = set(read.values())
+    return [file for file in files if file in unique], [file for file in files if file not in unique]
 
 
 def _is_hidden(parts: Sequence[str]) -> bool:

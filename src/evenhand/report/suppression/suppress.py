@@ -169,11 +169,11 @@ def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
         )
         for by in sorted(hidden.refused)
     ]
-    counts = [each.n for finding in findings.findings for each in (finding, *finding.groups, *finding.parts)]
-    is_weighted = not all(map(float.is_integer, map(float, counts)))
-    shown = _rounded(hidden.findings) if is_weighted else hidden.findings
+    sizes = [part.n for finding in findings.findings for part in (finding, *finding.groups, *finding.parts)]
+    is_weighted = not all(map(float.is_integer, map(float, sizes)))
+    visible = _rounded(hidden.findings) if is_weighted else hidden.findings
     visible_findings = findings.model_copy(
-        update={"findings": shown, "warnings": warnings, "manifest_id": ""}
+        update={"findings": visible, "warnings": warnings, "manifest_id": ""}
     )
     identity = hashlib.sha256(
         visible_findings.dump()
