@@ -263,6 +263,7 @@ def test_as_released_is_said_only_where_no_number_differs() -> None:
 
     whole = SourcePart("usable images", 240, 240)
     assert state(whole, SourcePart("rows", 2982, 2982, judged=False)) == "1 of 1 parts as released"
+    assert state(SourcePart("list", 5, 60), SourcePart("images of the list", 5, 5)) == "1 of 2 parts whole"
     few = SourcePart("images", 240, 2982, judged=False)
     assert state(whole, few) == "1 of 1 parts usable, other numbers than the paper's: images 240 of 2,982"
 

@@ -106,7 +106,10 @@ def data_state(part: RecipeData, folder: Path | None) -> DataState:
 
 
 def _contents(source: DataSource, folder: Path) -> tuple[str, str]:
-    """What of some data is in a folder, and what is not, in words."""
+    """What of some data is in a folder, and what is not, in words.
+
+    "As released" is said of all of it or not at all: images may be whole beside a list that is not.
+    """
     if source.parts is not None:
         parts = source.parts(folder)
         judged = [part for part in parts if part.judged]
@@ -121,7 +124,7 @@ def _contents(source: DataSource, folder: Path) -> tuple[str, str]:
         if other:  # a user's own part of the data, or a later release
             more = f" and {len(other) - 3} more" if len(other) > 3 else ""
             return f"{here} usable, other numbers than the paper's: {', '.join(other[:3])}{more}", listed
-        return f"{here} as released", listed
+        return f"{here} {'whole' if lacking else 'as released'}", listed
     ids = [link.id for link in source.links(folder)]
     below = (folder, *(folder / name for name in source.image_folders))
     files = {image_id for subfolder in below if subfolder.is_dir() for image_id in files_by_id(subfolder)}
