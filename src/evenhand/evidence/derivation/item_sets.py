@@ -46,8 +46,8 @@ def declared_families(
         if isinstance(column, str) or len(column) != len(items):
             there = "one text" if isinstance(column, str) else f"a list of {len(column)}"
             raise InputError(
-                f"the set {name!r} has {len(items)} items, and its families are {there}; give a list with the "
-                "family of each item, in their order, and null for one that stands alone"
+                f"the set {name!r} has {len(items)} items, and its families are {there}; give a list with "
+                "the family of each item, in their order, and null for one that stands alone"
             )
         for item, family in zip(items, column, strict=True):
             if not isinstance(family, str | None):

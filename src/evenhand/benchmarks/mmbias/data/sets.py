@@ -183,9 +183,10 @@ def _families(collected: CollectedSets, targets: Sets) -> dict[str, str]:
     """The user's; else words of one root, each side's among its own."""
     if collected.families is not None:
         return collected.families
-    sides = (targets, collected.attribute_phrases)
-    found = [families_of(word for words in sets.values() for word in words) for sets in sides]
-    return found[0] | found[1]
+    families: dict[str, str] = {}
+    for sets in (targets, collected.attribute_phrases):
+        families |= families_of(word for words in sets.values() for word in words)
+    return families
 
 
 def _numbered(collected: CollectedSets, targets: Sets, attributes: Sets, path: Path) -> dict[str, ImageFile]:
