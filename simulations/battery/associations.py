@@ -1,4 +1,4 @@
-"""Associations: random encoders, groups that differ in what no word speaks of, planted ties, mitigations."""
+"""Associations: random encoders, groups apart in what no word says, planted ties, mitigations, families."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import READINGS
 
 Floats = npt.NDArray[np.float64]
+Families = dict[str, list[str]]
 
 DIMENSIONS = 24
 _PLACES = 5
+_SYNONYMS = 5  # words of a family
+_APART = 0.5  # how far words of a family lie from what they share, and photos of a concept from others
 NAMES = ("X", "Y"), ("A", "B")
 
 
@@ -44,6 +47,8 @@ class World:
         tie: How far X lies from Y in the direction in which A lies from B.
         words: How far A lies from B.
         fusion: Whether matches are asked, which cost more.
+        concepts: Whether each group of photos has a direction of its own, as concepts have in any encoder.
+        synonyms: Sets whose items come as declared families of 5, such as ``AB``.
     """
 
     sizes: tuple[int, int, int, int]
@@ -52,25 +57,43 @@ class World:
     tie: float = 0.0
     words: float = 0.0
     fusion: bool = True
+    concepts: bool = False
+    synonyms: str = ""
 
     def draw(self, rng: np.random.Generator) -> Encoded:
         """Vectors of one draw."""
-        x, y, a, b = (rng.normal(size=(size, DIMENSIONS)) for size in self.sizes)
+        x, y, a, b = (self._set(rng, name, size) for name, size in zip("XYAB", self.sizes, strict=True))
         y = y * self.wide
         x[:, 0] += self.apart
         x[:, 1] += self.tie
         a[:, 1] += self.words
-        before = _cosines(x, y, a, b)
+        families = {
+            name: [f"{name}{item // _SYNONYMS}" for item in range(size)]
+            for name, size in zip("XYAB", self.sizes, strict=True)
+            if name in self.synonyms
+        }
+        before = _cosines(x, y, a, b, families)
         other = rng.normal(size=(DIMENSIONS, DIMENSIONS)) / DIMENSIONS**0.5
-        after = _cosines(*((one @ other) for one in (x, y)), a, b)
-        return Encoded(before, after, _matches(before.values, self.sizes) if self.fusion else None)
+        after = _cosines(*((one @ other) for one in (x, y)), a, b, families)
+        matches = _matches(before.values, self.sizes, families) if self.fusion else None
+        return Encoded(before, after, matches)
+
+    def _set(self, rng: np.random.Generator, name: str, size: int) -> Floats:
+        """Vectors of one set."""
+        if name in self.synonyms:
+            centres = rng.normal(size=(size // _SYNONYMS, DIMENSIONS))
+            return np.repeat(centres, _SYNONYMS, axis=0) + _APART * rng.normal(size=(size, DIMENSIONS))
+        vectors = rng.normal(size=(size, DIMENSIONS))
+        if self.concepts and name in "XY":
+            vectors += _APART * rng.normal(size=DIMENSIONS)
+        return vectors
 
 
-def _cosines(x: Floats, y: Floats, a: Floats, b: Floats) -> Similarities:
-    return Similarities.from_vectors({"X": x, "Y": y}, {"A": a, "B": b})
+def _cosines(x: Floats, y: Floats, a: Floats, b: Floats, families: Families) -> Similarities:
+    return Similarities.from_vectors({"X": x, "Y": y}, {"A": a, "B": b}, families=families)
 
 
-def _matches(values: Floats, sizes: tuple[int, int, int, int]) -> Similarities:
+def _matches(values: Floats, sizes: tuple[int, int, int, int], families: Families) -> Similarities:
     """Probabilities of a match that grow with the cosine."""
     n, m, na, nb = sizes
     photos, words = [f"p{i:03d}" for i in range(n + m)], [f"w{i:03d}" for i in range(na + nb)]
@@ -80,7 +103,10 @@ def _matches(values: Floats, sizes: tuple[int, int, int, int]) -> Similarities:
         "score": 1 / (1 + np.exp(-6 * values.ravel())),
     }
     return Similarities.from_scores(
-        pl.LazyFrame(scores), {"X": photos[:n], "Y": photos[n:]}, {"A": words[:na], "B": words[na:]}
+        pl.LazyFrame(scores),
+        {"X": photos[:n], "Y": photos[n:]},
+        {"A": words[:na], "B": words[na:]},
+        families=families,
     )
 
 
@@ -142,6 +168,9 @@ WORLDS: dict[str, World] = {
     "30 v 5 of three times the spread x 20 + 20": World((30, 5, 20, 20), apart=1.0, wide=3.0),
     "20 v 20 x 3 + 3": World((20, 20, 3, 3), apart=1.0, fusion=False),
     "planted: 20 v 15 x 15 + 12": World((20, 15, 15, 12), tie=2.0, words=2.0),
+    "two concepts, 15 independent words": World((20, 20, 15, 15), concepts=True),
+    "two concepts, 3 families of 5 synonyms": World((20, 20, 15, 15), concepts=True, synonyms="AB"),
+    "phrases and words of 3 families of 5": World((15, 15, 15, 15), synonyms="XYAB", fusion=False),
 }
 _TRUTHS: dict[str, dict[str, float]] = {
     "planted: 20 v 15 x 15 + 12": {

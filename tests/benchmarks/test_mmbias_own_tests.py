@@ -214,12 +214,52 @@ TWO = {"x": ["a"], "y": ["b"]}
         ({"targets": TWO, "attributes": TWO, "tests": [["x"]]}, InputError, r"is not \[x, y, a, b\]"),
         ({"targets": TWO, "attributes": TWO, "tests": [["x", "z", "x", "y"]]}, UnknownName, "no set 'z'"),
         ({"targets": TWO, "attributes": TWO, "tests": [["x", "x"]]}, InputError, "two different sets"),
+        (
+            {"targets": TWO, "attributes": {**TWO, "x": {"phrases": ["a", "c"], "family": ["f"]}}},
+            InputError,
+            "'x' has 2 items, and its families are a list of 1; give a list with the family of each item",
+        ),
+        (
+            {"targets": TWO, "attributes": {**TWO, "x": {"phrases": ["a"], "family": "f"}}},
+            InputError,
+            "'family' of the set 'x' in .* must be a list beside 'phrases'",
+        ),
+        (
+            {
+                "targets": TWO,
+                "attributes": {
+                    "x": {"phrases": ["a"], "family": ["f"]},
+                    "y": {"phrases": ["a", "b"], "family": ["g", None]},
+                },
+            },
+            InputError,
+            "'a' is of the families 'f' and 'g'; give it one of them everywhere",
+        ),
     ],
 )
 def test_files_of_tests_that_cannot_be_used_say_why(tmp_path, content, kind, words):
     with pytest.raises(kind, match=words) as problem:
         read_association_data(write(tmp_path / "mine.json", content))
     assert "\n" not in str(problem.value)
+
+
+def test_a_column_of_families_is_read_and_otherwise_words_of_one_root_are_seen(tmp_path):
+    """Blanks around phrases and families do not matter; a phrase twice has its family once."""
+    words = {"category": "Unpleasant", "examples": ["abuse ", "crash", "harm", "crash"]}
+    path = tmp_path / "tests.json"
+    content = {**SEAT, "attr2": {**words, "family": ["harm", " accident", "harm ", None]}}
+    assert read_association_data(write(path, content)).families == {
+        "abuse": "harm", "crash": "accident", "harm": "harm",
+    }  # fmt: skip
+    sets = {"targets": TWO, "attributes": {**TWO, "x": {"phrases": ["a", "c"], "family": ["f", "f"]}}}
+    assert read_association_data(write(path, sets)).families == {"a": "f", "c": "f"}
+    roots = {**SEAT, "attr2": {**words, "examples": ["abuse", "abused", "crash"]}}
+    assert read_association_data(write(path, roots)).families == {"abuse": "abuse", "abused": "abuse"}
+    none = {
+        **SEAT,
+        "attr2": {"category": "Unpleasant", "examples": ["abuse", "abused"], "family": [None, ""]},
+    }
+    assert read_association_data(write(path, none)).families == {}
 
 
 def test_binary_files_are_no_tests(tmp_path):

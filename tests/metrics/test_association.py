@@ -478,8 +478,8 @@ def test_the_result_says_which_words_are_of_one_family_and_paper_mode_exchanges_
     ("families", "words"),
     [
         ({"C": ["x"]}, "there is no set 'C'"),
-        ({"A": ["x", "y"]}, "the set 'A' has 15 items and 2 families"),
-        ({"A": "x"}, "15 items and one text"),
+        ({"A": ["x", "y"]}, "the set 'A' has 15 items, and its families are a list of 2"),
+        ({"A": "x"}, "its families are one text"),
         ({"A": [1] * 15}, "the family of 'A/0' in 'A' is 1"),
     ],
 )

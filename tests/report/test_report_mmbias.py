@@ -126,7 +126,7 @@ def test_the_page_speaks_of_groups_and_not_of_predictions(run):
     assert "Nobody’s faith, nationality, orientation or disability can be seen" in page
     assert "SkewSize ignores" not in page
     assert "the predictions of" not in page
-    assert "mixing the items of both groups at random" in page
+    assert "other words and photos of the same kind would give by chance, not other concepts" in page
 
 
 def test_a_report_on_a_mitigation_puts_held_out_items_first(folder):

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.benchmarks.mmbias.data.families import families_of
 from evenhand.benchmarks.mmbias.data.irregularities import SAME_BYTES, SHARED_PHOTO
 from evenhand.benchmarks.mmbias.data.prompts import BLANK, fill
 from evenhand.benchmarks.mmbias.data.sets import AssociationData, Test
@@ -37,6 +36,7 @@ MEMBERS = {
     "sample": pl.String,
     "modality": pl.String,
     "template": pl.String,
+    "family": pl.String,
 }
 LOST = dict.fromkeys(("form", "role", "set", "item", "reason"), pl.String)
 
@@ -125,7 +125,7 @@ class AssociationSets:
                         yield from samples
 
     def members(self) -> pl.DataFrame:
-        """role, set, item, sample, modality, template: which sample of the evidence stands for what."""
+        """role, set, item, sample, modality, template, family: which sample stands for what; its family."""
         rows: dict[tuple[str | None, ...], None] = {}
         for form in self.forms:
             for role in ROLES:
@@ -134,7 +134,8 @@ class AssociationSets:
                 items = form.items(self.data, role)
                 for name, samples in self.samples(form, role).items():
                     for item, sample in zip(items[name], samples, strict=True):
-                        rows[role, name, item, sample, modality, template] = None
+                        family = self.data.families.get(item) if modality == "text" else None
+                        rows[role, name, item, sample, modality, template, family] = None
         return pl.DataFrame(list(rows), schema=MEMBERS, orient="row")
 
     def test_table(self) -> pl.DataFrame:
@@ -164,12 +165,11 @@ class AssociationSets:
             self.samples(form, "attribute", templates),
             form=form.name,
         )
-        attributes = self._items(form, "attribute", templates, cosines.attributes)
         return replace(
             cosines,
             targets=self._items(form, "target", templates, cosines.targets),
-            attributes=attributes,
-            families=families_of(attributes) if form.attributes == "text" else {},
+            attributes=self._items(form, "attribute", templates, cosines.attributes),
+            families=self.data.families if "text" in (form.targets, form.attributes) else {},
         )
 
     def matches(self, scores: pl.LazyFrame) -> Similarities:
@@ -178,7 +178,11 @@ class AssociationSets:
         similarities = Similarities.from_scores(
             scores, self.samples(form, "target"), self.samples(form, "attribute")
         )
-        return replace(similarities, attributes=self._items(form, "attribute", None, similarities.attributes))
+        return replace(
+            similarities,
+            attributes=self._items(form, "attribute", None, similarities.attributes),
+            families=self.data.families,
+        )
 
     def without_shared(self, form: ModalityPair, similarities: Similarities, test: Test) -> Similarities:
         """What one test compares, without images that stand in two of its sets; they are counted.

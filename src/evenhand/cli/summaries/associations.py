@@ -54,6 +54,7 @@ def print_associations(console: Console, run: Run) -> None:
         console.print()
     _print_pleasant(console, findings)
     _print_untested(console, run)
+    _print_families(console, run)
     _print_traps(console, run)
     more = sum(not (_is_comparison(finding) or _is_difference(finding)) for finding in findings)
     if more:
@@ -78,6 +79,17 @@ def _print_untested(console: Console, run: Run) -> None:
     for form, reasons in by_form.items():
         pairs = sum(count for (untested_form, _), count in untested.items() if untested_form == form)
         console.print(f"not tested: {pairs} pairs, {clean(form)}: {clean('; '.join(reasons), 300)}")
+
+
+def _print_families(console: Console, run: Run) -> None:
+    """Which words are of one family."""
+    if "members" not in run.tables or "family" not in run.tables["members"].columns:
+        return
+    rows = run.tables["members"].drop_nulls("family").unique(["item", "family"]).sort("family", "item")
+    families = rows.group_by("family", maintain_order=True).agg("item").rows()
+    if families:
+        text = "; ".join(f"{family} ({', '.join(items)})" for family, items in families)
+        console.print(f"each family of words counts as one unit (tables/members): {clean(text, 300)}")
 
 
 def _print_traps(console: Console, run: Run) -> None:

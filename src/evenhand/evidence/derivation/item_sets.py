@@ -25,26 +25,29 @@ STATES = ("", MISSING, NOT_FINITE, ZERO)
 _CELLS = 16_777_216  # numbers of vectors that are looked at at once; fixed, so that sums round alike
 
 
-def declared_families(sets: Sets, columns: FamilyColumns) -> dict[str, str]:
+def declared_families(
+    sets: Sets, columns: FamilyColumns, earlier: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Each item that has a family to it, from a column of families for each set that has one.
 
     Args:
         sets: Name of each set to its items.
         columns: Name of a set to the family of each of its items, in their order; None or a blank: alone.
+        earlier: Item to family, as declared elsewhere; it is part of what is returned.
 
     Raises:
         InputError: A column of another length than its set, a family that is no text, or an item of two.
         UnknownName: There is no such set.
     """
-    families: dict[str, str] = {}
+    families = dict(earlier or {})
     for name, column in columns.items():
         check_known("set", name, sets, "families are given for a set")
         items = list(sets[name])
         if isinstance(column, str) or len(column) != len(items):
-            count = "one text" if isinstance(column, str) else f"{len(column)} families"
+            there = "one text" if isinstance(column, str) else f"a list of {len(column)}"
             raise InputError(
-                f"the set {name!r} has {len(items)} items and {count}; give a list with the family of each "
-                "item, in their order, and null for one that stands alone"
+                f"the set {name!r} has {len(items)} items, and its families are {there}; give a list with "
+                "the family of each item, in their order, and null for one that stands alone"
             )
         for item, family in zip(items, column, strict=True):
             if not isinstance(family, str | None):

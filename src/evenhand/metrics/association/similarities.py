@@ -78,8 +78,11 @@ class BoundSets:
     def units(self) -> tuple[int, ...]:
         """Units of each set, targets first: families, and items without one."""
         cut = len(self.targets)
-        sides = zip((self.sizes[:cut], self.sizes[cut:]), self.families, strict=True)
-        return sum((by_family(np.zeros(sum(sizes)), sizes, codes)[1] for sizes, codes in sides), ())
+        targets, attributes = (
+            by_family(np.zeros(sum(sizes)), sizes, codes)[1]
+            for sizes, codes in zip((self.sizes[:cut], self.sizes[cut:]), self.families, strict=True)
+        )
+        return targets + attributes
 
     def sampled(self, *sides: str) -> tuple[str, str]:
         """What counts as a sample of targets and of attributes, which ``sides`` name: these, or families."""

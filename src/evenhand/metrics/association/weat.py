@@ -277,18 +277,25 @@ def association_reduction(
     if value is not None:
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
 
-    def limits(level: float) -> Interval | None:
-        ends = reduction_interval(
-            *blocks, Sizes(n, m, na, nb), ddof=ddof, level=level, families=comparison.families
-        )
-        over = " and ".join(comparison.sampled("targets", "attributes"))
-        how = f"t over {over}, of d before and after on the same items"
-        return plain_interval(*ends, how, level)
-
     infers = value is not None and inference == "auto"
-    fields = {"interval": limits(LEVEL), "limits": limits} if infers else {}
+    fields = _reduction_limits(comparison, blocks, ddof) if infers else {}
     reason = reason or "equal_associations"
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def _reduction_limits(comparison: SetComparison, blocks: Sequence[Floats], ddof: int) -> dict[str, Any]:
+    """The interval of a reduction, at any level."""
+    n, m, na, nb = comparison.sizes
+    over = " and ".join(comparison.sampled("targets", "attributes"))
+    how = f"t over {over}, of d before and after on the same items"
+
+    def limits(level: float) -> Interval | None:
+        ends = reduction_interval(
+            blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof, level=level, families=comparison.families
+        )
+        return plain_interval(*ends, how, level)
+
+    return {"interval": limits(LEVEL), "limits": limits}
 
 
 def _pairs(phis: Sequence[Floats], n: int) -> Details:

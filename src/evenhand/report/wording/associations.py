@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, plural, shorten, span
+from evenhand.core.text.language import _
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, value_of
 
 _FAMILY, _REDUCTIONS = "associations", "reductions"
+_NULL = (
+    "The null band is what other words and photos of the same kind would give by chance, not other concepts;"
+)
 _NAMED = 6
 _SATURATED = 0.85
 
@@ -67,12 +71,13 @@ def null_in_words(chapter: Chapter) -> str:
             "The null band of a reduction is what removing as much at random reaches; held-out items took no "
             "part in choosing what is removed."
         )
-    if not _compared(chapter):
+    compared = _compared(chapter)
+    if not compared:
         return ""
-    return (
-        "The null band is what mixing the items of both groups at random gives; positive means that the "
-        "first group is tied more to the first set of attributes."
-    )
+    positive = _("positive means that the first group is tied more to the first set of attributes.")
+    if any(finding.params.get("mode") == "paper" for finding in compared):
+        return f"{_('The null band is what mixing the items of both groups at random gives;')} {positive}"
+    return f"{_(_NULL)} {positive}"
 
 
 def _of(chapter: Chapter, family: str) -> list[Finding]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from evenhand.stats.arrays import Floats, Integers, Pair
 from evenhand.stats.association.effect_size import ROUNDING, effect_size, has_spread, without_each_attribute
 from evenhand.stats.association.families import by_family, unit_of
 
-Families: TypeAlias = tuple[Integers | None, Integers | None]  # of the rows and of the columns
+Families = tuple[Integers | None, Integers | None]  # of the rows and of the columns
 Component = tuple[float, float]  # a variance and its degrees of freedom
 
 STATISTICS = ("d", "difference")

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair
+from evenhand.stats.association.families import unit_of
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import (
     Figure,
@@ -241,26 +242,37 @@ class PairedEffects:
     second: Floats  # the second model's, shape (N,)
     in_x: Mask  # whether an item belongs to X, shape (N,)
     ddof: int = 1  # of d
+    families: Integers | None = None  # of the items, shape (N,): a family is drawn whole; None: each is alone
+
+    @cached_property
+    def _units(self) -> list[tuple[Integers, int]]:
+        """Of X and of Y: the unit of each item, from 0, and how many there are."""
+        families = np.arange(self.first.size) if self.families is None else self.families
+        return [unit_of(families[here]) for here in (self.in_x, ~self.in_x)]
 
     @property
     def count(self) -> int:
-        """How many items there are."""
-        return int(self.first.size)
-
-    def _d(self, x: Floats, y: Floats) -> Floats:
-        """Effect size d of every draw from items of shape (n, R) and (m, R)."""
-        from evenhand.stats.association.effect_size import effect_sizes
-
-        return effect_sizes(x, y, self.ddof)
+        """How many units there are."""
+        return sum(units for _, units in self._units)
 
     def observed(self) -> Floats:
         """Effect size d of the two models, shape (2, 1)."""
-        return np.stack(
-            [
-                self._d(values[self.in_x, None], values[~self.in_x, None])
-                for values in (self.first, self.second)
-            ]
-        )
+        return self._effects([np.ones((1, unit.size)) for unit, _ in self._units])
+
+    def _effects(self, times: Sequence[Floats]) -> Floats:
+        """D of both models, with each item of X and of Y so many times: shapes (R, n), (R, m); (2, R)."""
+        together = np.concatenate(times, axis=1)
+        total = together.sum(axis=1)
+        effects = np.empty((2, len(together)))
+        for model, values in enumerate((self.first, self.second)):
+            away = np.concatenate([values[self.in_x], values[~self.in_x]]) - values.mean()
+            parts = np.split(away, [times[0].shape[1]])
+            means = [many @ part / many.sum(axis=1) for many, part in zip(times, parts, strict=True)]
+            squares = together @ away**2 - (together @ away) ** 2 / total
+            spread = squares > _SLACK**2 * (away @ away)
+            sd = np.sqrt(np.where(spread, squares, np.nan) / (total - self.ddof))
+            effects[model] = (means[0] - means[1]) / sd
+        return effects
 
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
         """The difference and t times its standard deviation in resamples; NaN where it does not spread."""
@@ -269,12 +281,15 @@ class PairedEffects:
         return _t_limits(float(values[0] - values[1]), error, self.count - 2)
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
-        """Items drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
-        x, y = np.flatnonzero(self.in_x), np.flatnonzero(~self.in_x)
+        """Units drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
         effects = np.empty((2, replicates, 1))
-        for part in _parts(replicates, self.count):
+        for part in _parts(replicates, self.first.size):
             size = part.stop - part.start
-            rows = [some[rng.integers(some.size, size=(some.size, size))] for some in (x, y)]
-            for model, values in enumerate((self.first, self.second)):
-                effects[model, part, 0] = self._d(values[rows[0]], values[rows[1]])
+            times = []
+            for unit, units in self._units:
+                cells = rng.integers(units, size=(units, size)) * size + np.arange(size)
+                times.append(
+                    np.bincount(cells.ravel(), minlength=units * size).reshape(units, size)[unit].T * 1.0
+                )
+            effects[:, part, 0] = self._effects(times)
         return effects

@@ -268,8 +268,9 @@ def _pairs(
         x, _ = combinations[0].columns
         first, second = (rows[name].to_numpy() for name in ("first", "second"))
         return PairedEffects(
-            first, second, (rows["column"] == x).to_numpy(), int(combinations[0].weights[0])
-        ), cells.unit
+            first, second, (rows["column"] == x).to_numpy(), int(combinations[0].weights[0]),
+            rows["unit"].rank("dense").cast(pl.Int64).to_numpy(),
+        ), cells.unit  # fmt: skip
     unit = pl.coalesce(pl.col("unit"), pl.concat_str(pl.lit("\x1f"), "sample"))
     by_unit = fixed or rows["unit"].null_count() < rows.height
     rows = rows.with_columns(_unit=(unit if by_unit else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)

@@ -304,10 +304,19 @@ def _associations(compared_run: ComparedRun, finding: Finding) -> Contributions 
     mine = table.filter(form=params.get("form") or "", x=x, y=y, a=a, b=b).filter(
         pl.col("role").is_in(["x", "y"])
     )
-    rows = mine.select(sample="item", unit="item", column="role", value="association")
+    unit = pl.col("item").replace(_units_of_words(compared_run.run.tables.get("members")))
+    rows = mine.select(sample="item", unit=unit, column="role", value="association")
     return Contributions(
         rows, Combination("effect_size", ("x", "y"), (float(params.get("ddof", 1)),)), "item", fixed=True
     )
+
+
+def _units_of_words(members: pl.DataFrame | None) -> dict[str, str]:
+    """Targets that are words of a family to it: a family is drawn whole."""
+    if members is None or "family" not in members.columns:
+        return {}
+    words = members.filter(pl.col("role") == "target").drop_nulls("family")
+    return {item: f"family {family}" for item, family in words.select("item", "family").iter_rows()}
 
 
 def _matches(compared_run: ComparedRun, finding: Finding) -> Contributions | str:

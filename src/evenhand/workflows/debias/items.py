@@ -87,6 +87,7 @@ class AssociationItems:
         compared: Each test to the rows of X, Y, A and B that it compares: an image that stands in both sets,
             under one id or two, is in neither.
         dropped: Items left out, by reason.
+        families: Item to its family, where the run knows families of words.
     """
 
     material: TrainingVectors
@@ -97,6 +98,7 @@ class AssociationItems:
     phrase_sets: Mapping[str, Integers]
     compared: Mapping[Test, tuple[Integers, Integers, Integers, Integers]]
     dropped: Mapping[str, int] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[str] = ()) -> AssociationItems:
@@ -144,7 +146,16 @@ def read_items(source: SourceRun, *, form: str | None = None, tests: Sequence[st
         phrase_rows if fits else {},
         {test: _compared(material, test) for test in selected_tests},
         dropped,
+        _families(members),
     )
+
+
+def _families(members: pl.DataFrame) -> dict[str, str]:
+    """Sample to family; none in runs that were made before families were kept."""
+    if "family" not in members.columns:
+        return {}
+    rows = members.select("sample", "family").drop_nulls()
+    return dict(rows.iter_rows())
 
 
 def declared_tests(source: SourceRun, form: str | None = None) -> list[Test]:

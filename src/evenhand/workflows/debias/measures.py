@@ -62,6 +62,7 @@ def similarities(items: AssociationItems, values: Floats, half: Split, test: Tes
         {name: rows_within(rows, half.targets) for name, rows in zip(test[:2], (x, y), strict=True)},
         {name: rows_within(rows, half.attributes) for name, rows in zip(test[2:], (a, b), strict=True)},
         form=items.form,
+        families=items.families,
     )
 
 

@@ -29,6 +29,7 @@ class CollectedSets:
         photos: Where photos come from.
         files: The phrase file and the URL list that were read.
         layout: Where images were looked for.
+        families: Phrase -> family; None: the files have no column of families.
     """
 
     target_phrases: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class CollectedSets:
     photos: Photos = NO_PHOTOS
     files: list[Path] = field(default_factory=list)
     layout: FolderLayout | None = None
+    families: dict[str, str] | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

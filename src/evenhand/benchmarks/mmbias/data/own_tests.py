@@ -13,15 +13,18 @@ from evenhand.benchmarks.mmbias.data.irregularities import DataIrregularity
 from evenhand.benchmarks.mmbias.data.pairs import Test
 from evenhand.benchmarks.mmbias.data.phrases import clean
 from evenhand.core.errors import InputError, check_known
+from evenhand.evidence.derivation.item_sets import declared_families
 
 FORMS = (
     'one or several {"targ1": {"category": NAME, "examples": [..]}, "targ2": ..., "attr1": .., "attr2": ..}, '
     'or {"targets": {NAME: [phrases] or {"images": FOLDER}}, "attributes": ..., "tests": [[x, y, a, b], ...]}'
+    '; "family": [..] beside "examples" or "phrases" names the family of each'
 )
 """What a file of tests may look like, for messages."""
 
+_FAMILY = "family"
 _SEAT = ("targ1", "targ2", "attr1", "attr2")
-_KEYS = {"phrases", "images"}
+_KEYS = {"phrases", "images", _FAMILY}
 
 
 def parse_tests(content: Any, path: Path) -> CollectedSets:
@@ -63,6 +66,7 @@ def _seat(seat_test: Mapping[str, Any], where: str, path: Path, name: str, colle
         category = key if entry.get("category") is None else str(entry["category"])
         traps: list[DataIrregularity] = []
         phrases = clean(entry["examples"], category, path, traps)
+        _add_families(entry, "examples", category, path, collected)
         choices = (category, *(f"{category} ({number})" for number in range(2, len(sets) + 3)))
         set_name = next(choice for choice in choices if sets.get(choice, phrases) == phrases)
         if set_name not in sets:
@@ -126,12 +130,32 @@ def _add_sets(
         if not isinstance(parts, dict) or not parts or not set(parts) <= _KEYS:
             raise InputError(
                 f"the set {name!r} in {str(path)!r} must be a list of phrases, or an object with 'phrases', "
-                "'images' or both"
+                "'images' or both, and 'family' beside 'phrases'"
             )
         if "phrases" in parts:
             phrases[name] = clean(parts["phrases"], name, path, collected.traps)
+        _add_families(parts, "phrases", name, path, collected)
         if "images" in parts:
             images[name] = _images(parts["images"], name, path, collected)
+
+
+def _add_families(
+    entry: Mapping[str, Any], key: str, name: str, path: Path, collected: CollectedSets
+) -> None:
+    """Add the families of a set's phrases, which stand in a list beside theirs."""
+    column = entry.get(_FAMILY)
+    if column is None:
+        return
+    if key not in entry or not isinstance(column, list):
+        raise InputError(
+            f"{_FAMILY!r} of the set {name!r} in {str(path)!r} must be a list beside {key!r}: the family of "
+            "each phrase, and null for one that stands alone"
+        )
+    phrases = [phrase.strip() for phrase in entry[key]]
+    try:
+        collected.families = declared_families({name: phrases}, {name: column}, collected.families)
+    except InputError as problem:
+        raise InputError(f"{str(path)!r}: {problem}") from problem
 
 
 def _images(folder: Any, name: str, path: Path, collected: CollectedSets) -> Sequence[ImageFile]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.download_source import default_folder
 from evenhand.benchmarks.mmbias.data.collected import CollectedSets
+from evenhand.benchmarks.mmbias.data.families import families_of
 from evenhand.benchmarks.mmbias.data.groups import NAMES
 from evenhand.benchmarks.mmbias.data.images import FolderLayout, ImageFile, image_ids, image_source, no_images
 from evenhand.benchmarks.mmbias.data.irregularities import (
@@ -55,6 +56,7 @@ class AssociationData:
         photos: Where photos come from: ``sample``, ``set``, ``url``, ``owner``.
         path: Where it was read from.
         layout: Where images of MMBias were looked for.
+        families: Phrase or word -> its family: as the user's file says, else as the words themselves show it.
     """
 
     target_phrases: Sets
@@ -71,6 +73,7 @@ class AssociationData:
     photos: pl.DataFrame = field(default_factory=lambda: NO_PHOTOS.frame)
     path: Path = Path()
     layout: FolderLayout | None = None
+    families: Mapping[str, str] = field(default_factory=dict)
 
     def require_images(self, names: Sequence[str]) -> None:
         """Refuse to go on if sets have no images.
@@ -172,7 +175,18 @@ def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bo
         photos=collected.photos.frame,
         path=path,
         layout=collected.layout,
+        families=_families(collected, targets),
     )
+
+
+def _families(collected: CollectedSets, targets: Sets) -> dict[str, str]:
+    """The user's; else words of one root, each side's among its own."""
+    if collected.families is not None:
+        return collected.families
+    families: dict[str, str] = {}
+    for sets in (targets, collected.attribute_phrases):
+        families |= families_of(word for words in sets.values() for word in words)
+    return families
 
 
 def _numbered(collected: CollectedSets, targets: Sets, attributes: Sets, path: Path) -> dict[str, ImageFile]:

@@ -16,6 +16,8 @@ _TYPE = " type: "  # what stands before the options that a warning tells to type
 NOT_TESTED = "Not tested."
 """The certainty of what has no p."""
 CAVEAT = "Associations, not causes; whether they harm is a question of context."
+OTHER_ITEMS = "Chance means other words and photos of the same kind, not other concepts."
+"""What the null of a test over two samples, targets and attributes, is about."""
 
 
 @dataclass(frozen=True)

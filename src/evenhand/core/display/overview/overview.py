@@ -18,7 +18,14 @@ from evenhand.core.display.overview import (
     subgroups,
     values,
 )
-from evenhand.core.display.overview.content import CAVEAT, LEFT_OUT, NONE_RIGHT, Headline, Overview
+from evenhand.core.display.overview.content import (
+    CAVEAT,
+    LEFT_OUT,
+    NONE_RIGHT,
+    OTHER_ITEMS,
+    Headline,
+    Overview,
+)
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
@@ -108,8 +115,17 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
         headlines=tuple(beyond or largest),
         silent=(*(text for text in dict.fromkeys(quiet) if text != lead), *overall),
         checks=(*_none_right(findings), *_warnings(findings, manifest), *_left_out(findings, subject)),
-        caveat=_(CAVEAT),
+        caveat=" ".join(map(_, (CAVEAT, *_what_chance_means(leading)))),
     )
+
+
+def _what_chance_means(leading: Sequence[Finding]) -> list[str]:
+    """Of associations over targets and attributes: which others chance might have given."""
+    over_both = any(
+        finding.card.first_line == "pairs" and finding.null and finding.params.get("mode") != "paper"
+        for finding in leading
+    )
+    return [OTHER_ITEMS] if over_both else []
 
 
 def _leading(findings: Findings) -> tuple[list[Finding], list[Finding]]:
