@@ -14,6 +14,7 @@ from evenhand.core.significance import significance_of
 from evenhand.evidence.derivation.paired import match
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.models import NO_CLUSTERS, SIDE_BY_SIDE, model_differences
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from tests.conftest import make_frame
@@ -241,6 +242,60 @@ def test_models_that_are_alike_do_not_differ_by_persons(paired):
 
 
 _OF_B = {"prediction_b": "prediction"}
+
+
+def clustered(persons=24, seed=0):
+    """Two models' answers to the same rows of persons who are hard for both, or easy, in three groups."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(persons), rng.integers(3, 9, persons))
+    hard, truth = rng.random(persons)[person] < 0.5, rng.choice(["a", "b", "c"], person.size)
+    said = [
+        np.where(
+            rng.random(person.size) < np.where(hard, 0.4, 0.95), truth, rng.choice(["a", "b"], person.size)
+        )
+        for _ in range(2)
+    ]
+    group = np.array(["x", "y", "z"])[np.minimum(person % 5, 2)]
+    columns = {"truth": truth, "group": group, "prediction": said[0], "prediction_b": said[1]}
+    return pl.DataFrame({**columns, "cluster:person": [f"p{code}" for code in person]})
+
+
+def counts_of(table):
+    return eh.Counts.from_table(
+        table.group_by(table.columns).agg(n=pl.len()), {name: name for name in table.columns}
+    )
+
+
+def test_each_model_keeps_its_clusters():
+    both = counts_of(clustered())
+    compared = ComparedCounts.of(both, "group", ("a", "b"))
+    assert compared.singles == (both.of_first(), both.of_second())
+    apart = ComparedCounts.of((both.of_first(), both.of_second()), "group", ("a", "b"))
+    assert apart.singles == compared.singles
+    assert not apart.joined
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "worst_group_accuracy", "accuracy_gap", "cramers_v_mean"])
+def test_models_go_together_by_cluster(metric):
+    """Persons who are hard for both make their figures go together, on other rows of them, too."""
+    both = counts_of(clustered(60))
+    correlations = [
+        ComparedCounts.of(evidence, "group", ("a", "b")).correlation(metric)
+        for evidence in (both, (both.of_first(), both.of_second()))
+    ]
+    assert correlations[0] == pytest.approx(correlations[1], abs=0.05)
+    assert 0.1 < correlations[0] < 1
+    strangers = clustered(60, seed=1).with_columns(pl.col("cluster:person") + "other").drop("prediction_b")
+    apart = ComparedCounts.of((both.of_first(), counts_of(strangers)), "group", ("a", "b"))
+    assert apart.correlation(metric) == 0
+
+
+def test_rows_that_name_no_cluster_are_counted():
+    missing = pl.when(pl.int_range(pl.len()) < 4).then(None).otherwise("cluster:person")
+    rows = clustered().with_columns(missing.alias("cluster:person"))
+    (found,) = model_differences(counts_of(rows), by="group", metrics=["accuracy"])
+    assert found.n == rows.height - 4
+    assert [(one.reason, one.count) for one in found.dropped] == [("missing person", 4)]
 
 
 def test_equal_inputs_give_equal_findings():
