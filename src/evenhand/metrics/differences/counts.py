@@ -93,7 +93,7 @@ class ComparedCounts:
             for reason, count in losses
         ]
         plain = [table.drop(_clusters(table)) for table in tables]
-        compared = cls.over(Aligned.of_separate(plain, by, names), names, seed, lost)
+        compared = cls.over(Aligned.of_separate(plain, by, names), names, seed, tuple(lost))
         clusters = {tuple(_clusters(table)) for table in tables}
         if len(clusters) > 1 or not next(iter(clusters)):
             return compared
