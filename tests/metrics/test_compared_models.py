@@ -16,6 +16,8 @@ from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.models import NO_CLUSTERS, SIDE_BY_SIDE, model_differences
+from evenhand.metrics.differences.ranking import measured, ranks_over_replicates
+from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from tests.conftest import make_frame
 
@@ -288,6 +290,31 @@ def test_models_go_together_by_cluster(metric):
     strangers = clustered(60, seed=1).with_columns(pl.col("cluster:person") + "other").drop("prediction_b")
     apart = ComparedCounts.of((both.of_first(), counts_of(strangers)), "group", ("a", "b"))
     assert apart.correlation(metric) == 0
+
+
+def test_ranks_and_seeds_draw_whole_clusters_again():
+    """Two recipes of three seeds, of which persons decide: their rows alone would say who is first."""
+    rng = np.random.default_rng(1)
+    person, truth = np.repeat(np.arange(40), 15), rng.integers(0, 2, 600)
+    hard = rng.random((2, 40)) < 0.3
+    runs = [f"m{run}" for run in range(6)]
+    columns = {"truth": truth, "group": person % 2, "cluster:person": person}
+    for run, name in enumerate(runs):
+        right = rng.random(600) < np.where(hard[run // 3][person], 0.3, 0.95)
+        columns[name] = np.where(right, truth, 1 - truth)
+    table = pl.DataFrame(columns).with_columns(n=1)
+    groups = SeedGroup("A", (0, 1, 2), ("1", "2", "3")), SeedGroup("B", (3, 4, 5), ("1", "2", "3"))
+    single = [SeedGroup("A", (0,), ("1",)), SeedGroup("B", (3,), ("1",))]
+    error, share, width = [], [], []
+    for rows in (table, table.drop("cluster:person")):
+        over = OverSeeds.of(ComparedCounts.of_joined(rows, ["group"], runs, runs))
+        error.append(over.difference("accuracy", *groups).details["sample_error"])
+        share.append(ranks_over_replicates(over.compared, single, ["accuracy"])["share"].max())
+        first = measured(over.compared, "accuracy")[0]
+        width.append(first.high - first.low)
+    assert error[0] > 1.6 * error[1]
+    assert share[0] < share[1]
+    assert width[0] > 1.6 * width[1]
 
 
 def test_rows_that_name_no_cluster_are_counted():

@@ -90,3 +90,10 @@ def test_spread_is_that_between_units_and_models_stay_together(alike):
         away = hits[some] - n[some] * hits[some].sum() / n[some].sum()
         variance += (away**2).sum() / n.sum() ** 2
     assert drawn["accuracy"][0].std() == pytest.approx(np.sqrt(variance), rel=0.25)
+
+
+def test_one_unit_says_nothing_of_others():
+    classes, units = classes_and_units()
+    rows = [UnitRows(one.label, one.group, one.prediction, 0 * one.unit, one.n) for one in units.rows]
+    drawn = replicated_by_unit(Units(rows, 1), classes, sizes_of(classes, GROUPS), 20, streams)
+    assert all(np.isnan(values).all() for values in drawn.values())
