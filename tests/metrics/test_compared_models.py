@@ -14,7 +14,10 @@ from evenhand.core.significance import significance_of
 from evenhand.evidence.derivation.paired import match
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
+from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.models import NO_CLUSTERS, SIDE_BY_SIDE, model_differences
+from evenhand.metrics.differences.ranking import measured, ranks_over_replicates
+from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from tests.conftest import make_frame
 
@@ -241,6 +244,85 @@ def test_models_that_are_alike_do_not_differ_by_persons(paired):
 
 
 _OF_B = {"prediction_b": "prediction"}
+
+
+def clustered(persons=24, seed=0):
+    """Two models' answers to the same rows of persons who are hard for both, or easy, in three groups."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(persons), rng.integers(3, 9, persons))
+    hard, truth = rng.random(persons)[person] < 0.5, rng.choice(["a", "b", "c"], person.size)
+    said = [
+        np.where(
+            rng.random(person.size) < np.where(hard, 0.4, 0.95), truth, rng.choice(["a", "b"], person.size)
+        )
+        for _ in range(2)
+    ]
+    group = np.array(["x", "y", "z"])[np.minimum(person % 5, 2)]
+    columns = {"truth": truth, "group": group, "prediction": said[0], "prediction_b": said[1]}
+    return pl.DataFrame({**columns, "cluster:person": [f"p{code}" for code in person]})
+
+
+def counts_of(table):
+    return eh.Counts.from_table(
+        table.group_by(table.columns).agg(n=pl.len()), {name: name for name in table.columns}
+    )
+
+
+def test_each_model_keeps_its_clusters():
+    both = counts_of(clustered())
+    compared = ComparedCounts.of(both, "group", ("a", "b"))
+    assert compared.singles == (both.of_first(), both.of_second())
+    apart = ComparedCounts.of((both.of_first(), both.of_second()), "group", ("a", "b"))
+    assert apart.singles == compared.singles
+    assert not apart.joined
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "worst_group_accuracy", "accuracy_gap", "cramers_v_mean"])
+def test_models_go_together_by_cluster(metric):
+    """Persons who are hard for both make their figures go together, on other rows of them, too."""
+    both = counts_of(clustered(60))
+    correlations = [
+        ComparedCounts.of(evidence, "group", ("a", "b")).correlation(metric)
+        for evidence in (both, (both.of_first(), both.of_second()))
+    ]
+    assert correlations[0] == pytest.approx(correlations[1], abs=0.05)
+    assert 0.1 < correlations[0] < 1
+    strangers = clustered(60, seed=1).with_columns(pl.col("cluster:person") + "other").drop("prediction_b")
+    apart = ComparedCounts.of((both.of_first(), counts_of(strangers)), "group", ("a", "b"))
+    assert apart.correlation(metric) == 0
+
+
+def test_ranks_and_seeds_draw_whole_clusters_again():
+    """Two recipes of three seeds, of which persons decide: their rows alone would say who is first."""
+    rng = np.random.default_rng(1)
+    person, truth = np.repeat(np.arange(40), 15), rng.integers(0, 2, 600)
+    hard = rng.random((2, 40)) < 0.3
+    runs = [f"m{run}" for run in range(6)]
+    columns = {"truth": truth, "group": person % 2, "cluster:person": person}
+    for run, name in enumerate(runs):
+        right = rng.random(600) < np.where(hard[run // 3][person], 0.3, 0.95)
+        columns[name] = np.where(right, truth, 1 - truth)
+    table = pl.DataFrame(columns).with_columns(n=1)
+    groups = SeedGroup("A", (0, 1, 2), ("1", "2", "3")), SeedGroup("B", (3, 4, 5), ("1", "2", "3"))
+    single = [SeedGroup("A", (0,), ("1",)), SeedGroup("B", (3,), ("1",))]
+    error, share, width = [], [], []
+    for rows in (table, table.drop("cluster:person")):
+        over = OverSeeds.of(ComparedCounts.of_joined(rows, ["group"], runs, runs))
+        error.append(over.difference("accuracy", *groups).details["sample_error"])
+        share.append(ranks_over_replicates(over.compared, single, ["accuracy"])["share"].max())
+        first = measured(over.compared, "accuracy")[0]
+        width.append(first.high - first.low)
+    assert error[0] > 1.6 * error[1]
+    assert share[0] < share[1]
+    assert width[0] > 1.6 * width[1]
+
+
+def test_rows_that_name_no_cluster_are_counted():
+    missing = pl.when(pl.int_range(pl.len()) < 4).then(None).otherwise("cluster:person")
+    rows = clustered().with_columns(missing.alias("cluster:person"))
+    (found,) = model_differences(counts_of(rows), by="group", metrics=["accuracy"])
+    assert found.n == rows.height - 4
+    assert [(one.reason, one.count) for one in found.dropped] == [("missing person", 4)]
 
 
 def test_equal_inputs_give_equal_findings():

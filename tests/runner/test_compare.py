@@ -545,6 +545,32 @@ def test_audits_of_clusters_are_compared_by_cluster(tmp_path, there):
         assert compared.counts["predictions-2-1"].cluster == "person"
         assert found.details["compared"] == "same samples"
     assert "without --cluster" not in str(compared.manifest) + str(compared.findings)
+    assert "look surer" not in str(compared.manifest["warnings"])
+    accuracies = compared.tables["ranking"].filter(pl.col("metric") == "accuracy")
+    assert (accuracies["high"] - accuracies["low"]).min() > 0.1  # 1,200 rows would leave 0.05
+    shares = compared.tables["rank_shares"].filter(pl.col("metric") == "accuracy")["share"]
+    assert 0.001 < shares.min() < 0.1  # of rows: 0
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_rows_that_name_no_cluster_are_counted(tmp_path, there):
+    rows = table().with_columns(person=pl.int_range(pl.len()) // 8)
+    rows.with_columns(person=pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("person")).write_csv(
+        tmp_path / "t.csv"
+    )
+    for name in ("fair", "biased"):
+        columns = {"truth": "label", "prediction": name, "id": "id", "cluster": "person"}
+        audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / name)
+    if not there:
+        (tmp_path / "t.csv").unlink()
+    compared = compare([tmp_path / "fair", tmp_path / "biased"], metrics=["accuracy"])
+    found = compared.finding("accuracy_difference")
+    assert found.n == rows.height - 5
+    dropped = [(one.reason, one.count) for one in found.dropped]
+    if there:
+        assert dropped == [("missing person", 5)]
+    else:
+        assert sorted(dropped) == [(f"missing person in {name} of t.csv", 5) for name in ("biased", "fair")]
 
 
 def test_an_audit_without_the_clusters_of_the_other_says_how_to_get_a_test(tmp_path):
@@ -552,6 +578,8 @@ def test_an_audit_without_the_clusters_of_the_other_says_how_to_get_a_test(tmp_p
     plain = audited(tmp_path, tmp_path / "t.csv", "fair")
     columns = {"truth": "label", "prediction": "biased", "id": "id", "cluster": "person"}
     audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / "clustered")
-    found = compare([plain, tmp_path / "clustered"], metrics=["accuracy"]).finding("accuracy_difference")
+    compared = compare([plain, tmp_path / "clustered"], metrics=["accuracy"])
+    found = compared.finding("accuracy_difference")
     assert (found.interval, found.p_value) == (None, None)
     assert "audit them again with the same --cluster" in " ".join(found.notes)
+    assert "ranks, their shares and seeds take rows as independent" in " ".join(compared.manifest["warnings"])

@@ -76,8 +76,8 @@ class ComparedCounts:
         if len(clusters) != 1:
             return compared
         usable = rows.drop_nulls(["truth", *by, *columns])
-        facts = pl.col("truth", *by, *clusters, "n")
-        tables = [usable.select(facts, pl.col(column).alias("prediction")) for column in columns]
+        facts, last = ("truth", *by), (*clusters, "n")
+        tables = [usable.select(*facts, pl.col(name).alias("prediction"), *last) for name in columns]
         return replace(compared, singles=tuple(_counted(single) for single in tables))
 
     @classmethod
@@ -93,7 +93,7 @@ class ComparedCounts:
             for reason, count in losses
         ]
         plain = [table.drop(_clusters(table)) for table in tables]
-        compared = cls.over(Aligned.of_separate(plain, by, names), names, seed, lost)
+        compared = cls.over(Aligned.of_separate(plain, by, names), names, seed, tuple(lost))
         clusters = {tuple(_clusters(table)) for table in tables}
         if len(clusters) > 1 or not next(iter(clusters)):
             return compared
@@ -300,6 +300,7 @@ def _codes(values: pl.Series, levels: pl.Series) -> Codes:
 
 
 def _counted(table: pl.DataFrame) -> Counts:
+    """Counts of a table whose columns are in the order of the axes, and ``n``."""
     return Counts.from_table(table, {name: name for name in table.columns if name != "n"})
 
 

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 
 from evenhand.stats.arrays import Codes, Floats, Integers
-from evenhand.stats.contingency.model_summaries import ComparedClass, Draw, Drawn, TableCells, in_chunks
+from evenhand.stats.contingency.model_summaries import (
+    SUMMARIES,
+    ComparedClass,
+    Draw,
+    Drawn,
+    TableCells,
+    in_chunks,
+)
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.paired.sums import drawn_units, strata_of
+from evenhand.stats.rates.clustered import FEWEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +129,15 @@ def replicated_by_unit(
 ) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model, units drawn again; shapes as of ``replicated``.
 
-    A unit is drawn with all its rows, in all classes and of all models. ``streams`` gives the random stream
-    of a chunk.
+    A unit is drawn with all its rows, in all classes and of all models. NaN below two units, which say
+    nothing of others. ``streams`` gives the random stream of a chunk.
 
     Source: Davison and Hinkley 1997, section 3.8 (the bootstrap of clusters).
     """
+    if units.count < FEWEST:
+        if effect_draws is not None:
+            effect_draws[:] = np.nan
+        return {name: np.full((len(sizes), replicates), np.nan) for name in SUMMARIES}
 
     def draws(start: int, size: int) -> Draw[UnitClass]:
         times = drawn_units(streams(start), np.ones(units.count, dtype=np.int64), units.stratum, size)
