@@ -22,9 +22,16 @@ from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
 from evenhand.stats.exchange.rates import Tally
 from evenhand.stats.exchange.relabelling import exceeded, least_exceeding
-from evenhand.stats.rates.differences import normal_quantile, noticed_below, pair_limits, range_limits
+from evenhand.stats.rates.differences import (
+    normal_quantile,
+    noticed_below,
+    noticed_by_exchange,
+    pair_limits,
+    range_limits,
+)
 from evenhand.stats.rates.rates import Rates
 
+_TWO = 2  # groups, whose exchange has few different results
 _DRAWS = 4_999  # of normal numbers, where weighted rows cannot be exchanged
 _DRAWS_UNLIKE = 1_999  # where all rows are alike, of some that are not
 _METHOD = "MOVER of both sets of groups, at once over all cuts of the groups in order of their accuracies"
@@ -195,6 +202,8 @@ class GroupsApart:
         usual, total = float(confusion.accuracy()), int(sizes.sum())
         if usual in (0.0, 1.0):
             rate = abs(usual - self._unlike(group, alpha, are_right=usual == 1))
+        elif sizes.size == _TWO:
+            rate = noticed_by_exchange(usual, n, total - n, alpha)
         else:
             z = least_exceeding(draws, alpha) + float(reached_by_chance(sizes.size)[0])
             rate = noticed_below(usual, n, total - n, z)
