@@ -191,9 +191,7 @@ def test_rows_of_a_few_persons_are_not_called_alike(persons, is_mixed):
     frame = table([90, 90], [150, 150])
     number = pl.int_range(pl.len())
     of_group = number % persons if is_mixed else number % (persons // 2 or 1) * 2 + (number >= 150)
-    run = eh.audit(
-        evidence(frame.with_columns(person=of_group), cluster="person"), by="g", metrics=PRIMARIES
-    )
+    run = eh.audit(evidence(frame.with_columns(person=of_group), cluster="person"), by="g", metrics=PRIMARIES)
     shown = frame.with_columns(person=of_group)["person"].n_unique()
     title = f"300 rows of {shown} persons are too few to tell whether anything differs by g."
     assert run.overview.title == title

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.findings import Finding, Interval
 from evenhand.core.numbers.rounding import EDGE, reference_of
 from evenhand.core.significance import ALPHA, significance_of
-from evenhand.metrics.estimates import joint_p
+from evenhand.metrics.estimates import joint_p, with_looser_bands
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
 
@@ -39,8 +39,8 @@ def adjust_run(
 ) -> list[Finding]:
     """Correct the p of a run's primary findings over all of them; every other p is exploratory.
 
-    What is corrected is the p with which both the test and the interval leave the reference out (``joint_p``),
-    so that at no level of the family does one of them say what the other denies.
+    What is corrected is the p with which both the test and the interval leave the reference out
+    (``joint_p``), so that at no level of the family does one of them say what the other denies.
 
     Primaries spend the error by ``WEIGHTS``. A secondary finding has the larger p of its own and its primary,
     so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a
@@ -81,7 +81,10 @@ def adjust_run(
     groupings = {
         _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond
     }
-    return [finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result]
+    result = [
+        finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result
+    ]
+    return [with_looser_bands(finding, alpha) for finding in result] if alpha > ALPHA else result
 
 
 def _of_both(finding: Finding, least: float, alpha: float) -> float:
