@@ -10,6 +10,7 @@ from evenhand.core.cards import Source
 from evenhand.core.display.overview.content import Mark
 from evenhand.core.display.overview.mistakes import _chance
 from evenhand.core.findings import Finding, Interval, Null
+from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import mix_sentence, shares
 from evenhand.core.text.formatting import p_text
 from evenhand.core.text.rounding import Rounding, apart
@@ -117,3 +118,20 @@ def test_a_corrected_value_stands_before_its_interval():
     assert str(one).startswith(f"gap(by=g): {text}")
     assert contradictions([one]) == []
     assert "0.112 (corrected; plain 0.720)" in one._repr_html_()
+
+
+@pytest.mark.parametrize("metric", ["accuracy_contrast", "disparities", "cramers_v_pooled"])
+def test_at_a_level_above_05_no_band_and_no_interval_holds_what_is_called_beyond_chance(metric):
+    beyond = 0
+    for seed in range(12):
+        rng = np.random.default_rng((3, seed))
+        group, truth = rng.choice(3, 180, p=[0.5, 0.3, 0.2]), rng.integers(0, 2, 180)
+        right = rng.random(180) < np.array([0.9, 0.85, 0.78])[group]
+        said = np.where(right, truth, 1 - truth)
+        frame = pl.DataFrame({"truth": truth, "said": said, "group": group}).cast(pl.String)
+        columns = {"truth": "truth", "prediction": "said", "by": "group"}
+        run = eh.audit(frame, **columns, alpha=0.2, metrics=[metric], seed=seed)
+        finding = run.findings.findings[0]
+        beyond += is_beyond(finding, 0.2) and 0.05 < finding.p_value <= 0.2
+        assert contradictions([finding], run.manifest, 0.2) == []
+    assert beyond >= 2  # of which a test at .05 would say nothing

@@ -6,6 +6,7 @@ from scipy import optimize, stats
 
 from evenhand.stats.contingency.effect_intervals import minimum_detectable_v
 from evenhand.stats.contingency.tables import TableBatch, association
+from evenhand.stats.rates.differences import noticed_by_exchange
 from tests.helpers import one_table
 
 
@@ -44,3 +45,29 @@ def test_what_only_more_than_a_perfect_association_would_show_is_not_detectable(
     assert 7 < shift < 8
     found = minimum_detectable_v(association(one_table(table)))[0]
     assert found == pytest.approx(np.sqrt(shift / n) if n > shift else np.nan, nan_ok=True)
+
+
+@pytest.mark.parametrize(("n", "m"), [(15, 15), (30, 30), (40, 40), (25, 75), (12, 200), (30, 170)])
+def test_the_rate_that_an_exchange_of_two_groups_notices_is_noticed_4_times_in_5(n, m):
+    """Exactly: every result of both groups, rejected by its own hypergeometric p."""
+    first, hits = np.arange(n + 1)[:, None], np.arange(m + 1) + np.arange(n + 1)[:, None]
+    apart = np.abs((hits - first) / m - first / n).round(9)
+    chance = stats.hypergeom.pmf(first, n + m, hits, n)
+    p = np.empty(hits.shape)
+    for k in range(n + m + 1):
+        at = hits == k
+        p[at] = (chance[at] * (apart[at] >= apart[at][:, None])).sum(axis=1)
+    found = []
+    for others in (0.95, 0.9, 0.7):
+        for alpha in (0.05, 0.0225, 0.00225):
+            rate = noticed_by_exchange(others, n, m, alpha)
+            results = stats.binom.pmf(first, n, rate) * stats.binom.pmf(np.arange(m + 1), m, others)
+            found.append(float((results * (p <= alpha)).sum()))
+    known = np.array(found)[~np.isnan(found)]
+    assert known.size >= 8
+    assert ((known >= 0.75) & (known <= 0.9)).all(), found
+
+
+def test_nothing_is_noticed_where_hits_would_be_rare_or_no_result_rejects():
+    assert np.isnan(noticed_by_exchange(0.5, 15, 15, 0.05))  # 0 of 15
+    assert np.isnan(noticed_by_exchange(0.9, 3, 3, 0.05))  # 0 and 3 of 3: p is .1

@@ -165,6 +165,26 @@ def agreeing_band(null: Null, value: float, p_value: float) -> Null:
     return null.model_copy(update={**ends, "method": f"{null.method}; end by p"})
 
 
+def with_looser_bands(finding: Finding, alpha: float) -> Finding:
+    """With null bands of the level ``1 - alpha`` where only tests of that level reject the value.
+
+    Ends are as far from the mean as of a normal statistic, ``z(1 - alpha) / z(level)`` times as far. Bands
+    that say what the test says stay.
+    """
+    parts = [part.model_copy(update=_looser(part, alpha)) for part in finding.parts]
+    return finding.model_copy(update={"parts": parts, **_looser(finding, alpha)})
+
+
+def _looser(holder: Finding | Part, alpha: float) -> dict[str, Null]:
+    null, value, p_value = holder.null, holder.value, holder.p_value
+    if null is None or value is None or p_value is None or not 1 - null.level < p_value <= alpha:
+        return {}
+    ratio = float(special.ndtri(1 - alpha / 2) / special.ndtri((1 + null.level) / 2))
+    low, high = (null.mean + (end - null.mean) * ratio for end in (null.low, null.high))
+    looser = null.model_copy(update={"low": low, "high": high, "level": 1 - alpha})
+    return {"null": agreeing_band(looser, value, p_value)}
+
+
 def _agreeing_part(part: Part) -> Part:
     if part.null is None or part.p_value is None or part.value is None:
         return part

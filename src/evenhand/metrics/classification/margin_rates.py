@@ -162,9 +162,9 @@ class Margins:
         together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
         rates = all_hits.sum(axis=0) / np.where(together > 0, together, np.nan)
         noise_of_rates = (hits - rates * trials) / np.where(all_trials > 0, all_trials, np.nan)
-        return np.asarray(noise_of_rates * self._unsure(kind, draws))
+        return np.asarray(noise_of_rates * self.unsure(kind, draws))
 
-    def _unsure(self, kind: str, draws: int) -> Floats:
+    def unsure(self, kind: str, draws: int) -> Floats:
         """What makes normal noise that of t, whose variance few rows tell, shape (draws, G, L)."""
         freedom = np.minimum(self.rates(kind).freedom.T, _MOST_FREEDOM)
         if (freedom == freedom[:, :1]).all():  # of the same rows, so that what one label gains others lose

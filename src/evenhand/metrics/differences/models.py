@@ -75,9 +75,9 @@ def model_differences(
     Where MOVER is used, the correlation of the models' figures is that of resamples of the same samples, and
     0 for samples of their own; p is that of the level at which the interval leaves 0 out, so that the two
     cannot contradict each other. The null band is where the interval would hold 0, around what noise alone
-    adds to the difference. ``mde`` is how far from 0 a difference must lie to be found with power .8 by the
-    strictest step of Holm: ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard errors, of which the interval is
-    ``2 z_{.975}`` wide.
+    adds to the difference. ``mde`` is an order of magnitude of what the strictest step of Holm
+    finds: ``(z_{1 - alpha/(2 family)} + z_{.8})`` standard errors, of which the interval is ``2 z_{.975}``
+    wide.
 
     Mix: models that answered other rows may have other shares of classes and groups. Both are then weighted
     to one mix, ``w = 2 / (1/n_1 + 1/n_2)`` of each class and group (Cochran; Mantel and Haenszel), so that

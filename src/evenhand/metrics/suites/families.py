@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.findings import Finding, Interval
 from evenhand.core.numbers.rounding import EDGE, reference_of
 from evenhand.core.significance import ALPHA, significance_of
-from evenhand.metrics.estimates import joint_p
+from evenhand.metrics.estimates import joint_p, with_looser_bands
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
 
@@ -81,7 +81,10 @@ def adjust_run(
     groupings = {
         _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond
     }
-    return [finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result]
+    result = [
+        finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result
+    ]
+    return [with_looser_bands(finding, alpha) for finding in result] if alpha > ALPHA else result
 
 
 def _of_both(finding: Finding, least: float, alpha: float) -> float:

@@ -112,8 +112,9 @@ class Lines:
         return order[: holds[-1] + 1], int(number[holds[-1]])
 
     def selected(self, index: Codes, alpha: float) -> Lines:
-        """Lines that are listed, with limits that heed that the data chose them."""
-        return replace(self.take(index), level=selected_level(self.beyond(alpha)[1], len(self), self.level))
+        """Lines that are listed; limits heed that the data chose them, and an ``alpha`` above .05."""
+        level = min(self.level, 1 - alpha)
+        return replace(self.take(index), level=selected_level(self.beyond(alpha)[1], len(self), level))
 
     def __len__(self) -> int:
         return self.truth.size

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy import special
 
 from evenhand.stats.arrays import Ends, Floats, Mask, Pair
+from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates
 
 Figure = tuple[Floats, Floats, Floats]
@@ -28,6 +29,8 @@ _USUAL = 0.05  # p is at most this where, and only where, the 95 % limits exclud
 _LEAST = 1e-6  # the smallest p
 _NOTHING = 1e-20  # squared deviations below it are rounding
 _ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
+_USUAL_SPREAD = np.linspace(-1.5, 1.5, 9)  # standard deviations around a mean
+_RARE = 0.5  # hits on average, of which normal numbers say little
 _HALVINGS = 14  # p to a thousandth of itself
 
 
@@ -56,6 +59,44 @@ def noticed_below(others: float, n: int, m: int, quantile: float, power: float =
         middle = (low + high) / 2
         low, high = (middle, high) if lacking(middle) <= 0 else (low, middle)
     return low
+
+
+def noticed_by_exchange(others: float, n: int, m: int, alpha: float) -> float:
+    """``noticed_below`` of two groups whose rows are exchanged, of which few have few different results.
+
+    Where the exchange rejects depends on the number of hits, in steps; what counts are the steps at the hits
+    that the rate leads to, on average over those that are usual. NaN, too, where a single hit would be rare.
+    """
+    rate = noticed_below(others, n, m, normal_quantile(1 - alpha))
+    for _ in range(2):
+        if np.isnan(rate):
+            return rate
+        spread = np.sqrt(n * rate * (1 - rate) + m * others * (1 - others))
+        near = np.clip(n * rate + m * others + spread * _USUAL_SPREAD, 0, n + m).round().astype(int)
+        quantile = float(np.mean([_exchange_rejects_from(n, m, hits, alpha) for hits in near.tolist()]))
+        rate = noticed_below(others, n, m, quantile)
+    return rate if n * rate >= _RARE else float("nan")
+
+
+def _exchange_rejects_from(n: int, m: int, hits: int, alpha: float) -> float:
+    """From which difference on, in standard errors, hits exchanged between two groups are significant.
+
+    It is the middle of the smallest that is and the largest that is not: of a normal number in place of the
+    hypergeometric one, so many lie beyond. Infinite where none is.
+    """
+    pooled = hits / (n + m)
+    error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+    if not error > 0:
+        return float("inf")
+    first = np.arange(max(0, hits - m), min(n, hits) + 1)
+    chance = np.exp(log_choose(n, first) + log_choose(m, hits - first) - log_choose(n + m, hits))
+    apart = np.round(np.abs((hits - first) / m - first / n) / error, 9)
+    values, at = np.unique(apart, return_inverse=True)
+    p = np.bincount(at, chance)[::-1].cumsum()[::-1]
+    least = int((p > alpha).sum())
+    if least == values.size:
+        return float("inf")
+    return float(values[max(least - 1, 0) : least + 1].mean())
 
 
 @lru_cache(maxsize=256)

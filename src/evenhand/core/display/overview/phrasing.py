@@ -210,10 +210,6 @@ def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
         return _("{text}, without a test.", text=text)
     text += f", {filled(verdict.in_words('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
-    noticed = finding.mde or 0.0
-    is_kept = card.p_is_about != "groups"  # that of groups is not of the level of the run
-    if is_kept and noticed and not (card.unit in _SHARES and noticed > 1):  # which no share can reach
-        text += _("; {amount} would have been noticed (4 times in 5)", amount=amount(noticed, card))
     return f"{text}. {_power(finding, subject)}".rstrip()
 
 
@@ -225,7 +221,9 @@ def _power(finding: Finding, subject: Subject) -> str:
         return ""
     if not isinstance(rate, float):
         return _(
-            "With {n} {noun} in a group no rate would usually have shown.", n=count(n), noun=subject.noun
+            "With {n} {noun} in a group hardly any rate would usually have shown.",
+            n=count(n),
+            noun=subject.noun,
         )
     return _(
         "In a group of {n} {noun} {rate} beside {others} elsewhere would usually have shown (4 times in 5).",

@@ -22,13 +22,20 @@ from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
 from evenhand.stats.exchange.rates import Tally
 from evenhand.stats.exchange.relabelling import exceeded, least_exceeding
-from evenhand.stats.rates.differences import normal_quantile, noticed_below, pair_limits, range_limits
+from evenhand.stats.rates.differences import (
+    normal_quantile,
+    noticed_below,
+    noticed_by_exchange,
+    pair_limits,
+    range_limits,
+)
 from evenhand.stats.rates.rates import Rates
 
-_DRAWS = 4_999  # of normal numbers, where weighted rows cannot be exchanged
+_TWO = 2  # groups, whose exchange has few different results
+_DRAWS = 4_999  # of numbers of t, where weighted rows cannot be exchanged
 _DRAWS_UNLIKE = 1_999  # where all rows are alike, of some that are not
 _METHOD = "MOVER of both sets of groups, at once over all cuts of the groups in order of their accuracies"
-_NORMAL = "p by normal numbers with the groups' standard errors: weighted rows are not exchanged"
+_NORMAL = "p by numbers of t with the groups' standard errors: weighted rows are not exchanged"
 
 
 @classifier_metric(
@@ -176,7 +183,7 @@ class GroupsApart:
         return MarginInference(
             ends, _METHOD, p_value=p, reference=0.0,
             draws=None if draws is None else np.clip(cuts.critical(draws), 0, 1),
-            exchanged=f"{margins.exchanged} exchanged" if margins.testable else "normal numbers drawn",
+            exchanged=f"{margins.exchanged} exchanged" if margins.testable else "numbers of t drawn",
             deciding=deciding(margins, np.flatnonzero(self._smaller[0]).tolist()),
             notes=[] if margins.tables is not None or margins.testable else [_NORMAL],
             noticed=None if draws is None or margins.unit != "rows" else partial(self._noticed, draws),
@@ -195,6 +202,8 @@ class GroupsApart:
         usual, total = float(confusion.accuracy()), int(sizes.sum())
         if usual in (0.0, 1.0):
             rate = abs(usual - self._unlike(group, alpha, are_right=usual == 1))
+        elif sizes.size == _TWO:
+            rate = noticed_by_exchange(usual, n, total - n, alpha)
         else:
             z = least_exceeding(draws, alpha) + float(reached_by_chance(sizes.size)[0])
             rate = noticed_below(usual, n, total - n, z)
@@ -231,9 +240,9 @@ class GroupsApart:
             return Cuts.of(hits).largest
         if margins.tables is not None:
             return None
-        observed = margins.tally("hit")  # of weighted rows: their standard errors, and normal numbers
+        observed = margins.tally("hit")  # of weighted rows: their standard errors, and numbers of t
         rng, error = self.prepared.stream("contrast"), np.sqrt(observed.variance)
-        noise = rng.standard_normal((_DRAWS, *error.shape[1:])) * error
+        noise = rng.standard_normal((_DRAWS, *error.shape[1:])) * error * margins.unsure("hit", _DRAWS)
         noisy = Tally((observed.trials * (0.5 + noise)), observed.trials)
         noisy.__dict__["variance"] = np.broadcast_to(observed.variance, noisy.hits.shape)
         return Cuts.of(noisy).largest

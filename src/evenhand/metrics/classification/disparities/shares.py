@@ -67,10 +67,12 @@ def _parts(
     rank: float,
 ) -> list[Part]:
     g, (truth, label), (codes, a, n) = comparison.bound.grouped, mistake, groups
+    band_level = min(LEVEL, 1 - comparison.options.alpha)  # what is listed at a higher level lies outside
     if g.units is None:
-        rates, nulls, method = Rates.of_rows(a, n), _hypergeometric(n.astype(np.int64), margins), _WILSON
+        nulls = _hypergeometric(n.astype(np.int64), margins, band_level)
+        rates, method = Rates.of_rows(a, n), _WILSON
     else:
-        rates, nulls = _of_units(comparison.bound, g.units, mistake, codes)
+        rates, nulls = _of_units(comparison.bound, g.units, mistake, codes, band_level)
         method = _OF_CLUSTERS.format(unit=g.units.name)
     low, high = rates.limits(normal_quantile(LEVEL))
     parts = []
@@ -88,26 +90,26 @@ def _parts(
     return parts
 
 
-def _hypergeometric(n: Integers, margins: tuple[float, float]) -> list[Null | None]:
+def _hypergeometric(n: Integers, margins: tuple[float, float], level: float) -> list[Null | None]:
     """What exchanged rows give groups of so many rows; margins are rows with the mistake, and all.
 
     The ends are counts that the test of lines, which counts half of an observed table, does not reject.
     """
     hits, rows = map(int, margins)
-    least, most = hypergeometric_limits(rows, hits, n, LEVEL)
+    least, most = hypergeometric_limits(rows, hits, n, level)
     is_accepted = [
-        mid_p(ends, n, np.full(n.size, rows), np.full(n.size, hits)) > 1 - LEVEL for ends in (least, most)
+        mid_p(ends, n, np.full(n.size, rows), np.full(n.size, hits)) > 1 - level for ends in (least, most)
     ]
     low, high = (least + ~is_accepted[0]) / n, (most - ~is_accepted[1]) / n
     mean = margins[0] / margins[1]
     return [
-        Null(mean=mean, low=ends[0], high=ends[1], level=LEVEL, method=_HYPERGEOMETRIC)
+        Null(mean=mean, low=ends[0], high=ends[1], level=level, method=_HYPERGEOMETRIC)
         for ends in zip(low, high, strict=True)
     ]
 
 
 def _of_units(
-    bound: BoundCounts, cells: UnitCells, mistake: tuple[int, int], codes: Integers
+    bound: BoundCounts, cells: UnitCells, mistake: tuple[int, int], codes: Integers, level: float
 ) -> tuple[Rates, list[Null | None]]:
     """Rates of some groups by unit, and what exchanged units give; None where none can be exchanged."""
     (truth, label), of_class = mistake, cells.truth == mistake[0]
@@ -124,4 +126,4 @@ def _of_units(
     draws = rows.draws(bound.stream("shares", truth, label), ("hit",), REPLICATES, within=False)
     shares = np.concatenate([tallies["hit"].rates[:, places, 0] for tallies in draws])
     method = _EXCHANGED.format(unit=cells.name)
-    return rates, [null_band(of, level=LEVEL, method=method, seed=bound.seed) for of in shares.T]
+    return rates, [null_band(of, level=level, method=method, seed=bound.seed) for of in shares.T]
