@@ -141,11 +141,11 @@ def _of_line(finding: Finding, line: Line, part: Part | None, subject: Subject, 
         cases=line["a"] if rows else 0.0,
         group=line["group"] if line["direction"] == "more" else "",
         name=f"{finding.metric} {line['rank']:g}",
-        shared=_shared(part),
+        shared=shared_rows(part),
     )  # fmt: skip
 
 
-def _shared(part: Part | None) -> dict[str, float]:
+def shared_rows(part: Part | None) -> dict[str, float]:
     """How many of its rows other lines have, too, by their name."""
     details = {} if part is None else part.details
     return {

@@ -178,9 +178,11 @@ def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Find
 
 
 def _drives(second: Finding, first: Finding) -> bool:
-    """Whether a finding is far surer than the one to which it is second, which is near the limit."""
+    """Whether groups that stand apart are far surer than the mistakes of some, which are near the limit."""
     p, p_of_first = p_shown(second), p_shown(first)
-    return p is not None and p_of_first is not None and max(_NEAR_LIMIT, _SURER * p) < p_of_first
+    if p is None or p_of_first is None or second.card.first_line != "rates":
+        return False
+    return max(_NEAR_LIMIT, _SURER * p) < p_of_first
 
 
 def _echoes(lines: Sequence[Headline]) -> list[Headline]:

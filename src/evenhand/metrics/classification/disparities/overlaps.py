@@ -13,9 +13,11 @@ from evenhand.evidence.predictions.counts import Counts
 
 SHARED = "shared with "
 """What the details begin with that count the rows of a line that another one has, too."""
+OF_SEARCH = "subgroup of a class"
+"""Parts of a search that are mistakes of one class, whatever they are called."""
 _MOST = 20  # lines that are compared with each other
 
-Line = tuple[int, Part]  # the place of its finding, and the line
+Line = tuple[int, float, Part]  # the place of its finding, its rank, and the line
 
 
 def line_name(finding: Finding, rank: float) -> str:
@@ -33,27 +35,35 @@ def with_overlaps(findings: Sequence[Finding], counts: Counts) -> list[Finding]:
         findings: Of one table, by several groupings.
         counts: With all attributes of the groupings.
     """
-    lines = [
-        (index, part)
-        for index, finding in enumerate(findings)
-        if finding.name == "disparities"
-        for part in finding.parts
-        if part.kind in ("mistake", "miss") and part.details.get("direction") == "more"
-    ][:_MOST]
-    masks = {id(part): _rows_of(findings[index], part, counts) for index, part in lines}
+    lines = [line for index, finding in enumerate(findings) for line in _listed(index, finding)][:_MOST]
+    masks = {id(part): _rows_of(findings[index], part, counts) for index, _, part in lines}
     shared: dict[int, dict[str, float]] = {}
     for first, second in combinations(lines, 2):
-        (i, a), (j, b) = first, second
-        if i == j:
+        if first[0] == second[0]:
             continue
+        (_, _, a), (_, _, b) = first, second
         n_shared = float(counts.n[masks[id(a)] & masks[id(b)]].sum())
         if 2 * n_shared > min(_hits(a), _hits(b)):
-            for (_, line), (of, other) in ((first, second), (second, first)):
-                name = line_name(findings[of], float(str(other.details["rank"])))
-                shared.setdefault(id(line), {})[f"{SHARED}{name}"] = n_shared
+            for (_, _, line), (of, rank, _) in ((first, second), (second, first)):
+                shared.setdefault(id(line), {})[f"{SHARED}{line_name(findings[of], rank)}"] = n_shared
     if not shared:
         return list(findings)
     return [_with(finding, shared) for finding in findings]
+
+
+def _listed(index: int, finding: Finding) -> list[Line]:
+    """The lines of a finding that say "more", with their ranks; of a search those of a class."""
+    if finding.name == "subgroups":
+        parts = enumerate(finding.parts, 1)
+        return [(index, float(rank), part) for rank, part in parts if part.kind == OF_SEARCH]
+    if finding.name != "disparities":
+        return []
+    parts_of = [part for part in finding.parts if part.kind in ("mistake", "miss")]
+    return [
+        (index, float(str(part.details["rank"])), part)
+        for part in parts_of
+        if part.details.get("direction") == "more"
+    ]
 
 
 def _with(finding: Finding, shared: dict[int, dict[str, float]]) -> Finding:
@@ -69,13 +79,17 @@ def _with(finding: Finding, shared: dict[int, dict[str, float]]) -> Finding:
 
 
 def _hits(part: Part) -> float:
-    return float(str(part.details["a"]))
+    return float(str(part.details["mistakes" if part.kind == OF_SEARCH else "a"]))
 
 
 def _rows_of(finding: Finding, part: Part, counts: Counts) -> npt.NDArray[np.bool_]:
     """Which cells of the counts hold the rows with a mistake."""
     truth, *rest = [part.key] if isinstance(part.key, str) else part.key
     values = dict(zip(finding.by, rest, strict=False))
+    if part.kind == OF_SEARCH:
+        values = {
+            name: key[len(name) + 3 :] for key in rest for name in finding.by if key.startswith(f"{name} = ")
+        }
     is_answer = (
         _is(counts, "prediction", rest[-1]) if part.kind == "mistake" else ~_is(counts, "prediction", truth)
     )
