@@ -204,6 +204,14 @@ def test_weighted_rows_that_moved_are_shares():
         assert " of 4" not in line.text
 
 
+def test_a_mean_that_exchange_cannot_change_has_no_test():
+    """Of groups of one size it is the accuracy of all rows: no band without width, no p of 1."""
+    for sizes, is_tested in (([100] * 3, False), ([100, 100, 60], True)):
+        mean = eh.metrics.mean_group_accuracy(evidence(table([90, 80, 50], sizes)), by="g")
+        assert mean.interval is not None
+        assert (mean.p_value is not None, mean.null is not None) == (is_tested, is_tested)
+
+
 def test_rows_of_one_person_are_not_called_alike():
     """Nor are they tested: no p, no band and no verdict come of one unit."""
     frame = table([120, 90], [150, 150]).with_columns(person=pl.lit("one"))
