@@ -24,7 +24,8 @@ def test_a_search_is_printed_after_the_groupings(tmp_path, monkeypatch, capsys):
     assert before.splitlines()[0] == "1 finding by office · 1 subgroup by search · 2 groups · 900 of 900 rows"
     assert after.startswith("  Lagos · web: ")
     assert "%); in all others" in after.splitlines()[0]
-    assert "p adj. 0.001" in after.splitlines()[0]
+    p = after.splitlines()[0].partition("p adj. ")[2]
+    assert f"p = {p}, corrected for" in " ".join(before.split())  # that of the first lines
     assert "by office+channel+tier" not in printed
     findings = json.loads((tmp_path / "out" / "findings.json").read_text())["findings"]
     assert findings[-1]["metric"] == "subgroups(by=office+channel+tier)"

@@ -128,7 +128,7 @@ def test_a_worse_group_is_said_beside_a_mistake_of_another_one():
     assert lines.title.startswith("y: 40 of 90 c0 rows are called c9; elsewhere ")
     assert second.text == "x: 320 of 480 rows are right (67 %); elsewhere 840 of 960 (88 %)."
     assert second.sureness.startswith(
-        "p <0.001, corrected for 3 questions of this run. Of 20.8 points below "
+        "p <0.001, corrected for 3 questions of this run. None of the 20.8 points below "
     )
     assert second.remark == mix_sentence(0.875 - 2 / 3, 0.0, 0.875 - 2 / 3)
 
@@ -140,7 +140,8 @@ def test_a_lower_accuracy_says_how_much_of_it_is_the_mix_of_classes():
     assert mix_sentence(0.05, -0.02, 0.07) == (
         "Its classes are easier: within classes it is 7.0 points below the rest."
     )
-    assert mix_sentence(0.05, -1e-9, 0.05).startswith("Of 5.0 points below the rest, 0.0 come from")
+    none = "None of the 5.0 points below the rest come from its mix of classes."
+    assert mix_sentence(0.05, -1e-9, 0.05) == none
 
 
 def test_within_chance_says_so_and_promises_no_power_that_is_not_of_the_level_of_the_run():

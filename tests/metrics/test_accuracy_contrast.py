@@ -49,6 +49,19 @@ def test_the_better_group_is_named_in_counts():
     ]
 
 
+def test_the_headline_is_of_what_drives_it():
+    """All mistakes of five groups are as chance gives but one, near the limit: the sixth is served better."""
+    rng = np.random.default_rng(2)
+    frame = drawn(rng, [0.99] + [0.89] * 5, 250)
+    run = eh.audit(evidence(frame), by="g", metrics=PRIMARIES)
+    mistakes, contrast = run.finding("disparities", "g"), run.finding("accuracy_contrast", "g")
+    assert mistakes.p_adjusted > 0.01 > 10 * contrast.p_adjusted
+    assert run.overview.title.startswith("0: ")
+    assert " rows are right; elsewhere " in run.overview.title
+    (sure,) = [line for line in run.overview.headlines if line.metric == contrast.metric]
+    assert sure == run.overview.headlines[0]
+
+
 @pytest.mark.parametrize(
     ("accuracies", "least"),
     [([0.99] + [0.89] * 5, 10), ([0.78] + [0.89] * 5, 8), ([0.94] * 3 + [0.84] * 3, 9)],
@@ -171,6 +184,32 @@ def test_what_would_have_shown_where_all_rows_are_right_or_none_is(usual, sizes)
         about = eh.metrics.accuracy_contrast(evidence(table(rights, sizes)), by="g", seed=seed)
         shown += about.p_value <= 0.05  # alone with a test in its run
     assert 26 <= shown <= 38
+
+
+def test_weighted_rows_that_moved_are_shares():
+    """Sums of weights are not said as numbers of rows."""
+    rng = np.random.default_rng(0)
+    frame = drawn(rng, [0.95, 0.6], 400)
+    equal = eh.Predictions.from_frame(
+        frame.with_columns(who=pl.int_range(pl.len()) // 5), truth="truth", prediction="prediction",
+        cluster="who", cluster_weights="equal",
+    )  # fmt: skip
+    for weighted in (
+        equal,
+        evidence(frame.with_columns(w=pl.lit(1.0) + pl.int_range(pl.len()) % 3), weight="w"),
+    ):
+        run = eh.audit(weighted, by="g", metrics=PRIMARIES)
+        (line,) = [line for line in run.overview.beyond if "other answers" in line.text]
+        assert " % of rows have other answers than the other groups' shares give; by chance " in line.text
+        assert " of 4" not in line.text
+
+
+def test_a_mean_that_exchange_cannot_change_has_no_test():
+    """Of groups of one size it is the accuracy of all rows: no band without width, no p of 1."""
+    for sizes, is_tested in (([100] * 3, False), ([100, 100, 60], True)):
+        mean = eh.metrics.mean_group_accuracy(evidence(table([90, 80, 50], sizes)), by="g")
+        assert mean.interval is not None
+        assert (mean.p_value is not None, mean.null is not None) == (is_tested, is_tested)
 
 
 def test_rows_of_one_person_are_not_called_alike():

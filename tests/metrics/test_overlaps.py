@@ -1,10 +1,17 @@
 """Mistakes of attributes that go together say how many rows they share."""
 
+from io import StringIO
+
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import evenhand as eh
+from evenhand.cli.summaries.subgroups import print_subgroups
+from evenhand.core.display.overview.phrasing import p_text
+from evenhand.core.significance import p_among_all
+from evenhand.core.text.formatting import p_value
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +93,22 @@ def test_a_group_that_is_better_by_rate_says_nothing_of_the_rows_of_mistakes(tab
         pl.concat_str("age", pl.int_range(pl.len()) % 2)))  # fmt: skip
     run = eh.audit(frame, truth="truth", prediction="said", by=["gender", "age", ("gender", "age")])
     assert not any("of the 0" in line.certainty for line in run.overview.beyond)
+
+
+def test_what_a_search_lists_again_is_told_to_be_the_first(table):
+    """Its p is that among all questions of the run wherever it stands."""
+    run = eh.audit(table, truth="truth", prediction="said", by=["gender"], search=["gender", "age"])
+    first, *others = run.overview.beyond
+    search = run.finding("subgroups")
+    again = next(line for line in others if line.metric == search.metric and line.rows)
+    wrong = table.filter(truth="0", gender="1").filter(pl.col("said") != "0").height
+    told = table.filter(truth="0", gender="1", said="2").height
+    assert f"Most of it lies in finding 1: {told} of its {wrong}." in again.certainty
+    part = next(part for part in search.parts if part.key == ["0", "gender = 1"])
+    p = p_among_all(search, part)
+    assert p >= part.p_adjusted
+    assert again.certainty.startswith(f"{p_text(p)}, ")
+    assert f'class="right">{p_value(p)}</td></tr>' in run.html()
+    buffer = Console(record=True, width=300, file=StringIO())
+    print_subgroups(buffer, run.findings)
+    assert f"p adj. {p_value(p)}" in buffer.export_text()

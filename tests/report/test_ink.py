@@ -8,8 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.summaries.first_lines import first_lines
+from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.strips import Signs
 from evenhand.core.significance import is_beyond
+from evenhand.report.insight.drawing import draw
 
 
 def audited(hurt, seed=1, n=900):
@@ -48,6 +50,26 @@ def test_a_fair_table_has_no_filled_mark(fair):
     cell = fair._repr_html_()
     assert 'class="hot"' not in cell.partition("</style>")[2]
     assert 'fill="var(--hot)"' not in cell
+
+
+def test_a_page_without_a_finding_is_quiet(fair, unfair):
+    """No blue kicker or rule, no bold p; a hollow mark outside its band says of what the band is."""
+    opening = fair.html().partition('id="finding"')
+    assert opening[0].endswith('<section class="opening quiet" ')
+    facts = opening[2].partition("</dl>")[0].partition("<dl")[2]
+    assert "p = " in facts
+    assert "<strong>" not in facts
+    assert '<section class="opening" id="finding"' in unfair.html()
+    assert "<strong>" in unfair.html().partition('id="finding"')[2].partition("</dl>")[0]
+
+
+@pytest.mark.parametrize(("value", "is_beyond_chance", "ending"), [
+    (0.2, False, ", in a single comparison"), (0.2, True, ""), (0.1, False, ""),
+])  # fmt: skip
+def test_the_key_says_where_bands_are_of_one_mark_alone(value, is_beyond_chance, ending):
+    mark = Mark("a", value, null=(0.0, 0.15), beyond=is_beyond_chance)
+    assert Chart("t", (mark,), "chance alone").band == f"chance alone{ending}"
+    assert draw(Chart("t", (mark,), "chance alone")).null == f"chance alone{ending}"
 
 
 def test_what_is_beyond_chance_is_filled(unfair):

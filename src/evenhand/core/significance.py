@@ -91,6 +91,17 @@ def p_shown(holder: Finding | Part) -> float | None:
     return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
 
 
+def p_among_all(finding: Finding, part: Part) -> float | None:
+    """The p of a part that its finding corrects for the others, among all questions of the run, too.
+
+    It is larger by as much as that of the finding; None where the part has none.
+    """
+    if part.p_adjusted is None:
+        return None
+    once, run = finding.p_value, finding.p_adjusted
+    return min(1.0, part.p_adjusted * (1.0 if not once or run is None else run / once))
+
+
 def uncorrected(holder: Finding | Part, alpha: float = ALPHA) -> Significance:
     """Where it stands by itself, without the correction for several tests."""
     return _significance(holder, holder.p_value, alpha)

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding
+from evenhand.core.significance import p_among_all
 from evenhand.core.text.formatting import p_value
 from evenhand.core.text.subgroups import search_sentence, subgroup_sentence
 
@@ -26,8 +27,8 @@ def print_subgroups(console: Console, findings: Sequence[Finding]) -> None:
         console.print(f"search {escape(one_line(', '.join(finding.by)))}", style="bold")
         for part in finding.parts[:_MOST]:
             sentence = one_line(subgroup_sentence({"n": part.n, **part.details}))
-            p = "" if part.p_adjusted is None else f" p adj. {p_value(part.p_adjusted)}"
-            console.print(f"  {escape(sentence)}{p}")
+            p = p_among_all(finding, part)
+            console.print(f"  {escape(sentence)}{'' if p is None else f' p adj. {p_value(p)}'}")
         if len(finding.parts) > _MOST:
             console.print(f"  and {len(finding.parts) - _MOST} more")
         if (why_none := search_sentence(finding.details, finding.by)) is not None:

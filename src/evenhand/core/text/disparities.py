@@ -175,6 +175,8 @@ _MIXES = {
     ("beyond", -1): "Its classes are easier: within classes it is {errors} points below the rest.",
     ("part", 1): "Of {gap} points below the rest, {mix} come from its mix of classes.",
     ("part", -1): "Of {gap} points above the rest, {mix} come from its mix of classes.",
+    ("none", 1): "None of the {gap} points below the rest come from its mix of classes.",
+    ("none", -1): "None of the {gap} points above the rest come from its mix of classes.",
 }
 
 
@@ -191,6 +193,7 @@ def mix_sentence(gap: float, mix: float, errors: float) -> str:
     """
     sign = 1 if gap >= 0 else -1
     kind = "against" if round(sign * mix, 3) < 0 else "beyond" if round(sign * errors, 3) < 0 else "part"
+    kind = kind if round(mix, 3) else "none"
     numbers = {"gap": abs(gap), "mix": abs(mix), "errors": abs(errors)}
     return _(_MIXES[kind, sign], **{name: _points(number) for name, number in numbers.items()})
 

@@ -26,6 +26,7 @@ from evenhand.stats.rates.differences import (
 from evenhand.stats.rates.rates import Rates
 
 _MOST_GROUPS = 3_000
+_ROUNDING = 1e-12  # as far apart as equal means may come
 _BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
 _WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
 _ASYMPTOTIC = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
@@ -37,6 +38,8 @@ def mean_inference(margins: Margins, value: float) -> MarginInference:
     rates = _groups(margins)
     weight = np.full(rates.value.size, 1 / rates.value.size)
     draws, exchanged = _draws(margins, lambda accuracies: accuracies.mean(axis=1))
+    if draws is not None and np.ptp(draws) <= _ROUNDING:  # of groups of one size: exchange cannot change it
+        draws = None
     return MarginInference(
         partial(mean_limits, rates, weight), "MOVER of Wilson limits", p_value=_below(value, draws),
         draws=draws, exchanged=exchanged, side="low",

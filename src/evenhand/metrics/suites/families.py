@@ -39,8 +39,8 @@ def adjust_run(
 ) -> list[Finding]:
     """Correct the p of a run's primary findings over all of them; every other p is exploratory.
 
-    What is corrected is the p with which both the test and the interval leave the reference out
-    (``joint_p``), so that at no level of the family does one of them say what the other denies.
+    What is corrected is the p with which both test and interval leave the reference out (``joint_p``), so
+    that at no level of the family does one of them say what the other denies.
 
     Primaries spend the error by ``WEIGHTS``. A secondary finding has the larger p of its own and its primary,
     so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a

@@ -132,7 +132,7 @@ def draw(chart: Chart, *, cut: bool = False, decimals: int | None = None) -> Pic
         folded=[row for index, row in enumerate(rows) if index not in first],
         later=[rows[index] for index in first if index not in narrow],
         ticks=[(axis.at(tick), _tick(tick, chart.unit)) for tick in axis.ticks()],
-        null=chart.null if any(mark.null for mark in marks) else "",
+        null=chart.band if any(mark.null for mark in marks) else "",
         has_interval=any(mark.interval for mark in marks),
         has_beyond=any(mark.beyond for mark in marks),
         fair=None if chart.fair is None else axis.at(chart.fair),

@@ -51,6 +51,7 @@ class Opening:
         silent: Where nothing differs.
         checks: What to look into before relying on it: text, what to do, and the options to type, if any.
         caveat: What no number here can show.
+        is_beyond: Whether the headline is beyond chance: elsewhere nothing but links is inked.
         by: The grouping of the headline; empty: there is none.
         rows: What the rows behind the headline have in common, by column.
         sentences: Every headline beyond chance in full, by grouping.
@@ -67,6 +68,7 @@ class Opening:
     silent: Sequence[str]
     checks: Sequence[tuple[str, str, str]]
     caveat: str
+    is_beyond: bool
     by: str
     rows: Mapping[str, str]
     sentences: Mapping[str, Sequence[str]]
@@ -129,6 +131,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         silent=() if is_hidden else overview.silent,
         checks=[_check(f"{check[:1].upper()}{check[1:]}") for check in overview.checks],
         caveat=overview.caveat,
+        is_beyond=first is not None and first.beyond,
         by=first.by if first else "",
         rows=first.rows if first else {},
         sentences={
@@ -184,13 +187,17 @@ def _facts(first: Headline | None) -> list[Fact]:
     """Answers to the questions that a headline leaves."""
     if first is None:
         return []
-    size = _split(first.size, " (")
-    if not first.beyond and size[0][1] not in first.text:
-        size = [("", f"{first.text} "), *size]
     chance = [("", f"{first.chance} ")] if first.chance else []
+    if first.beyond:  # bold follows the test, as filled marks do
+        size = _split(first.size, " (")
+        sure = _split(first.certainty, ", " if ", " in first.certainty else ".")
+    else:
+        is_said = first.size.partition(" (")[0] in first.text
+        size = [("", first.size if is_said else f"{first.text} {first.size}")]
+        sure = [("", first.certainty)]
     facts = [
         Fact(_("How much") if first.beyond or not first.by else _("The largest difference"), size),
-        Fact(_("How sure"), [*chance, *_split(first.certainty, ", " if ", " in first.certainty else ".")]),
+        Fact(_("How sure"), [*chance, *sure]),
     ]
     return [fact for fact in facts if any(text.strip() for _, text in fact.texts)]
 

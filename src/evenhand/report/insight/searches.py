@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.numbers.rounding import MINUS
+from evenhand.core.significance import p_among_all
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, of, p_value, shorten, visible_label
 from evenhand.core.text.language import _, filled
@@ -103,21 +104,21 @@ def _search(finding: Finding, sheet: str, data: PageData, noun: str) -> Search:
                 "class": [part.details["truth"] for part in parts],
                 "rows": [part.n for part in parts],
                 **columns,
-                "p adjusted": [part.p_adjusted for part in parts],
+                "p adjusted": [p_among_all(finding, part) for part in parts],
             },
         )
     tested = finding.details.get("tested")
     return Search(
         sheet=sheet,
         names=names,
-        lines=list(map(_line, parts)),
+        lines=[_line(part, p_among_all(finding, part)) for part in parts],
         tested=count(tested) if isinstance(tested, float) and not is_hidden else "",
         reason=reason,
         notes=[] if is_hidden else list(map(filled, finding.notes)),
     )
 
 
-def _line(part: Part) -> SubgroupLine:
+def _line(part: Part, p: float | None) -> SubgroupLine:
     mistakes, rest_n, rest_mistakes, rate, rest_rate, *interval, expected = (
         part.details.get(name) for name in _NUMBERS
     )
@@ -128,7 +129,7 @@ def _line(part: Part) -> SubgroupLine:
         elsewhere=_counts(rest_mistakes, rest_n, rest_rate),
         difference=_difference(interval),
         expected=count(round(float(str(expected)))),
-        p=p_value(part.p_adjusted),
+        p=p_value(p),
     )
 
 

@@ -152,7 +152,9 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     sentences = []
     if primary:
         hits = [finding for finding in primary if is_beyond(finding, alpha)]
-        many = _(", corrected together for {n} tests", n=count(len(primary))) if len(primary) > 1 else ""
+        # a secondary test costs no error: its p is that of the primary it stands beside, or larger
+        tests = sum(finding.role != "secondary" for finding in primary)
+        many = _(", corrected together for {n} tests", n=count(tests)) if tests > 1 else ""
         names = listing([*map(_tested_name, hits[:_NAMED]), *_more(len(hits) - _NAMED)])
         sentences.append(
             _(

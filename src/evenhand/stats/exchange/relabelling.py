@@ -79,7 +79,7 @@ class Relabelling:
 
     @property
     def fixed(self) -> bool:
-        """Whether nothing says how units vary: one unit, or none mixed and no stratum with two of a label.
+        """Whether nothing says how units vary: there is one; or none is mixed, no stratum has two of a label.
 
         Neither does a draw that can change nothing, because all units of each stratum have one label.
         """

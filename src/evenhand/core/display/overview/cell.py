@@ -88,7 +88,7 @@ def _key(marks: Sequence[Mark], chart: Chart) -> str:
     hollow = "hollow: not beyond chance"
     texts = ["filled: beyond chance, hollow: not"] if is_beyond else [hollow] if chart.null else []
     texts += ["line: 95 % interval"] if any(mark.interval is not None for mark in marks) else []
-    return "; ".join([*texts, *([f"grey: {chart.null}"] if chart.null else [])])
+    return "; ".join([*texts, *([f"grey: {chart.band}"] if chart.null else [])])
 
 
 def _row(mark: Mark, scale: Scale) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from evenhand.core.text.language import _
+
 NONE_RIGHT = (
     "No prediction is a true label of its row. If the two are different kinds of labels, accuracies and "
     "odds say nothing here: read the effect sizes. If not, are rows shifted, or labels exchanged?"
@@ -70,6 +72,12 @@ class Chart:
     fair: float | None = None
     note: str = ""
     dots: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
+
+    @property
+    def band(self) -> str:
+        """What the grey band is; of one mark alone, where a mark that is not beyond chance lies outside."""
+        outside = any(mark.null and not mark.inside and not mark.beyond for mark in self.marks)
+        return f"{self.null}{_(', in a single comparison')}" if self.null and outside else self.null
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,10 @@ def _tested_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
 
 _SEARCH = "subgroups"
 _LAST = -0.5  # what orders headlines of metrics that are second to another one
+_NEAR_LIMIT, _SURER = (
+    0.01,
+    10,
+)  # p from which the first is near the limit, and times which the second's is less
 
 
 @dataclass(frozen=True)
@@ -162,15 +166,22 @@ def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Find
     """All findings; those of metrics that are second to another one come last beside its headlines, in full.
 
     They are left out where they are within chance, of a group that those of their grouping name, or of none.
+    Where they drive what the first metric only just tells, they stand among its headlines, by certain rows.
     """
     spoken = {
-        (finding.name, finding.grouping): [line for line in ours if line.beyond] for finding, ours in lines
+        (finding.name, finding.grouping): (finding, [line for line in ours if line.beyond])
+        for finding, ours in lines
     }
     result = []
     for finding, ours in lines:
-        first = spoken.get((finding.card.second_to, finding.grouping))
+        leading, first = spoken.get((finding.card.second_to, finding.grouping), (finding, []))
         if not first:
             result.append((finding, ours))
+            continue
+        if any(line.beyond for line in ours) and _drives(finding, leading):
+            n = sum(part.n for part in finding.parts)  # of the groups that stand apart
+            by_rows = [replace(line, weight=(1.0, *(n * part for part in line.weight[1:]))) for line in ours]
+            result.append((finding, by_rows))
             continue
         groups = {"", *(line.group for line in first)}
         others = [
@@ -180,6 +191,14 @@ def _seconds(lines: Sequence[tuple[Finding, list[Headline]]]) -> list[tuple[Find
         ]
         result += [(finding, others)] if others else []
     return result
+
+
+def _drives(second: Finding, first: Finding) -> bool:
+    """Whether groups that stand apart are far surer than the mistakes of some, which are near the limit."""
+    p, p_of_first = p_shown(second), p_shown(first)
+    if p is None or p_of_first is None or second.card.first_line != "rates":
+        return False
+    return max(_NEAR_LIMIT, _SURER * p) < p_of_first
 
 
 def _echoes(lines: Sequence[Headline]) -> list[Headline]:

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, capital, corrected_difference, p_text
+from evenhand.core.display.overview.phrasing import (
+    AGAIN,
+    capital,
+    corrected_difference,
+    p_text,
+    shared_with,
+)
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import p_among_all
 from evenhand.core.text.disparities import ELSEWHERE
 from evenhand.core.text.formatting import count, of, plural, points, short_label
 from evenhand.core.text.language import _
@@ -24,12 +31,8 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
 
 def _beyond(finding: Finding, subject: Subject) -> list[tuple[Part, float]]:
     """Subgroups with their p among all questions of the run, where it is small."""
-    once, run = finding.p_value, finding.p_adjusted
-    factor = 1.0 if not once or run is None else run / once
-    tested = [
-        (part, min(1.0, part.p_adjusted * factor)) for part in finding.parts if part.p_adjusted is not None
-    ]
-    return [(part, p) for part, p in tested if p <= subject.alpha]
+    tested = [(part, p_among_all(finding, part)) for part in finding.parts]
+    return [(part, p) for part, p in tested if p is not None and p <= subject.alpha]
 
 
 def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
@@ -95,6 +98,8 @@ def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headl
         ),
         rows=rows,
         cases=hits if rows else 0.0,
+        name=f"{finding.metric} {finding.parts.index(part) + 1}",
+        shared=shared_with(part.details),
     )
 
 

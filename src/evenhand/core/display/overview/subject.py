@@ -27,6 +27,7 @@ class Subject:
         prediction: The column of predictions.
         rows: Rows that were read; None: not known, or hidden.
         cluster: The column of what was sampled as a whole; empty: rows are their own units.
+        is_weighted: Whether rows have weights, of a column or of their clusters.
         alpha: Level of the tests.
         is_audit: Whether rows are those of a user's table, with their own columns.
         question: What was asked of a model; empty: nothing says.
@@ -42,6 +43,7 @@ class Subject:
     prediction: str = "prediction"
     rows: float | None = None
     cluster: str = ""
+    is_weighted: bool = False
     alpha: float = ALPHA
     is_audit: bool = False
     question: str = ""
@@ -65,6 +67,7 @@ class Subject:
             prediction=str(manifest.get("prediction") or "prediction"),
             rows=rows if isinstance(rows, int | float) else None,
             cluster=str(manifest.get("cluster") or ""),
+            is_weighted=bool(manifest.get("weight") or manifest.get("cluster_weights") == "equal"),
             alpha=alpha_of(manifest),
             is_audit=is_audit,
             question=shorten(question, _QUESTION),

@@ -19,6 +19,7 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of
+from evenhand.core.text.disparities import shares
 from evenhand.core.text.formatting import count, key_text, of, short_label, shorten
 from evenhand.core.text.language import _, filled
 from evenhand.core.text.rounding import Rounding
@@ -56,10 +57,13 @@ def within_classes(finding: Finding, subject: Subject) -> list[Headline]:
     rows = [number for number in numbers if isinstance(number, float)]
     if not isinstance(group, str) or len(rows) < len(numbers):  # small counts are hidden
         return headlines(finding, subject)
-    moved, n, chance = map(round, rows)
-    names = {
-        "group": short_label(group), "moved": of(moved, n), "noun": subject.noun, "chance": count(chance),
-    }  # fmt: skip
+    moved, n, by_chance = rows
+    names = {"group": short_label(group), "noun": subject.noun}
+    if subject.is_weighted:  # sums of weights are no numbers of rows
+        first, second = shares(moved / n, by_chance / n)
+        names |= {"moved": _("{share} of", share=first), "chance": second}
+    else:
+        names |= {"moved": of(round(moved), round(n)), "chance": count(round(by_chance))}
     text = _(
         "{group}: {moved} {noun} have other answers than the other groups' shares give; by chance {chance}.",
         **names,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,15 @@ import numpy.typing as npt
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.stats.hypergeometric import unique_rows
 
 SHARED = "shared with "
 """What the details begin with that count the rows of a line that another one has, too."""
 CASES = "n_wrong"
 """The detail that counts the mistakes of the less accurate side, where others share some."""
-_MOST = 20  # lines that are compared with each other
+OF_SEARCH = "subgroup of a class"
+"""Parts of a search that are mistakes of one class, whatever they are called."""
+_MOST = 20  # mistakes that are compared with each other
 _AGREE = 0.5  # of the way from groups that have nothing to do with each other to one inside the other
 
 Mask = npt.NDArray[np.bool_]
@@ -28,6 +31,7 @@ class _Line:
     """A listed mistake, or the mistakes of the less accurate side of groups that stand apart."""
 
     finding: int  # its place
+    by: tuple[str, ...]  # its grouping; of a search the attributes that tell its subgroup
     part: Part | None  # None where the whole finding is the line
     name: str  # what it is called beside another one
     universe: Mask  # cells that it compares: those of its class, or all
@@ -63,16 +67,18 @@ def with_overlaps(findings: Sequence[Finding], counts: Counts, alpha: float) -> 
         alpha: Level of the verdicts.
     """
     shared: dict[tuple[int, int], dict[str, float]] = {}
+    is_row = (counts.codes_of("truth") >= 0) & (counts.codes_of("prediction") >= 0)
+    n = np.where(is_row, counts.n, 0.0)
     for first, second in combinations(_lines(findings, counts, alpha), 2):
-        if findings[first.finding].by == findings[second.finding].by:
+        if first.finding == second.finding or first.by == second.by:
             continue
-        if not (both := first.shares_with(second, counts.n)):
+        if not (both := first.shares_with(second, n)):
             continue
         for line, other in ((first, second), (second, first)):
             about = shared.setdefault((line.finding, id(line.part)), {})
             about[f"{SHARED}{other.name}"] = both
             if line.part is None:
-                about[CASES] = float(counts.n[line.cases].sum())
+                about[CASES] = float(n[line.cases].sum())
     return [_with(finding, index, shared) for index, finding in enumerate(findings)]
 
 
@@ -82,32 +88,46 @@ def _lines(findings: Sequence[Finding], counts: Counts, alpha: float) -> list[_L
         for index, finding in enumerate(findings)
         if finding.name == "accuracy_contrast" and finding.parts and is_beyond(finding, alpha)
     ]
-    return [*accuracies, *_of_mistakes(findings, counts)][: _MOST + len(accuracies)]
+    return [*accuracies, *islice(_of_mistakes(findings, counts), _MOST)]
 
 
 def _of_accuracy(index: int, finding: Finding, counts: Counts) -> _Line:
-    named = np.zeros(counts.n.size, dtype=bool)
-    for part in finding.parts:
-        named |= _of_group(counts, finding.by, [part.key] if isinstance(part.key, str) else part.key)
-    side = named if finding.details.get("side") == "worse" else ~named
-    for name in finding.by:
-        side &= counts.codes_of(name) >= 0
+    keys = {(part.key,) if isinstance(part.key, str) else tuple(part.key) for part in finding.parts}
+    levels = [[str(level) for level in counts.axis(name).levels] for name in finding.by]
+    codes = np.stack([counts.codes_of(name) for name in finding.by], axis=1).astype(np.int64)
+    groups, of_cell = unique_rows(codes + 1)  # missing is -1
+    texts = [tuple(map(list.__getitem__, levels, group)) for group in (groups - 1).tolist()]
+    is_in_set = np.array([text in keys for text in texts], dtype=bool)[of_cell]
+    side = is_in_set == (finding.details.get("side") == "worse")
+    side &= (codes >= 0).all(axis=1)
     wrong = ~_same(counts, "truth", "prediction")
-    return _Line(index, None, finding.metric, np.ones(side.size, dtype=bool), side, side & wrong)
+    return _Line(index, tuple(finding.by), None, finding.metric, np.ones(side.size, dtype=bool), side, side & wrong)
 
 
-def _of_mistakes(findings: Sequence[Finding], counts: Counts) -> Iterator[_Line]:
-    for index, finding in enumerate(findings):
-        for part in finding.parts if finding.name == "disparities" else ():
-            if part.kind not in ("mistake", "miss") or part.details.get("direction") != "more":
-                continue
-            truth, *rest = [part.key] if isinstance(part.key, str) else part.key
-            label = _is(counts, "prediction", rest[-1] if part.kind == "mistake" else truth)
-            of_class = _is(counts, "truth", truth)
-            side = of_class & _of_group(counts, finding.by, rest)
-            cases = side & (label if part.kind == "mistake" else ~label)
-            rank = float(str(part.details["rank"]))
-            yield _Line(index, part, f"{finding.metric} {rank:g}", of_class, side, cases)
+def _of_mistakes(index: int, finding: Finding, counts: Counts) -> Iterator[_Line]:
+    for part in finding.parts:
+        if part.kind not in ("mistake", "miss") or part.details.get("direction") != "more":
+            continue
+        truth, *rest = [part.key] if isinstance(part.key, str) else part.key
+        label = _is(counts, "prediction", rest[-1] if part.kind == "mistake" else truth)
+        of_class = _is(counts, "truth", truth)
+        side = of_class & _of_group(counts, finding.by, rest)
+        cases = side & (label if part.kind == "mistake" else ~label)
+        rank = float(str(part.details["rank"]))
+        yield _Line(index, tuple(finding.by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
+
+
+def _of_search(index: int, finding: Finding, counts: Counts) -> Iterator[_Line]:
+    for rank, part in enumerate(finding.parts, 1):
+        if part.kind != OF_SEARCH:
+            continue
+        truth, *rest = [part.key] if isinstance(part.key, str) else part.key
+        pairs = [(name, key) for key in rest for name in finding.by if key.startswith(f"{name} = ")]
+        by, values = [name for name, _ in pairs], [key.removeprefix(f"{name} = ") for name, key in pairs]
+        of_class = _is(counts, "truth", truth)
+        side = of_class & _of_group(counts, by, values)
+        cases = side & ~_is(counts, "prediction", truth)
+        yield _Line(index, ("", *by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
 
 
 def _with(finding: Finding, index: int, shared: dict[tuple[int, int], dict[str, float]]) -> Finding:
@@ -134,8 +154,8 @@ def _of_group(counts: Counts, by: Sequence[str], values: Sequence[str]) -> Mask:
 
 def _same(counts: Counts, first: str, second: str) -> Mask:
     """Which cells have the same value on two axes."""
-    places = {str(level): code for code, level in enumerate(counts.axis(first).levels)}
-    moved = np.array([places.get(str(level), -2) for level in counts.axis(second).levels])
+    code_of = {str(level): code for code, level in enumerate(counts.axis(first).levels)}
+    moved = np.array([code_of.get(str(level), -2) for level in counts.axis(second).levels])
     return np.asarray(counts.codes_of(first) == moved[counts.codes_of(second)])
 
 
