@@ -88,7 +88,14 @@ def _lines(findings: Sequence[Finding], counts: Counts, alpha: float) -> list[_L
         for index, finding in enumerate(findings)
         if finding.name == "accuracy_contrast" and finding.parts and is_beyond(finding, alpha)
     ]
-    return [*accuracies, *islice(_of_mistakes(findings, counts), _MOST)]
+    of_parts = {"disparities": _of_mistakes, "subgroups": _of_search}
+    mistakes = (
+        line
+        for index, finding in enumerate(findings)
+        if finding.name in of_parts
+        for line in of_parts[finding.name](index, finding, counts)
+    )
+    return [*accuracies, *islice(mistakes, _MOST)]
 
 
 def _of_accuracy(index: int, finding: Finding, counts: Counts) -> _Line:
@@ -101,7 +108,8 @@ def _of_accuracy(index: int, finding: Finding, counts: Counts) -> _Line:
     side = is_in_set == (finding.details.get("side") == "worse")
     side &= (codes >= 0).all(axis=1)
     wrong = ~_same(counts, "truth", "prediction")
-    return _Line(index, tuple(finding.by), None, finding.metric, np.ones(side.size, dtype=bool), side, side & wrong)
+    every = np.ones(side.size, dtype=bool)
+    return _Line(index, tuple(finding.by), None, finding.metric, every, side, side & wrong)
 
 
 def _of_mistakes(index: int, finding: Finding, counts: Counts) -> Iterator[_Line]:
