@@ -79,7 +79,7 @@ def noticed_by_exchange(others: float, n: int, m: int, alpha: float) -> float:
 
 
 def _exchange_rejects_from(n: int, m: int, hits: int, alpha: float) -> float:
-    """From which difference on, in standard errors, hits exchanged between two groups are significant.
+    """From which difference on, in standard errors, hits exchanged between two groups are beyond chance.
 
     It is the middle of the smallest that is and the largest that is not: of a normal number in place of the
     hypergeometric one, so many lie beyond. Infinite where none is.
