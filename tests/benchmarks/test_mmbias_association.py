@@ -102,7 +102,7 @@ def test_the_run_folder_is_whole(data, tmp_path, papers, monkeypatch, capsys):
     for name in ("images", "texts", "annotations"):
         assert list((tmp_path / "run" / "evidence" / name).glob("part-*.parquet"))
     columns = {
-        "members": "role set item sample modality template",
+        "members": "role set item sample modality template family",
         "tests": "form x y a b x_name y_name name tested reason",
         "contributions": "form x y a b role item association contribution without",
         "templates": "form x y a b target_template attribute_template d",
