@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.contingency.unit_summaries import UnitRows, Units, replicated_by_unit
+from evenhand.stats.contingency.unit_summaries import SamplingUnits, UnitEntries, replicated_by_unit
 from tests.stats.test_model_summaries import apart, random_joint, sizes_of
 
 UNITS, GROUPS, LABELS = 12, 2, 6
@@ -28,9 +28,9 @@ def classes_and_units(count=4, *, other_units=False, alike=False):
                 first = group * (UNITS // 2) + UNITS * model * other_units
                 some = np.flatnonzero(dealt).tolist()
                 entries += [(index, group, prediction, first + unit, dealt[unit]) for unit in some]
-        rows.append(UnitRows(*np.array(entries, dtype=np.int64).T))
+        rows.append(UnitEntries(*np.array(entries, dtype=np.int64).T))
     rows[1] = rows[0] if alike else rows[1]
-    return classes, Units(rows, UNITS * (2 if other_units else 1))
+    return classes, SamplingUnits(rows, UNITS * (2 if other_units else 1))
 
 
 def test_tables_are_those_of_a_loop_over_units():
@@ -94,6 +94,6 @@ def test_spread_is_that_between_units_and_models_stay_together(alike):
 
 def test_one_unit_says_nothing_of_others():
     classes, units = classes_and_units()
-    rows = [UnitRows(one.label, one.group, one.prediction, 0 * one.unit, one.n) for one in units.rows]
-    drawn = replicated_by_unit(Units(rows, 1), classes, sizes_of(classes, GROUPS), 20, streams)
+    rows = [UnitEntries(one.label, one.group, one.prediction, 0 * one.unit, one.n) for one in units.rows]
+    drawn = replicated_by_unit(SamplingUnits(rows, 1), classes, sizes_of(classes, GROUPS), 20, streams)
     assert all(np.isnan(values).all() for values in drawn.values())

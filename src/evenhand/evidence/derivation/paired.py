@@ -80,10 +80,9 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
         lost += [(f"{reason} in {names[0]} or {name} only", count) for reason, count in unknown]
         samples = comparable.drop(f"{fact} there" for fact in facts)
     for column in shared:
-        named = samples.drop_nulls(column)
-        gone = samples.height - named.height
+        gone = samples[column].null_count()
         lost += [(f"missing {column.removeprefix(CLUSTER)}", gone)] * (gone > 0)
-        samples = named
+        samples = samples.drop_nulls(column)
     counts = samples.group_by(*facts, *columns).agg(n=pl.len()).sort(*facts, *columns, nulls_last=True)
     return Matched(counts, tuple(columns), tuple(lost))
 

@@ -23,7 +23,7 @@ from evenhand.stats.contingency import model_summaries
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
 from evenhand.stats.contingency.resampling import runs
-from evenhand.stats.contingency.unit_summaries import UnitRows, Units, replicated_by_unit
+from evenhand.stats.contingency.unit_summaries import SamplingUnits, UnitEntries, replicated_by_unit
 from evenhand.stats.rates.differences import paired_correlation
 
 Both = Counts | tuple[Counts, Counts]
@@ -85,13 +85,11 @@ class ComparedCounts:
         cls, counts: Sequence[Counts], by: Sequence[str], names: Sequence[str], seed: int = 0
     ) -> ComparedCounts:
         """Models on samples of their own."""
-        named = [_named(_table(each.project(list(by)))) for each in counts]
-        tables = [rows for rows, _ in named]
-        lost = [
-            (f"{reason} in {name}", count)
-            for name, (_, losses) in zip(names, named, strict=True)
-            for reason, count in losses
-        ]
+        tables, lost = list[pl.DataFrame](), list[tuple[str, int]]()
+        for single, name in zip(counts, names, strict=True):
+            rows, losses = _named(_table(single.project(list(by))))
+            tables.append(rows)
+            lost += [(f"{reason} in {name}", count) for reason, count in losses]
         plain = [table.drop(_clusters(table)) for table in tables]
         compared = cls.over(Aligned.of_separate(plain, by, names), names, seed, tuple(lost))
         clusters = {tuple(_clusters(table)) for table in tables}
@@ -122,11 +120,11 @@ class ComparedCounts:
         cells = pl.DataFrame({**columns, **codes})
         names = ["truth", *a.by]
         there = keys.select(names).join(cells, on=names, how="left", maintain_order="left")
-        place, code = there.select(pl.col(_PLACES).fill_null(-1)).to_numpy().T.astype(np.int64)
-        return place, code
+        label, code = there.select(pl.col(_PLACES).fill_null(-1)).to_numpy().T.astype(np.int64)
+        return label, code
 
     @cached_property
-    def units(self) -> Units | None:
+    def units(self) -> SamplingUnits | None:
         """The sampling units of the rows compared; None where rows are their own."""
         if any(single.cluster is None for single in self.singles):
             return None
@@ -137,8 +135,8 @@ class ComparedCounts:
         for table in tables:
             label, group = self.places(table)
             prediction, unit = _codes(table["prediction"], labels), _codes(table[column], levels)
-            rows.append(UnitRows(label, group, prediction, unit, table["n"].to_numpy().astype(np.float64)))
-        return Units(rows, levels.len())
+            rows.append(UnitEntries(label, group, prediction, unit, table["n"].to_numpy().astype(np.float64)))
+        return SamplingUnits(rows, levels.len())
 
     def entry_weights(self, keys: pl.DataFrame) -> Floats:
         """What a row of each entry counts for each model in the common mix, shape (2, E)."""

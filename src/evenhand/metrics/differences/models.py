@@ -115,7 +115,7 @@ def model_differences(
 def _work(evidence: Both, compared: ComparedCounts, clusters: Sequence[str], alpha: float) -> _Differences:
     all_counts = (evidence,) if isinstance(evidence, Counts) else evidence
     columns = [*clusters, *(counts.cluster for counts in all_counts if counts.cluster is not None)]
-    units = UnitAnswers.of(all_counts, compared.aligned.by) if columns else None
+    units = UnitAnswers.of(compared.singles, compared.aligned.by, is_joined=compared.joined)
     units = units and units.weighted(compared.entry_weights(units.keys))
     return _Differences(compared, ", ".join(dict.fromkeys(columns)), alpha, units)
 

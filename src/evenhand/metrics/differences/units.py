@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
+from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair
@@ -36,24 +36,17 @@ class UnitAnswers:
     joined: bool  # whether both answered the same rows
 
     @classmethod
-    def of(cls, evidence: Counts | Sequence[Counts], by: Sequence[str]) -> UnitAnswers | None:
-        """From counts with a cluster each; None where not all name one and the same column."""
-        counts = [evidence] if isinstance(evidence, Counts) else list(evidence)
-        names = {each.cluster for each in counts}
-        name = next(iter(names))
-        if len(names) > 1 or name is None:
+    def of(cls, singles: Sequence[Counts], by: Sequence[str], *, is_joined: bool) -> UnitAnswers | None:
+        """From the counts of each model; None where these hold no clusters."""
+        name = singles[0].cluster
+        if name is None:
             return None
-        joined = len(counts) == 1
-        columns = ["truth", *by, _UNIT]
-        parts = []
-        for model in (0, 1):
-            table = counts[0 if joined else model].project(list(by)).to_frame()
+        columns, parts = ["truth", *by, _UNIT], []
+        for model, counts in enumerate(singles):
+            table = counts.project(list(by)).to_frame()
             table = table.rename({f"{_STORED}{key}": key for key in by} | {CLUSTER + name: _UNIT})
-            answer = PREDICTIONS[model if joined else 0]
-            table = table.drop_nulls().with_columns(
-                right=pl.col("n") * (pl.col("truth") == pl.col(answer)).cast(pl.Float64)
-            )
-            totals = table.group_by(columns).agg(pl.col("right").sum(), rows=pl.col("n").sum())
+            hits = pl.col("n") * (pl.col("truth") == pl.col("prediction")).cast(pl.Float64)
+            totals = table.group_by(columns).agg(right=hits.sum(), rows=pl.col("n").sum())
             parts.append(totals.rename({"right": f"right {model}", "rows": f"rows {model}"}))
         merged = parts[0].join(parts[1], on=columns, how="full", coalesce=True).sort(columns)
         numbers = merged.drop(columns).fill_null(0).cast(pl.Float64)
@@ -62,7 +55,7 @@ class UnitAnswers:
             np.stack([numbers[f"{kind} {model}"].to_numpy() for model in (0, 1)])
             for kind in ("right", "rows")
         )
-        return cls(name, merged.select("truth", *by), unit, right, rows, joined)
+        return cls(name, merged.select("truth", *by), unit, right, rows, is_joined)
 
     @property
     def units(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -165,26 +164,8 @@ class SeparateClass:
 
 ComparedClass = JointClass | SeparateClass
 
-
-class Tabled(Protocol):
-    """A class whose rows fill cells."""
-
-    @property
-    def label(self) -> int:
-        """Index of the class among the labels."""
-
-    @property
-    def cells(self) -> TableCells:
-        """The cells that any model fills."""
-
-    @property
-    def width(self) -> int:
-        """How many numbers stand for it at a time."""
-
-
-C = TypeVar("C", bound=Tabled)
-Draw = Callable[[int, C], list[Floats]]
-"""From a class and its index to each model's tables, shape (S, R) each."""
+Draw = Callable[[int], list[Floats]]
+"""From the index of a class to each model's tables, shape (S, R) each."""
 
 
 def _adder(cell: Codes, size: int) -> Adder:
@@ -197,7 +178,7 @@ def _adder(cell: Codes, size: int) -> Adder:
 
 def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:
     """Every summary of each model as it is; see ``replicated`` for shapes."""
-    return _summaries(classes, sizes, lambda _, compared: compared.observed(), 1)
+    return _summaries(classes, sizes, lambda index: classes[index].observed(), 1)
 
 
 def replicated(
@@ -212,18 +193,21 @@ def replicated(
     is not defined. SkewSize needs three classes with an effect size.
     """
 
-    def draws(start: int, size: int) -> Draw[ComparedClass]:
-        return lambda index, compared: compared.resampled(streams(index, start), size)
+    def draws(start: int, size: int) -> Draw:
+        return lambda index: classes[index].resampled(streams(index, start), size)
 
     return in_chunks(classes, sizes, replicates, draws, effect_draws)
 
 
 def in_chunks(
-    classes: Sequence[C], sizes: Floats, replicates: int, draws: Callable[[int, int], Draw[C]],
-    effect_draws: Floats | None,
+    classes: Sequence[ComparedClass], sizes: Floats, replicates: int, draws: Callable[[int, int], Draw],
+    effect_draws: Floats | None, width: int = 0,
 ) -> Drawn:  # fmt: skip
-    """As ``replicated``; ``draws`` goes from the first replicate of a chunk and its size to what draws it."""
-    widest = max(len(classes) * len(sizes), *(compared.width for compared in classes), sizes.size)
+    """As ``replicated``; ``draws`` goes from the first replicate of a chunk and its size to what draws it.
+
+    ``width`` is how many numbers of a replicate are held besides those of a class.
+    """
+    widest = max(len(classes) * len(sizes), *(compared.width for compared in classes), sizes.size, width)
     step = max(8, min(replicates, _CHUNK // widest))
     parts = []
     for start in range(0, replicates, step):
@@ -234,13 +218,14 @@ def in_chunks(
 
 
 def _summaries(
-    classes: Sequence[C], sizes: Floats, draw: Draw[C], replicates: int, effect_draws: Floats | None = None
-) -> Drawn:
+    classes: Sequence[ComparedClass], sizes: Floats, draw: Draw, replicates: int,
+    effect_draws: Floats | None = None,
+) -> Drawn:  # fmt: skip
     models, groups = sizes.shape
     effects = np.empty((models, len(classes), replicates))
     hits = np.zeros((models, groups, replicates))
     for index, compared in enumerate(classes):
-        for model, tables in enumerate(draw(index, compared)):
+        for model, tables in enumerate(draw(index)):
             effects[model, index] = compared.cells.effect(tables, model)
             right = compared.cells.prediction == compared.label
             hits[model, compared.cells.group[right]] += tables[right]

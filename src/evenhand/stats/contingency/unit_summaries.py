@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from evenhand.stats.arrays import Codes, Floats, Integers
 from evenhand.stats.contingency.model_summaries import (
     SUMMARIES,
+    Adder,
     ComparedClass,
     Draw,
     Drawn,
@@ -24,7 +24,7 @@ from evenhand.stats.rates.clustered import FEWEST
 
 
 @dataclass(frozen=True, eq=False)
-class UnitRows:
+class UnitEntries:
     """Rows of one model by class, group, answer and sampling unit, arrays of shape (E,)."""
 
     label: Codes  # index of the class among those compared
@@ -38,28 +38,9 @@ class UnitRows:
 class UnitClass:
     """A class whose rows belong to units that are drawn again as wholes, for all models alike."""
 
-    plain: ComparedClass  # the same class, as it is
-    tables: Sequence[Any]  # for each model a sparse matrix (S, U): rows of each unit in each cell
-    units: int  # how many units there are
-
-    @property
-    def label(self) -> int:
-        """Index of the class among the labels."""
-        return self.plain.label
-
-    @property
-    def cells(self) -> TableCells:
-        """The cells that any model fills."""
-        return self.plain.cells
-
-    @property
-    def width(self) -> int:
-        """Cells or units, whichever are more."""
-        return max(self.plain.width, self.units)
-
-    @cached_property
-    def _observed(self) -> list[Floats]:
-        return self.plain.observed()
+    cells: TableCells  # that any model fills
+    observed: Sequence[Floats]  # each model's counts of the cells, shape (S, 1)
+    adders: Sequence[Adder]  # for each model, from how often units stand (U, R) to counts of the cells (S, R)
 
     def resampled(self, times: Floats) -> list[Floats]:
         """Each model's tables, shape (S, R), where each unit stands so many times, shape (U, R).
@@ -68,22 +49,30 @@ class UnitClass:
         units drawn (a ratio estimate). A group of which a draw has no row keeps its answers.
         """
         group = np.unique(self.cells.group, return_inverse=True)[1]
-        drawn = []
-        for matrix, rows, observed in zip(self.tables, self.cells.rows, self._observed, strict=True):
-            table = np.asarray(matrix @ times)
+        tables = []
+        for add, rows, observed in zip(self.adders, self.cells.rows, self.observed, strict=True):
+            table = add(times)
             totals = np.zeros((int(group.max()) + 1, table.shape[1]))
             np.add.at(totals, group, table)
-            there = totals[group]
-            weighted = table * rows[:, None] / np.where(there > 0, there, 1)
-            drawn.append(np.where(there > 0, weighted, observed))
-        return drawn
+            total = totals[group]
+            weighted = table * rows[:, None] / np.where(total > 0, total, 1)
+            tables.append(np.where(total > 0, weighted, observed))
+        return tables
+
+
+def _adder(values: Floats, cell: Codes, unit: Codes, shape: tuple[int, int]) -> Adder:
+    """What adds the rows of units up to the cells that they belong to, by a sparse matrix."""
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((values, (cell, unit)), shape=shape)
+    return lambda times: np.asarray(matrix @ times)
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class SamplingUnits:
     """The units of the rows that models are compared on."""
 
-    rows: Sequence[UnitRows]  # of each model
+    rows: Sequence[UnitEntries]  # of each model
     count: int  # how many units there are
 
     @cached_property
@@ -104,10 +93,8 @@ class Units:
 
     def classes(self, classes: Sequence[ComparedClass]) -> list[UnitClass]:
         """The same classes with the rows of every unit in their cells."""
-        from scipy.sparse import csr_array
-
-        matrices: list[list[Any]] = [[] for _ in classes]
         width = 1 + max(int(compared.cells.group.max()) for compared in classes)
+        adders: list[list[Adder]] = [[] for _ in classes]
         for rows in self.rows:
             order = np.argsort(rows.label, kind="stable")
             cuts = np.searchsorted(rows.label[order], np.arange(len(classes) + 1))
@@ -115,16 +102,15 @@ class Units:
                 some, cells = order[cuts[index] : cuts[index + 1]], compared.cells
                 keys = cells.prediction.astype(np.int64) * width + cells.group
                 cell = np.searchsorted(keys, rows.prediction[some] * width + rows.group[some])
-                entries = (rows.n[some], (cell, rows.unit[some]))
-                matrices[index].append(csr_array(entries, shape=(keys.size, self.count)))
+                adders[index].append(_adder(rows.n[some], cell, rows.unit[some], (keys.size, self.count)))
         return [
-            UnitClass(compared, tables, self.count)
-            for compared, tables in zip(classes, matrices, strict=True)
+            UnitClass(compared.cells, compared.observed(), of_models)
+            for compared, of_models in zip(classes, adders, strict=True)
         ]
 
 
 def replicated_by_unit(
-    units: Units, classes: Sequence[ComparedClass], sizes: Floats, replicates: int,
+    units: SamplingUnits, classes: Sequence[ComparedClass], sizes: Floats, replicates: int,
     streams: Callable[[int], np.random.Generator], effect_draws: Floats | None = None,
 ) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model, units drawn again; shapes as of ``replicated``.
@@ -139,8 +125,11 @@ def replicated_by_unit(
             effect_draws[:] = np.nan
         return {name: np.full((len(sizes), replicates), np.nan) for name in SUMMARIES}
 
-    def draws(start: int, size: int) -> Draw[UnitClass]:
-        times = drawn_units(streams(start), np.ones(units.count, dtype=np.int64), units.stratum, size)
-        return lambda _, compared: compared.resampled(times.T.astype(np.float64))
+    by_unit = units.classes(classes)
 
-    return in_chunks(units.classes(classes), sizes, replicates, draws, effect_draws)
+    def draws(start: int, size: int) -> Draw:
+        ones = np.ones(units.count, dtype=np.int64)
+        times = drawn_units(streams(start), ones, units.stratum, size).T.astype(np.float64)
+        return lambda index: by_unit[index].resampled(times)
+
+    return in_chunks(classes, sizes, replicates, draws, effect_draws, units.count)

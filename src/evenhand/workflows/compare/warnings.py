@@ -78,9 +78,9 @@ def _clusters(runs: Sequence[ComparedRun]) -> list[str]:
     columns = dict.fromkeys(run.cluster for run in runs)
     if len(columns) < 2:
         return []
-    named = ", ".join(column for column in columns if column)
+    names = ", ".join(column for column in columns if column)
     return [
-        f"rows were sampled in clusters ({named}), which not all of these runs name alike: ranks, their "
+        f"rows were sampled in clusters ({names}), which not all of these runs name alike: ranks, their "
         "shares and seeds take rows as independent and look surer than they are; audit all with the same "
         "--cluster"
     ]
