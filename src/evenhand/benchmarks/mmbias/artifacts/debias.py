@@ -41,9 +41,9 @@ _HEADINGS = {
 }  # fmt: skip
 _ASSOCIATED, _ACCURACY = "association", "accuracy"
 _ACCURACIES = ("linear_probe_accuracy", "zero_shot_accuracy")
-_OF_ACCURACY = (
-    "Accuracy: on held-out items. The paper does not say of which classifier its accuracies are, nor after "
-    "which pair's mitigation. Of CIFAR-100: evenhand debias --utility RUN, with a run of classification in a "
+_HELD_OUT_ITEMS = "Accuracy: on held-out items."
+_OF_PAPER = (
+    "The paper does not say of which classifier its accuracies are, nor after which pair's mitigation. Of CIFAR-100: evenhand debias --utility RUN, with a run of classification in a "
     "folder of that name."
 )
 _CHOSEN_ON = {
@@ -77,10 +77,15 @@ def _table3(runs: Sequence[RunFolder]) -> Made:
         "Held-out: chosen on the other half, with the same settings; read these.",
         "Less: by how much of |before|; where the association of the held-out items was within chance "
         "before, it is a ratio to nothing, and left out but in paper mode.",
-        "The paper's percentages are not exactly those of its rounded numbers.",
+        _HELD_OUT_ITEMS,
+        *(
+            ["The paper's percentages are not exactly those of its rounded numbers.", _OF_PAPER]
+            if paper
+            else []
+        ),
     )
     all_rows += [*(_printed_accuracies() if paper else ()), *accuracies]
-    return Made(typed(all_rows, _TABLE3), (*(notes if paper else notes[:-1]), _OF_ACCURACY))
+    return Made(typed(all_rows, _TABLE3), notes)
 
 
 def _standing(run: RunFolder, row: Row) -> Significance:
