@@ -79,10 +79,10 @@ def noticed_by_exchange(others: float, n: int, m: int, alpha: float) -> float:
 
 
 def _exchange_rejects_from(n: int, m: int, hits: int, alpha: float) -> float:
-    """From which difference on, in standard errors, hits exchanged between two groups are beyond chance.
+    """From which difference on, in standard errors, an exchange of hits between two groups rejects.
 
-    It is the middle of the smallest that is and the largest that is not: of a normal number in place of the
-    hypergeometric one, so many lie beyond. Infinite where none is.
+    It is the middle of the smallest that is rejected and the largest that is not: of normal numbers in place
+    of hypergeometric ones so many lie beyond. Infinite where none is rejected.
     """
     pooled = hits / (n + m)
     error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))

@@ -44,14 +44,14 @@ class _Line:
         Groups go together where the smaller side lies in the other by more than half of the way from what
         its share of all rows leads to expect to all of it.
         """
-        both = float(n[self.cases & other.cases].sum())
-        if 2 * both <= min(n[self.cases].sum(), n[other.cases].sum()):
+        n_shared = float(n[self.cases & other.cases].sum())
+        if 2 * n_shared <= min(n[self.cases].sum(), n[other.cases].sum()):
             return 0.0
         compared = self.universe & other.universe
-        sides = sorted((line.side & compared for line in (self, other)), key=lambda side: n[side].sum())
-        inside = n[sides[0] & sides[1]].sum() / max(n[sides[0]].sum(), 1e-300)
-        expected = n[sides[1]].sum() / n[compared].sum()
-        return both if inside - expected > _AGREE * (1 - expected) else 0.0
+        by_size = sorted((line.side & compared for line in (self, other)), key=lambda side: n[side].sum())
+        inside = n[by_size[0] & by_size[1]].sum() / max(n[by_size[0]].sum(), 1e-300)
+        expected = n[by_size[1]].sum() / n[compared].sum()
+        return n_shared if inside - expected > _AGREE * (1 - expected) else 0.0
 
 
 def with_overlaps(findings: Sequence[Finding], counts: Counts, alpha: float) -> list[Finding]:
@@ -72,11 +72,11 @@ def with_overlaps(findings: Sequence[Finding], counts: Counts, alpha: float) -> 
     for first, second in combinations(_lines(findings, counts, alpha), 2):
         if first.finding == second.finding or first.by == second.by:
             continue
-        if not (both := first.shares_with(second, n)):
+        if not (n_shared := first.shares_with(second, n)):
             continue
         for line, other in ((first, second), (second, first)):
             about = shared.setdefault((line.finding, id(line.part)), {})
-            about[f"{SHARED}{other.name}"] = both
+            about[f"{SHARED}{other.name}"] = n_shared
             if line.part is None:
                 about[CASES] = float(n[line.cases].sum())
     return [_with(finding, index, shared) for index, finding in enumerate(findings)]
