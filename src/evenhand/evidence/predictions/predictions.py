@@ -256,8 +256,8 @@ class Predictions:
         return cls.from_frame(frame, cluster_weights=cluster_weights, **roles)  # type: ignore[arg-type]  # by role
 
     def __post_init__(self) -> None:
-        for column in self.columns:
-            check_name(column)
+        for name in self.columns:
+            check_name(name)
         optional = (self.id, self.rank, self.confidence, self.cluster, self.weight)
         for column in (self.truth, self.prediction, *optional):
             if column is not None:

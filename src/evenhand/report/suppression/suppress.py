@@ -169,8 +169,9 @@ def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
         )
         for by in sorted(hidden.refused)
     ]
-    sizes = [part.n for finding in findings.findings for part in (finding, *finding.groups, *finding.parts)]
-    is_weighted = not all(map(float.is_integer, map(float, sizes)))
+    sizes = [finding.n for finding in findings.findings]
+    sizes += [part.n for finding in findings.findings for part in finding.parts]
+    is_weighted = not all(map(float.is_integer, sizes))
     visible = _rounded(hidden.findings) if is_weighted else hidden.findings
     visible_findings = findings.model_copy(
         update={"findings": visible, "warnings": warnings, "manifest_id": ""}
