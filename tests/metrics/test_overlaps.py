@@ -98,7 +98,7 @@ def test_a_group_that_is_better_by_rate_says_nothing_of_the_rows_of_mistakes(tab
 def test_what_a_search_lists_again_is_told_to_be_the_first(table):
     """Its p is that among all questions of the run wherever it stands."""
     run = eh.audit(table, truth="truth", prediction="said", by=["gender"], search=["gender", "age"])
-    first, *others = run.overview.beyond
+    _, *others = run.overview.beyond
     search = run.finding("subgroups")
     again = next(line for line in others if line.metric == search.metric and line.rows)
     wrong = table.filter(truth="0", gender="1").filter(pl.col("said") != "0").height
