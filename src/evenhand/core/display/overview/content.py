@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from evenhand.core.numbers.rounding import Ends
+
 NONE_RIGHT = (
     "No prediction is a true label of its row. If the two are different kinds of labels, accuracies and "
     "odds say nothing here: read the effect sizes. If not, are rows shifted, or labels exchanged?"
@@ -38,8 +40,8 @@ class Mark:
     label: str
     value: float
     text: str = ""
-    interval: tuple[float, float] | None = None
-    null: tuple[float, float] | None = None
+    interval: Ends | None = None
+    null: Ends | None = None
     named: bool = False
     beyond: bool = False
 

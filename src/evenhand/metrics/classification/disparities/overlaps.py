@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.stats.arrays import Floats, Mask
 
 SHARED = "shared with "
 """What the details begin with that count the rows of a line that another one has, too."""
@@ -19,8 +19,6 @@ CASES = "n_wrong"
 """The detail that counts the mistakes of the less accurate side, where others share some."""
 _MOST = 20  # lines that are compared with each other
 _AGREE = 0.5  # of the way from groups that have nothing to do with each other to one inside the other
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class _Line:
     side: Mask  # those of its groups
     cases: Mask  # those with its mistakes
 
-    def shares_with(self, other: _Line, n: npt.NDArray[np.float64]) -> float:
+    def shares_with(self, other: _Line, n: Floats) -> float:
         """The cases of both, if they are most of either's and their groups go together; else 0.
 
         Groups go together where the smaller side lies in the other by more than half of the way from what
