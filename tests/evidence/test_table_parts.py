@@ -11,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.evidence.derivation.arrays import unmasked
+from evenhand.evidence.predictions.columns.arrays import unmasked
 from evenhand.runs.saved_counts import SavedCounts
 
 ROLES = {"truth": "truth", "prediction": "prediction"}

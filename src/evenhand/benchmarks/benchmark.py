@@ -85,6 +85,10 @@ class Setting:
     limit: int | None = None
     model: str = ""
 
+    def text(self, name: str) -> str:
+        """A parameter as text."""
+        return str(self.parameters[name])
+
 
 S = TypeVar("S")
 

@@ -12,6 +12,11 @@ from evenhand.core.findings import Finding, Part
 from evenhand.runs.run_folder import RunFolder
 
 
+def occurring(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts without those that are 0."""
+    return {reason: count for reason, count in counts.items() if count}
+
+
 @dataclass(frozen=True)
 class Published:
     """A number that somebody printed, and which of a run's it stands beside.

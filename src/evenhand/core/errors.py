@@ -231,7 +231,7 @@ def exits_are_errors(what: str) -> Iterator[None]:
         with _PROCESS_EXIT.held(what) as came:
             yield
     except SystemExit as problem:
-        name, code = "os._exit" if came else "sys.exit", one_line(repr(problem.code))[:80]
+        name, code = "os._exit" if came else "sys.exit", one_line(repr(problem.code), 80)
         came.clear()
         raise UserError(f"{what} called {name}({code}), {_TOO_EARLY}") from problem
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from evenhand.core.numbers.rounding import Ends
+
 Kind = Literal[
     "bars",
     "stacked",
@@ -108,7 +110,7 @@ class Figure:
     references: tuple[Reference, ...] = ()
     fit: bool = False
     log: tuple[str, ...] = ()
-    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    domain: Mapping[str, Ends] = field(default_factory=dict)
     independent: tuple[str, ...] = ()
     centre: float | None = None
     order: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)

@@ -77,6 +77,8 @@ class Dropped(Model):
 
 Details = Mapping[str, float | str | None]
 """Further numbers and names of a finding."""
+NewDetails = dict[str, float | str | None]
+"""The same, while they are put together."""
 
 
 class _Levels:
@@ -189,11 +191,7 @@ class Finding(Model):
     details: dict[str, FiniteFloat | str | None] = Field(default_factory=dict)
 
     def with_levels(self, make: Callable[[float], Interval | None]) -> Finding:
-        """The same finding, which can make its interval at other levels.
-
-        Args:
-            make: From a level, such as .99, to the interval.
-        """
+        """The same finding, which can make its interval at other levels, such as .99."""
         copy = self.model_copy()
         copy._levels = _Levels(make, self._levels.noticed)
         return copy

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.numbers.rounding import EDGE, p_text, reference_of
+from evenhand.core.numbers.rounding import EDGE, lead_of, p_text, reference_of
 
 ALPHA = 0.05
 
@@ -116,7 +116,7 @@ def _significance(holder: Finding | Part, p_value: float | None, alpha: float) -
         return Significance("within", ", corrected for several tests" if single else "")
     if not excludes(holder.interval, reference):
         return Significance("within", f" by its interval (p {p_text(p_value)})")
-    value = holder.value if holder.corrected is None else holder.corrected
+    value = lead_of(holder)
     if abs(value - reference) <= EDGE:
         return Significance("beyond")
     return Significance("above" if value > reference else "below")

@@ -9,11 +9,10 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
-from evenhand.evidence.derivation.arrays import Floats, Integers, Mask
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
 Where = Mapping[str, str | Sequence[str]]
@@ -291,9 +290,7 @@ def outcome_of(label: str, second: Mask, genders: tuple[str, str]) -> Integers:
     return np.full(second.shape, 2 if label == NEUTRAL else 3)
 
 
-def _reasons(
-    truth: pl.Series, matrix: Floats, is_scored: npt.NDArray[np.bool_], genders: tuple[str, str]
-) -> pl.Series:
+def _reasons(truth: pl.Series, matrix: Floats, is_scored: Mask, genders: tuple[str, str]) -> pl.Series:
     """Why a sample is left out, null for one that is not."""
     is_complete = ~np.isnan(matrix).any(axis=1)
     reason = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.derivation.arrays import Integers
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING, MOST_LEVELS, Codes
@@ -39,8 +39,8 @@ class UnitCells:
     group: Codes
     prediction: Codes
     unit: Codes
-    n: npt.NDArray[np.int64] | npt.NDArray[np.float64]
-    rows: npt.NDArray[np.int64] | npt.NDArray[np.float64]
+    n: Integers | Floats
+    rows: Integers | Floats
 
     @cached_property
     def count(self) -> int:
@@ -76,9 +76,9 @@ class Grouped:
     truth: Codes
     group: Codes
     prediction: Codes
-    n: npt.NDArray[np.int64] | npt.NDArray[np.float64]
+    n: Integers | Floats
     dropped: tuple[tuple[str, int], ...]
-    moments: npt.NDArray[np.float64] | None = None
+    moments: Floats | None = None
     units: UnitCells | None = None
 
     @classmethod
@@ -91,17 +91,15 @@ class Grouped:
         """
         counts = counts.of_first().project(by)
         dropped, usable = _missing(counts, by)
-        if not usable.any():
-            reasons = (
-                ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
-            )
-            raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
+        check_usable(usable, dropped, by)
         some: Some = slice(None) if usable.all() else usable  # a mask copies millions of cells
         labels, n_used, classes, truth_map, prediction_map = _label_space(counts, some)
-        group, groups = _cross(counts, by, some)
+        n, units = counts.n[some], None
+        levels = {name: counts.axis(name).levels for name in by}
+        code, groups = crossed_codes(levels, [counts.codes_of(name)[some] for name in by], n.size)
+        group = code.astype(np.int32, copy=False)
         truth = _renamed(counts.codes_of("truth")[some], truth_map)
         prediction = _renamed(counts.codes_of("prediction")[some], prediction_map)
-        n, units = counts.n[some], None
         moments = None if counts.moments is None else counts.moments[:2, some]
         unit = None if counts.cluster is None else counts.codes_of(CLUSTER + counts.cluster)[some]
         order = _sorting(truth, group, prediction)
@@ -123,7 +121,7 @@ class Grouped:
         )
 
     @property
-    def rows(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    def rows(self) -> Integers | Floats:
         """Rows of each cell, whatever they weigh, shape (K,)."""
         return self.n if self.moments is None else self.moments[0]
 
@@ -133,15 +131,15 @@ class Grouped:
         return int(self.rows.sum())
 
     @cached_property
-    def strata(self) -> npt.NDArray[np.int64]:
+    def strata(self) -> Integers:
         """First cell of every (class, group) that occurs."""
         change = (self.truth[1:] != self.truth[:-1]) | (self.group[1:] != self.group[:-1])
         return np.concatenate(([0], np.flatnonzero(change) + 1))
 
     @cached_property
-    def stratum_sizes(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    def stratum_sizes(self) -> Integers | Floats:
         """Usable rows of every (class, group) that occurs; with weights their sum."""
-        return np.asarray(np.add.reduceat(self.n, self.strata))
+        return np.add.reduceat(self.n, self.strata)
 
     @cached_property
     def group_sizes(self) -> Integers:
@@ -171,7 +169,7 @@ def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
     return np.lexsort((prediction, group, truth)) if falls.any() else None
 
 
-def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], npt.NDArray[np.bool_]]:
+def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], Mask]:
     usable, rows = np.ones(counts.n.size, dtype=bool), counts.rows
     zeros = None if counts.moments is None else counts.moments[2]
     dropped = []
@@ -218,20 +216,36 @@ def _present(codes: Codes, levels: int) -> list[int]:
     return np.flatnonzero(seen[:levels]).tolist()
 
 
-def _cross(counts: Counts, by: Sequence[str], some: Some) -> tuple[Codes, tuple[tuple[Label, ...], ...]]:
-    """One code per cell for the crossed attributes, numbered over the groups that occur."""
-    group = np.zeros(counts.n[some].size, dtype=np.int64)
+def crossed_codes(
+    levels: Mapping[str, Sequence[Label]], codes: Sequence[Codes], rows: int
+) -> tuple[Integers, tuple[tuple[Label, ...], ...]]:
+    """One code per row for the crossed attributes, numbered over the groups that occur.
+
+    Raises:
+        InputError: There are more groups than can be compared.
+    """
+    group = np.zeros(rows, dtype=np.int64)
     groups: list[tuple[Label, ...]] = [()]
-    for name in by:
-        levels = counts.axis(name).levels
+    for names, code in zip(levels.values(), codes, strict=True):
         # compacted after each attribute, so that many attributes cannot overflow
-        present, group = _compact(group * len(levels) + counts.codes_of(name)[some])
-        groups = [(*groups[key // len(levels)], levels[key % len(levels)]) for key in present.tolist()]
+        present, group = _compact(group * len(names) + code)
+        groups = [(*groups[key // len(names)], names[key % len(names)]) for key in present.tolist()]
         if len(groups) > MOST_LEVELS:
             raise InputError(
-                f"{'+'.join(by)!r} gives more than {MOST_LEVELS:,} groups; cross fewer attributes"
+                f"{'+'.join(levels)!r} gives more than {MOST_LEVELS:,} groups; cross fewer attributes"
             )
-    return group.astype(np.int32, copy=False), tuple(groups)
+    return group, tuple(groups)
+
+
+def check_usable(usable: Mask, dropped: Sequence[tuple[str, int]], by: Sequence[str]) -> None:
+    """Refuse a table of which no row is left, and say why.
+
+    Raises:
+        InputError: None is.
+    """
+    if not usable.any():
+        reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
+        raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
 
 
 def _compact(codes: Integers) -> tuple[Integers, Integers]:

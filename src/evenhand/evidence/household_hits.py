@@ -267,10 +267,10 @@ def _named(long: pl.DataFrame, concept_map: Concepts | None, labels: Sequence[st
     table = pl.DataFrame(rows, schema={"prediction": pl.String, "concept": pl.String}, orient="row").unique()
     classes = pl.Series(list(concept_map), dtype=pl.String)
     if long.height and not long["prediction"].is_in(classes.implode()).any():
-        example = one_line(long["prediction"][0])[:60]
+        example = one_line(long["prediction"][0], 60)
         raise InputError(
             f"no prediction is a class of the concept map: predictions are such as {example!r}, classes such "
-            f"as {one_line(next(iter(concept_map), ''))[:60]!r}; give the map of this model's labels"
+            f"as {one_line(next(iter(concept_map), ''), 60)!r}; give the map of this model's labels"
         )
     return table
 
@@ -311,7 +311,7 @@ def _remarks(has_confidence: bool, missing: Sequence[str]) -> list[str]:
     notes = [] if has_confidence else ["predictions carry no confidence, so each passes every threshold"]
     if missing:
         notes.append(
-            f"concepts that no label names: {len(missing)}, such as {one_line(missing[0])[:40]!r}; their "
+            f"concepts that no label names: {len(missing)}, such as {one_line(missing[0], 40)!r}; their "
             "pairs are left out"
         )
     return notes

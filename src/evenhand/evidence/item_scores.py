@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import check_known
+from evenhand.evidence.predictions.columns.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class ItemScores:
     """
 
     annotated: pl.DataFrame
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     items: tuple[str, ...]
-    signs: npt.NDArray[np.float64]
+    signs: Floats
     incomplete: int = 0
     cluster: str | None = None
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
-from evenhand.evidence.derivation.arrays import unmasked
 from evenhand.evidence.derivation.vector_search import (
     Blocks,
     NearestSearch,
@@ -19,6 +18,7 @@ from evenhand.evidence.derivation.vector_search import (
     vectors_of_array,
     vectors_of_table,
 )
+from evenhand.evidence.predictions.columns.arrays import Mask, unmasked
 from evenhand.evidence.ranked_labels import annotated_samples
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -249,8 +249,8 @@ class _SearchSide:
     """
 
     samples: pl.DataFrame
-    shut: npt.NDArray[np.bool_]
-    seen: npt.NDArray[np.bool_]
+    shut: Mask
+    seen: Mask
     counts: dict[str, int] = field(default_factory=dict)
     rows: list[Integers] = field(default_factory=list)
     width: int | None = None

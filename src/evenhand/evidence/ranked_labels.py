@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
-from evenhand.evidence.derivation.arrays import Codes, Floats, Mask
 from evenhand.evidence.derivation.from_vectors import plain
 from evenhand.evidence.open_answers.answer_lemma import singular
+from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Integers, Mask
 
 WORDNET = re.compile(r"n\d{8}")
 """A WordNet id, such as ``n02395003``."""
@@ -119,13 +119,13 @@ def label_codes(labels: pl.Series, vocabulary: tuple[str, ...], *, closed: bool)
     strange = coded.filter(pl.col("code").is_null())
     if strange.height and closed:
         raise InputError(
-            f"prediction {one_line(strange['prediction'][0])[:60]!r} is not among the {len(vocabulary)} "
+            f"prediction {one_line(strange['prediction'][0], 60)!r} is not among the {len(vocabulary)} "
             "labels; give all labels of the model that made these predictions"
         )
     return coded["code"].to_numpy()
 
 
-def highest(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64], depth: int) -> tuple[Codes, Floats]:
+def highest(matrix: npt.NDArray[Any], rows: Integers, depth: int) -> tuple[Codes, Floats]:
     """The ``depth`` highest numbers of some rows, and where they stand; of equal ones the first.
 
     Args:
@@ -152,7 +152,7 @@ def highest(matrix: npt.NDArray[Any], rows: npt.NDArray[np.int64], depth: int) -
     return codes, values
 
 
-def _columns(block: npt.NDArray[Any], depth: int) -> npt.NDArray[np.int64]:
+def _columns(block: npt.NDArray[Any], depth: int) -> Integers:
     """Columns of the ``depth`` highest numbers of each row, ascending; of equal numbers the first ones."""
     least = np.partition(block, block.shape[1] - depth, axis=1)[:, block.shape[1] - depth, None]
     enough = block >= least

@@ -8,12 +8,12 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.derivation.arrays import Floats, Integers
+from evenhand.evidence.grouping import check_usable, crossed_codes
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.levels import MISSING, Codes, Encoder
@@ -224,7 +224,7 @@ def _refuse_repeated(table: pl.DataFrame) -> None:
     rows = table.filter(pl.col("query").is_not_null() & pl.col("sample").is_not_null())
     repeated = rows.filter(pl.struct("query", "sample").is_duplicated())
     if len(repeated):
-        query, sample = (one_line(value)[:60] for value in repeated.select("query", "sample").row(0))
+        query, sample = (one_line(value, 60) for value in repeated.select("query", "sample").row(0))
         raise InputError(f"query {query!r} holds sample {sample!r} twice; keep one row for each")
 
 
@@ -238,10 +238,9 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
     if rankings.cluster is not None:
         absent[f"missing {rankings.cluster}"] = table[rankings.cluster].is_null().to_numpy()
     usable, dropped = _missing(table, absent)
-    if not usable.any():
-        reasons = ", ".join(f"{count} with {reason}" for reason, count in dropped) or "the table has no row"
-        raise InputError(f"no usable row by {'+'.join(by) or 'nothing'}: {reasons}")
-    group, groups = _cross(encoders, [code[usable] for code in codes])
+    check_usable(usable, dropped, by)
+    levels = {name: encoder.axis.levels for name, encoder in zip(by, encoders, strict=True)}
+    group, groups = crossed_codes(levels, [code[usable] for code in codes], int(usable.sum()))
     usable_rows = table.filter(pl.Series(usable))
     names = tuple(usable_rows["query"].unique().sort().to_list())
     row = _positions(usable_rows["query"], names)
@@ -287,9 +286,7 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
     )
 
 
-def _missing(
-    table: pl.DataFrame, absent: Mapping[str, npt.NDArray[np.bool_]]
-) -> tuple[npt.NDArray[np.bool_], tuple[tuple[str, int], ...]]:
+def _missing(table: pl.DataFrame, absent: Mapping[str, Mask]) -> tuple[Mask, tuple[tuple[str, int], ...]]:
     """Usable rows, and distinct samples left out by the first reason that each has."""
     absent = {f"missing {name}": table[name].is_null().to_numpy() for name in COLUMNS} | dict(absent)
     usable = np.ones(len(table), dtype=bool)
@@ -305,19 +302,6 @@ def _missing(
         if len(new):
             dropped.append((reason, len(new)))
     return usable, tuple(dropped)
-
-
-def _cross(
-    encoders: Sequence[Encoder], codes: Sequence[Codes]
-) -> tuple[Integers, tuple[tuple[Label, ...], ...]]:
-    """One code per row for the crossed attributes, numbered over the groups that occur."""
-    group = np.zeros(codes[0].size if codes else 0, dtype=np.int64)
-    groups: list[tuple[Label, ...]] = [()]
-    for encoder, code in zip(encoders, codes, strict=True):
-        levels = encoder.axis.levels
-        present, group = np.unique(group * len(levels) + code, return_inverse=True)
-        groups = [(*groups[key // len(levels)], levels[key % len(levels)]) for key in present.tolist()]
-    return group, tuple(groups)
 
 
 def _positions(values: pl.Series, names: Sequence[str]) -> Integers:

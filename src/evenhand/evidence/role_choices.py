@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice, check_known
 from evenhand.evidence.choices import Where, rows_where
-from evenhand.evidence.derivation.arrays import Floats, Integers, Mask
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
 TARGET, OTHER, UNKNOWN, UNUSABLE = "target", "other", "unknown", "unusable"

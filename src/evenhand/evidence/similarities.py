@@ -11,7 +11,6 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice, check_known
-from evenhand.evidence.derivation.arrays import Floats, Integers
 from evenhand.evidence.derivation.item_sets import (
     MISSING,
     STATES,
@@ -22,6 +21,7 @@ from evenhand.evidence.derivation.item_sets import (
     sets_of_arrays,
     sets_of_embeddings,
 )
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 Losses: TypeAlias = Mapping[str, Mapping[str, str]]
 

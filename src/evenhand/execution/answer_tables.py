@@ -55,7 +55,7 @@ class TableSource:
         self._tables: dict[str, list[pl.LazyFrame]] = {}
         self._files = _files_of(Path(where).expanduser())
         for file in self._files:
-            with sources.reading(f"{str(file)!r}"):
+            with sources.reading(file):
                 lazy, _ = sources.scan(file)
                 columns = lazy.collect_schema().names()
             kind = next((kind for mark, kind in _MARKS.items() if mark in columns), None)
@@ -131,7 +131,7 @@ class TableSource:
             _check_lengths(answered, question.name)
         unfit = there.filter(pl.col(mark).is_not_null() & ~usable)["sample"].unique().implode()
         example = lazy.select("sample").head(1).collect() if there.is_empty() else there
-        example_id = one_line(example["sample"][0])[:80] if len(example) else ""
+        example_id = one_line(example["sample"][0], 80) if len(example) else ""
         detail = f"the table has {example_id!r}" if there.is_empty() and example_id else ""
         reason = (
             pl.when(pl.col("sample").is_in(unfit))
@@ -155,7 +155,7 @@ class TableSource:
         repeated = there.filter(pl.struct(keys).is_duplicated())
         if len(repeated):
             first = repeated.row(0, named=True)
-            what = ", ".join(f"{key} {one_line(first[key])[:80]!r}" for key in keys)
+            what = ", ".join(f"{key} {one_line(first[key], 80)!r}" for key in keys)
             raise InputError(
                 f"{self.uri!r} has several rows for {what} (question {question!r}); keep one of them"
             )
@@ -191,8 +191,8 @@ def _check_lengths(answered: pl.DataFrame, question: str) -> None:
     if len(lengths) > 1:
         (sample, first), (other, second) = lengths.rows()[:2]
         raise InputError(
-            f"the vectors of question {question!r} have different lengths: {one_line(sample)[:80]!r} has "
-            f"{first} numbers, {one_line(other)[:80]!r} has {second}; give vectors of one model"
+            f"the vectors of question {question!r} have different lengths: {one_line(sample, 80)!r} has "
+            f"{first} numbers, {one_line(other, 80)!r} has {second}; give vectors of one model"
         )
 
 

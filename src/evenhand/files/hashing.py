@@ -50,6 +50,18 @@ def sha256_files(paths: Iterable[Path]) -> dict[Path, str]:
     return hashes
 
 
+def sha256_inside(folder: Path, files: Iterable[Path]) -> str:
+    """One sha256 of files with their places in a folder.
+
+    Raises:
+        OSError: A file that cannot be read.
+    """
+    hashes = sorted(sha256_files(files).items())
+    return sha256_text(
+        "\n".join(f"{file.relative_to(folder).as_posix()} {digest}" for file, digest in hashes)
+    )
+
+
 def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
     """The sha256 and the stamp of each regular file, in their order, or why it cannot be read.
 

@@ -48,7 +48,7 @@ def decompressed_lines(content: bytes, most: int) -> str:
             content, has_header=False, separator="\x01", quote_char=None, infer_schema=False
         ).to_series()
     except (OSError, pl.exceptions.PolarsError) as problem:
-        raise InputError(f"it cannot be decompressed: {one_line(problem)[:200]}") from None
+        raise InputError(f"it cannot be decompressed: {one_line(problem, 200)}") from None
     return "\n".join(line or "" for line in lines.to_list())
 
 

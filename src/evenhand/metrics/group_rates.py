@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Finding, Interval
+from evenhand.core.findings import Finding, Interval, NewDetails
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.estimates import described, few_decide, null_band
 from evenhand.metrics.named_groups import NamedGroups
@@ -19,8 +19,6 @@ from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
-
-Details = dict[str, float | str | None]
 
 ONE_CLUSTER = "one_cluster"
 """Why there is no interval, null or p: nothing else of the kind was drawn."""
@@ -122,7 +120,7 @@ class GroupQuestion(ABC):
             self.bound, self.name, {**params, **unknown, **facts, **mode}, value, notes=notes, **fields
         )
 
-    def extremes(self, numbers: Floats, what: str) -> Details:
+    def extremes(self, numbers: Floats, what: str) -> NewDetails:
         """The known groups with the highest and the lowest number, for the details of a gap.
 
         ``numbers`` has one for each known group; ``what`` they are, such as ``rate``, names them.

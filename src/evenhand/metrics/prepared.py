@@ -15,7 +15,7 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, keys_and_codes
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch, sum_by
 from evenhand.stats.rates.confusion import Confusion
@@ -141,7 +141,7 @@ class BoundCounts:
         support = self.confusion.support
         wrong = g.truth != g.prediction
         pair = g.truth[wrong].astype(np.int64) * len(g.labels) + g.prediction[wrong]
-        keys, where = np.unique(pair, return_inverse=True)
+        keys, where = keys_and_codes(pair)
         errors = sum_by(where, g.n[wrong].astype(np.float64))
         truth, label = keys // len(g.labels), keys % len(g.labels)
         share = support / np.maximum(support.sum(axis=0), 1)

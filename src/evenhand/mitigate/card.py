@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError, one_line
 from evenhand.files.atomic import atomic_path, write_bytes
+from evenhand.files.json_file import check_version
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -79,7 +80,7 @@ def read_mitigation(path: Path) -> tuple[dict[str, Any], dict[str, npt.NDArray[A
             return card, {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, TypeError, AttributeError) as problem:  # a dtype that numpy lacks too
         raise InputError(
-            f"{str(path)!r} cannot be read as safetensors: {one_line(problem)[:200]}; {_MAKE}"
+            f"{str(path)!r} cannot be read as safetensors: {one_line(problem, 200)}; {_MAKE}"
         ) from None
 
 
@@ -90,12 +91,7 @@ def _card(path: Path, text: str | None) -> dict[str, Any]:
         card = None
     if not isinstance(card, dict) or card.get("kind") != KIND:
         raise InputError(f"{str(path)!r} is safetensors, but not a mitigation of evenhand; {_MAKE}")
-    version = str(card.get("schema_version"))
-    if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
-        raise InputError(
-            f"{str(path)!r} has schema version {one_line(version)[:20]}, and this evenhand reads "
-            f"{SCHEMA_VERSION}; type: pip install -U evenhand"
-        )
+    check_version(card, path, SCHEMA_VERSION)
     return card
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from evenhand.core.errors import MissingExtra
+from evenhand.stats.arrays import Floats, Integers
 
 
-def fitted_classifier(
-    vectors: npt.NDArray[np.float64], labels: npt.NDArray[np.int64], *, penalty: float, iterations: int
-) -> Any:
+def fitted_classifier(vectors: Floats, labels: Integers, *, penalty: float, iterations: int) -> Any:
     """Multinomial logistic regression by scikit-learn.
 
     It is fitted in one thread: on problems this small, the pools of numpy and scipy spin against each other

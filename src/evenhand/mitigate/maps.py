@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Mask
 
 _SMALL, _LARGE = 1e-140, 1e140  # of entries: squares of others are far from the limits of float64
 _NUMBERS = 1 << 19  # of a block, 4 MiB in float64
@@ -33,7 +33,7 @@ class Map:
             and dimensions to keep.
     """
 
-    keep: npt.NDArray[np.bool_] | None = None
+    keep: Mask | None = None
     matrix: Floats | None = None
     centre: Floats | None = None
     unit_before: bool = False

@@ -219,7 +219,7 @@ class Mitigation:
             }
             loaded = cls(str(card["name"]), dict(card["params"]), maps, dict(card["facts"]), card["evenhand"])
         except (KeyError, TypeError, ValueError, AttributeError, InputError) as problem:
-            raise _damaged(path, one_line(problem)[:200]) from None
+            raise _damaged(path, one_line(problem, 200)) from None
         if arrays or loaded.fingerprint() != card.get("fingerprint"):
             raise _damaged(path, "its numbers are not those that its card was made for")
         return loaded

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import InputError, ParameterError, check_known
+from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.arrays import Floats, Integers
 
 _FEWEST = {"targets": 2, "attributes": 1}
+
+
+def check_choices(method: Any) -> None:
+    """Raise unless each option of a method that declares ``choices`` is one of them.
+
+    Raises:
+        ParameterError: One is not.
+    """
+    for rule in fields(method):
+        if "choices" in rule.metadata:
+            check_choice(rule.name, getattr(method, rule.name), rule.metadata["choices"])
 
 
 def check_amount(remove: object, dimensions: int | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -18,3 +18,43 @@ Pair = tuple[float, float]
 """Two numbers, such as a low and a high limit."""
 Limits = Callable[[float], Pair]
 """From a level to the limits at it; NaN where nothing varies."""
+
+
+def pair_of(ends: Ends | Pair, least: float = -np.inf, most: float = np.inf) -> Pair:
+    """Two limits as plain numbers, not outside of what is possible."""
+    low, high = ends
+    return max(float(low), least), min(float(high), most)
+
+
+def pieces(total: int, held: int, width: int = 1) -> Iterator[slice]:
+    """Slices of so many things of a width that hold at most so many numbers each, or one thing."""
+    step = max(1, held // max(width, 1))
+    return (slice(start, min(start + step, total)) for start in range(0, total, step))
+
+
+def piece_sizes(total: int, held: int, width: int = 1) -> Iterator[int]:
+    """How many things each of these has."""
+    return (piece.stop - piece.start for piece in pieces(total, held, width))
+
+
+def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) -> Floats:
+    """``part / total`` where the total is above 0, else ``otherwise``; of any shapes that go together."""
+    below = np.asarray(total, dtype=np.float64)
+    quotient = np.asarray(part, dtype=np.float64) / np.where(below > 0, below, np.nan)
+    return quotient if np.isnan(otherwise) else np.where(below > 0, quotient, otherwise)
+
+
+def keys_and_codes(values: npt.ArrayLike) -> tuple[Integers, Integers]:
+    """The whole numbers that occur, ascending, and which of them each is."""
+    keys, codes = np.unique(values, return_inverse=True)
+    return keys, codes.astype(np.int64, copy=False)
+
+
+def codes_of(values: npt.ArrayLike) -> Integers:
+    """Which of the values that occur each is, ascending from 0."""
+    return keys_and_codes(values)[1]
+
+
+def nan_without_warning() -> np.errstate:
+    """For a division whose undefined results are dealt with afterwards."""
+    return np.errstate(divide="ignore", invalid="ignore")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Pair, ratio
 
 FEWEST = 3
 """Pairs that a coefficient needs."""
@@ -84,14 +84,14 @@ def _studentised_p(x: Floats, y: Floats, rng: np.random.Generator) -> float:
     orders = _orders(x.size) if every else rng.permuted(np.tile(np.arange(x.size), (_DRAWN, 1)), axis=1)
     moved = b[orders]
     spread = np.sqrt((moved**2) @ a**2)
-    t = np.abs(np.divide(moved @ a, spread, out=np.zeros(len(moved)), where=spread > 0))
+    t = np.abs(ratio(moved @ a, spread, 0.0))
     far = np.sqrt(b**2 @ a**2)
     observed = abs(float(a @ b)) / float(far) if far > 0 else 0.0
     reached = int((t >= observed * (1 - 1e-9)).sum())
     return reached / len(t) if every else (1 + reached) / (1 + len(t))
 
 
-def jackknife_interval(x: Floats, y: Floats, level: float = 0.95) -> tuple[float, float] | None:
+def jackknife_interval(x: Floats, y: Floats, level: float = 0.95) -> Pair | None:
     """Interval of a correlation by Fisher's transformation, its error from leaving out each pair in turn.
 
     ``tanh(z +- t se)``, ``se^2 = (n-1)/n sum (z_(i) - mean z)^2`` (Efron and Stein 1981), t with n - 2
@@ -120,7 +120,7 @@ def _orders(n: int) -> npt.NDArray[np.int8]:
     return orders
 
 
-def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
+def fisher_interval(r: float, n: int) -> Pair | None:
     """95 % interval of r: ``tanh(atanh(r) +- z / sqrt(n - 3))``; None below four pairs or where r is 1."""
     if not abs(r) < 1 - _PERFECT or n < 4:
         return None
@@ -128,7 +128,7 @@ def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
     return float(np.tanh(np.arctanh(r) - reach)), float(np.tanh(np.arctanh(r) + reach))
 
 
-def _coefficient(x: Floats, y: Floats, test: Callable[[Floats, Floats], tuple[float, float]]) -> Correlation:
+def _coefficient(x: Floats, y: Floats, test: Callable[[Floats, Floats], Pair]) -> Correlation:
     """A coefficient of the pairs with both numbers, or why there is none."""
     is_complete = ~(np.isnan(x) | np.isnan(y))
     first, second = x[is_complete], y[is_complete]
@@ -140,7 +140,7 @@ def _coefficient(x: Floats, y: Floats, test: Callable[[Floats, Floats], tuple[fl
     return Correlation(float(value), float(p_value), first.size)
 
 
-def _pearson(x: Floats, y: Floats) -> tuple[float, float]:
+def _pearson(x: Floats, y: Floats) -> Pair:
     """As ``scipy.stats.pearsonr``, the import of which takes longer than a small audit."""
     x, y = x - x.mean(), y - y.mean()
     # divided by the largest first: squares of the largest and smallest numbers there are would be lost

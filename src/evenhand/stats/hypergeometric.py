@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, codes_of
 
 Outcomes = tuple[Integers, Floats]
 
@@ -93,7 +93,7 @@ def unique_rows(table: Integers) -> tuple[Integers, Integers]:
     """Distinct rows, sorted, and which of them each row is; shape (S, C) and (T,)."""
     which = np.zeros(len(table), dtype=np.int64)
     for column in table.T:  # compacted after each column, so that keys cannot overflow
-        which = np.unique(which * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
+        which = codes_of(which * (int(column.max(initial=0)) + 1) + column)
     first = np.zeros(int(which.max(initial=-1)) + 1, dtype=np.int64)
     first[which[::-1]] = np.arange(len(table))[::-1]
     return table[first], which

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Pair
 
 Member = Callable[[float], tuple[float, Floats]]
 
@@ -55,7 +55,7 @@ class Inverted:
         population = np.array([[summary for summary, _ in family] for family in grids])
         return cls(observed, population, np.array([[draws for _, draws in family] for family in grids]))
 
-    def limits(self, level: float = 0.95) -> tuple[float, float]:
+    def limits(self, level: float = 0.95) -> Pair:
         """Limits of the population's summary; the lower one is 0 where a test of all the error accepts 0.
 
         Their width is never 0: where all draws are alike, the upper one is the largest population.

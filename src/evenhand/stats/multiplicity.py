@@ -65,7 +65,7 @@ def _scale(p_values: Floats, weights: Floats | None) -> Floats:
 
 def _left(scale: Floats) -> Floats:
     """What is left of the weights, in units of their mean, before each test has had its turn."""
-    return np.asarray((1 / scale)[::-1].cumsum()[::-1])
+    return (1 / scale)[::-1].cumsum()[::-1]
 
 
 def selected_level(selected: int, tests: int, level: float) -> float:

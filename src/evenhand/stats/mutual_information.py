@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, codes_of, pieces, ratio
 
 _BLOCK = 4_000_000  # numbers of one array of rows and dimensions held at a time
 
@@ -27,8 +27,8 @@ def binned_information(vectors: npt.ArrayLike, labels: npt.ArrayLike, bins: int 
     if n == 0:
         return np.full(dimensions, np.nan)
     information = []
-    for start in range(0, dimensions, max(1, _BLOCK // n)):
-        part = values[:, start : start + max(1, _BLOCK // n)]
+    for some in pieces(dimensions, _BLOCK, n):
+        part = values[:, some]
         binned = np.zeros(part.shape, dtype=np.int64)
         for edge in np.quantile(part, np.arange(1, bins) / bins, axis=0):
             binned += part > edge
@@ -56,23 +56,22 @@ def smoothed_information(
         return np.full(dimensions, np.nan)
     places = np.floor(np.arange(kinds) * cells / max(1, kinds - 1)).astype(np.int64).clip(0, cells - 1)
     result = np.empty(dimensions)
-    step = max(1, _BLOCK // (n + cells * cells))
-    for start in range(0, dimensions, step):
-        part = values[:, start : start + step]
+    for some in pieces(dimensions, _BLOCK, n + cells * cells):
+        part = values[:, some]
         low = part.min(axis=0)
         width = part.max(axis=0) - low
-        scaled = np.divide(part - low, width, out=np.full(part.shape, 0.5), where=width > 0)
+        scaled = ratio(part - low, width, 0.5)
         binned = np.floor(scaled * cells).astype(np.int64).clip(0, cells - 1)
         counts = _joint(binned, places[codes], cells, cells)
         blurred = gaussian_filter(counts, sigma=(0, sigma, sigma), mode="constant")
         blurred += np.finfo(np.float64).eps
-        result[start : start + step] = _information(blurred, blurred.sum(axis=(1, 2)))
+        result[some] = _information(blurred, blurred.sum(axis=(1, 2)))
     return result
 
 
 def _as_arrays(vectors: npt.ArrayLike, labels: npt.ArrayLike) -> tuple[Floats, Integers, int]:
-    kinds, codes = np.unique(np.asarray(labels), return_inverse=True)
-    return np.asarray(vectors, dtype=np.float64), codes.astype(np.int64), len(kinds)
+    codes = codes_of(labels)
+    return np.asarray(vectors, dtype=np.float64), codes, int(codes.max(initial=-1)) + 1
 
 
 def _joint(binned: Integers, codes: Integers, bins: int, kinds: int) -> Floats:
@@ -91,4 +90,4 @@ def _over(counts: Floats, change: Callable[[Floats], npt.NDArray[np.generic]]) -
 
 def _information(counts: Floats, total: float | Floats) -> Floats:
     joint, bins, kinds = _over(counts, lambda cells: cells * np.log(np.where(cells > 0, cells, 1)))
-    return np.asarray((joint - bins - kinds) / total + np.log(total))
+    return (joint - bins - kinds) / total + np.log(total)

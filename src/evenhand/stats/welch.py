@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, nan_without_warning
 
 
 def welch_p(values: Floats, group: Integers, groups: int) -> Floats:
@@ -30,7 +30,7 @@ def welch_p(values: Floats, group: Integers, groups: int) -> Floats:
     centred = values - values.mean(axis=0)  # the test does not move with a constant, and digits are saved
     mean = member.T @ centred / size
     variance = np.maximum(member.T @ centred**2 - size * mean**2, 0) / (size - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with nan_without_warning():
         weight = size / variance
         share = weight / weight.sum(axis=0)
         middle = (share * mean).sum(axis=0)

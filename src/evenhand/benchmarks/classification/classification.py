@@ -26,6 +26,7 @@ from evenhand.benchmarks.labelling.measures import (
     respelled,
 )
 from evenhand.benchmarks.labelling.open_labels import NAMED, PARAMETERS, OpenLabels, check_given, open_labels
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import TableWarning
 from evenhand.evidence.open_answers.normalise import Vocabulary
@@ -89,7 +90,7 @@ class Classification(Benchmark[Labels]):
             few = samples.annotations.head(setting.limit)
             samples = replace(samples, annotations=few, images=FirstImages(samples.images, setting.limit))
         note_counts = {_REPEATED: samples.repeated, _BY_NAME: samples.by_name}
-        notes = {note: count for note, count in note_counts.items() if count}
+        notes = occurring(note_counts)
         requests = questions(way, samples, labels, params)
         used = {samples.truth, *(params[name] for name in ("image", "truth", "id"))}
         about = {} if by else {"group_columns": group_columns(setting.data, used)}

@@ -132,7 +132,7 @@ def crop_face(video: Path, target: Path, *, every: int = 1) -> FaceCrop:
     except _Unfit as problem:
         return FaceCrop(reason=str(problem))
     except Exception as problem:  # decoders of damaged files raise whatever they stumble over
-        fault = f"{UNREADABLE}: {one_line(getattr(problem, 'strerror', None) or problem)[:120]}"
+        fault = f"{UNREADABLE}: {one_line(getattr(problem, 'strerror', None) or problem, 120)}"
     crop = FaceCrop(frames=n_frames, with_face=len(detections), whole=not fault)
     if not detections:
         return replace(crop, reason=fault or (NO_FACE if n_frames else NO_PICTURES))

@@ -74,7 +74,7 @@ class Geography(Benchmark[Households]):
         _check_files(setting)
         households = _households(setting)
         top, _ = top_of(setting), thresholds_of(setting)
-        by = _groupings(households, str(setting.parameters["by"]))
+        by = _groupings(households, setting.text("by"))
         samples = households.annotations["sample"].to_list()
         words = _words(households)
         requests = label_questions(setting, samples, households.images, words, n_labels=top, who=NAME)
@@ -122,7 +122,7 @@ def _findings(
 ) -> list[Finding]:
     shared: dict[str, Any] = {
         "by": by,
-        "mode": str(setting.parameters["mode"]),
+        "mode": setting.text("mode"),
         "seed": setting.seed,
     }
     findings = [
@@ -139,7 +139,7 @@ def _findings(
 
 def _reference(setting: Setting, concept_map: str | None = None) -> ReferenceModel | None:
     """The run of another model, if one is given, judged as this one is."""
-    folder = str(setting.parameters["reference"])
+    folder = setting.text("reference")
     if not folder:
         return None
     reference = ReferenceModel.read(folder)
@@ -160,7 +160,7 @@ def _not_grouped(households: Households) -> list[str]:
 
 def _check_files(setting: Setting) -> None:
     """Refuse files that are not there before anything is asked."""
-    concept_map = str(setting.parameters["concept_map"])
+    concept_map = setting.text("concept_map")
     if concept_map not in CONCEPT_MAPS and not Path(concept_map).expanduser().is_file():
         raise InputError(
             f"there is no concept map {concept_map!r}; give {', '.join(CONCEPT_MAPS)}, or a JSON file "
@@ -188,7 +188,7 @@ def _households(setting: Setting) -> Households:
 def _mapped(households: Households, ranked: RankedAnswers, setting: Setting) -> MappedConcepts:
     return map_concepts(
         households,
-        str(setting.parameters["concept_map"]),
+        setting.text("concept_map"),
         labels=ranked.outputs if ranked.outputs is not None else _words(households),
         wordnet_ids=ranked.output_ids,
     )

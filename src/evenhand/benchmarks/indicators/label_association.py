@@ -79,7 +79,7 @@ class LabelAssociation(Benchmark[People]):
         people = people_of(setting)
         top = top_of(setting)
         thresholds_of(setting)
-        by = groupings_of(people, str(setting.parameters["by"]))
+        by = groupings_of(people, setting.text("by"))
         taxonomy, params = _taxonomy(setting, people), setting.parameters
         if choose_way(str(params["ask"]), setting.capabilities, NAME) != "classify":
             taxonomy.terms(None, hyponyms=str(params["hyponyms"]))  # refuses any, before the model is asked
@@ -105,7 +105,7 @@ class LabelAssociation(Benchmark[People]):
             for threshold in thresholds
             for by in groupings
             for finding in association_findings(
-                matches, by, threshold, unknown, str(setting.parameters["mode"]), setting.seed
+                matches, by, threshold, unknown, setting.text("mode"), setting.seed
             )
         ]
         marks = sorted({*THRESHOLDS, *thresholds})
@@ -195,7 +195,7 @@ def _matches(ranked: RankedAnswers, people: People, taxonomy: Taxonomy, setting:
 
 def _synonyms(setting: Setting, ranked: RankedAnswers) -> bool:
     """Whether synonyms count: a head of ImageNet names is read as the same head with WordNet ids is."""
-    synonyms = str(setting.parameters["synonyms"])
+    synonyms = setting.text("synonyms")
     if synonyms != AUTO:
         return synonyms == "yes"
     return ranked.way != "classify" or len(ranked.outputs or ()) < _OWN_WORDS
@@ -214,7 +214,7 @@ def _label_space(matches: LabelMatches, ranked: RankedAnswers) -> pl.DataFrame:
 
 
 def _taxonomy(setting: Setting, people: People) -> Taxonomy:
-    name = str(setting.parameters["taxonomy"])
+    name = setting.text("taxonomy")
     return find_taxonomy(default_taxonomy(people) if name == AUTO else name)
 
 

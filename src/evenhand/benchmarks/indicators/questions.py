@@ -97,10 +97,10 @@ def label_questions(
     Raises:
         UserError: A model that can be asked in no way.
     """
-    way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
+    way = choose_way(setting.text("ask"), setting.capabilities, who)
     ids = list(samples)
     if way == "classify":
-        file = str(setting.parameters["labels"])
+        file = setting.text("labels")
         outputs = read_label_names(Path(file)) if file else None
         top = max(n_labels, KEPT)
         return [Question("predictions", "classifies_images", ids, images, top=top, outputs=outputs)]
@@ -110,7 +110,7 @@ def label_questions(
             Question("images", "embeds_images", ids, images),
             Question("texts", "embeds_texts", texts, texts=texts),
         ]
-    prompt = str(setting.parameters["prompt"])
+    prompt = setting.text("prompt")
     return [Question("answers", "answers_questions", ids, images, texts=[prompt] * len(ids))]
 
 
@@ -123,7 +123,7 @@ def ranked_answers(
         UserError: Predictions of a table without all labels of the model, or labels that are not the model's.
     """
     setting, evidence = answered.setting, answered.evidence
-    way = choose_way(str(setting.parameters["ask"]), setting.capabilities, who)
+    way = choose_way(setting.text("ask"), setting.capabilities, who)
     if way == "classify":
         return _few(_classified(evidence["predictions"], setting, answered.facts), n_labels)
     if way == "zero_shot":
@@ -165,7 +165,7 @@ def choices(setting: Setting, words: Sequence[str]) -> Labels:
     Raises:
         UserError: A file that cannot be read, or fewer than two labels.
     """
-    file = str(setting.parameters["labels"])
+    file = setting.text("labels")
     more = Labels.read(file, pl.Series([], dtype=pl.String)) if file else Labels((), ())
     folded_words = {word.casefold() for word in words}
     new = [
@@ -179,7 +179,7 @@ def choices(setting: Setting, words: Sequence[str]) -> Labels:
 
 
 def _classified(predictions: pl.LazyFrame, setting: Setting, facts: Mapping[str, Any]) -> RankedAnswers:
-    file = str(setting.parameters["labels"])
+    file = setting.text("labels")
     file_labels = read_label_names(Path(file)) if file else ()
     model_labels = tuple(str(label) for label in facts.get("labels", ()))
     ids = tuple(str(id_) for id_ in facts.get("wordnet_ids", ()))

@@ -55,7 +55,7 @@ class Retrieval(Benchmark[QueryDatabaseSplit]):
             Question(name, "embeds_images", people.annotations["sample"].to_list(), people.images)
             for name, people in ((QUERIES, split.queries), (DATABASE, split.database))
         ]
-        by = groupings_of(split.queries, str(setting.parameters["by"]))
+        by = groupings_of(split.queries, setting.text("by"))
         roles = [
             people.annotations.drop(CONTENT).with_columns(pl.lit(role).alias(ROLE))
             for people, role in ((split.queries, "query"), (split.database, "database"))
@@ -112,8 +112,8 @@ def _findings(
         "match": split.match,
         "by": by,
         "k": k,
-        "unknown": str(setting.parameters["unknown"]),
-        "mode": str(setting.parameters["mode"]),
+        "unknown": setting.text("unknown"),
+        "mode": setting.text("mode"),
         "seed": setting.seed,
     }
     return [precision_at_k(neighbours, **shared), *([precision_gap(neighbours, **shared)] if by else [])]
@@ -147,7 +147,7 @@ def _left_out(neighbours: Neighbours) -> pl.DataFrame:
 
 
 def _ks(setting: Setting) -> list[int]:
-    values = numbers("k", str(setting.parameters["k"]), low=1, high=_MOST, integers=True)
+    values = numbers("k", setting.text("k"), low=1, high=_MOST, integers=True)
     return [int(k) for k in values]
 
 

@@ -128,7 +128,7 @@ def top_of(setting: Setting) -> int:
 
 def thresholds_of(setting: Setting) -> list[float]:
     """The confidences from which labels count, in [0, 1], ascending."""
-    return numbers("threshold", str(setting.parameters["threshold"]), low=0, high=1)
+    return numbers("threshold", setting.text("threshold"), low=0, high=1)
 
 
 def _usual(people: People) -> list[tuple[str, ...]]:

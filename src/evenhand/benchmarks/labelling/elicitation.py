@@ -254,7 +254,7 @@ def _refuse_answers(first: str, labels: Labels, reasons: Mapping[str, int]) -> N
     counts = ", ".join(f"{count} x {reason}" for reason, count in reasons.items())
     names = ", ".join(repr(one_line(name)) for name in labels.names[:4])
     raise UserError(
-        f"no answer names a label{alone}: {counts}; the first is {one_line(first)[:80]!r}; labels: {names}"
+        f"no answer names a label{alone}: {counts}; the first is {one_line(first, 80)!r}; labels: {names}"
         f"{', ...' if len(labels.names) > 4 else ''}; ask otherwise with -p prompt=..., or read answers by "
         "steps with -p match=steps"
     )

@@ -71,7 +71,7 @@ def words_by_objective(path: Path) -> Mapping[str, tuple[str, ...]]:
     for number, line in enumerate(lines, 1):
         objective, colon, text = line.partition(":")
         if line.strip() and not (colon and objective.strip() and text.strip()):
-            raise InputError(f"{str(path)!r} line {number} is {one_line(line)[:60]!r}; write objective:text")
+            raise InputError(f"{str(path)!r} line {number} is {one_line(line, 60)!r}; write objective:text")
         if line.strip():
             texts.setdefault(objective.strip(), []).append(text.strip())
     return {objective: tuple(words) for objective, words in texts.items()}

@@ -256,15 +256,13 @@ def read_taxonomy(path: Path) -> Taxonomy:
             or not terms
             or not all(isinstance(t, str) and t.strip() for t in terms)
         ):
-            raise InputError(f"{shape}; the terms of {one_line(kind)[:60]!r} are no list of texts")
+            raise InputError(f"{shape}; the terms of {one_line(kind, 60)!r} are no list of texts")
         types[kind] = tuple(terms)
     unions = {kind: terms for kind, terms in types.items() if set(terms) <= types.keys() - {kind}}
     _check_unions(path, types, unions)
     nested = [kind for kind, terms in unions.items() if unions.keys() & set(terms)]
     if nested:
-        raise InputError(
-            f"{str(path)!r}: {one_line(nested[0])[:60]!r} is a union of unions; name types in it"
-        )
+        raise InputError(f"{str(path)!r}: {one_line(nested[0], 60)!r} is a union of unions; name types in it")
     plain = {kind: terms for kind, terms in types.items() if kind not in unions}
     harmful = tuple(kind for kind in (NON_HUMAN, CRIME) if kind in plain)
     if harmful and HARMFUL not in types:
@@ -286,10 +284,10 @@ def _check_unions(path: Path, types: Mapping[str, Sequence[str]], unions: Mappin
         if kind in unions or not type_terms:
             continue
         other = next(term for term in terms if term not in type_terms)
-        others = ", ".join(repr(one_line(name)[:60]) for name in types if name != kind)
+        others = ", ".join(repr(one_line(name, 60)) for name in types if name != kind)
         raise InputError(
-            f"{str(path)!r}: {one_line(kind)[:60]!r} names the type {one_line(type_terms[0])[:60]!r} and "
-            f"also {one_line(other)[:60]!r}, which is no type; a union names types only ({others}), any "
+            f"{str(path)!r}: {one_line(kind, 60)!r} names the type {one_line(type_terms[0], 60)!r} and "
+            f"also {one_line(other, 60)!r}, which is no type; a union names types only ({others}), any "
             "other type words and ids only"
         )
 
@@ -320,7 +318,7 @@ def _read_parents(path: Path) -> dict[str, list[str]]:
         pair = line.split()
         if pair and (len(pair) != 2 or not all(map(WORDNET.fullmatch, pair))):
             raise InputError(
-                f"line {number} of {str(path)!r} is {one_line(line)[:60]!r}; "
+                f"line {number} of {str(path)!r} is {one_line(line, 60)!r}; "
                 "give two WordNet ids, 'parent child'"
             )
         if pair:

@@ -29,7 +29,7 @@ def read_embeddings(places: Sequence[Path]) -> dict[str, pl.LazyFrame]:
     """
     tables = []
     for file in _files(places):
-        with sources.reading(repr(str(file))):
+        with sources.reading(file):
             lazy, _ = sources.scan(file)
             columns = lazy.collect_schema().names()
         if set(_COLUMNS) <= set(columns):
@@ -62,7 +62,7 @@ def _refuse_repeated(table: str, lazy: pl.LazyFrame) -> None:
     repeated = samples.filter(samples.is_duplicated())
     if len(repeated):
         raise InputError(
-            f"there are several vectors of {one_line(repeated[0])[:80]!r} among the {table}; keep one of them"
+            f"there are several vectors of {one_line(repeated[0], 80)!r} among the {table}; keep one of them"
         )
 
 

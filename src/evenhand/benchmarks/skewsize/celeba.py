@@ -20,6 +20,7 @@ from evenhand.benchmarks.skewsize.data.wilds_tables import (
 )
 from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
 from evenhand.benchmarks.skewsize.yes_no import NO, YES
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import ParameterError
 
 LAYOUT = (
@@ -63,7 +64,7 @@ def read_celeba(
     placed = read_rows(find_table(folder, PARTITION, LAYOUT), fields[0], {fields[1]: split_codes()}, fields)
     merged = rows.table.join(placed.table.rename({"partition": "split"}), on="image_id", how="inner")
     dropped = {**rows.dropped, UNPLACED: len(rows.table) - len(merged)}
-    dropped = {reason: count for reason, count in dropped.items() if count}
+    dropped = occurring(dropped)
     table = in_split(WildsTable(merged, dropped, rows.odd or placed.odd), split, file)
     table = table.rename({"image_id": "sample", truth: "truth", **{old: new for new, old in columns.items()}})
     table = in_turn(table, attributes)

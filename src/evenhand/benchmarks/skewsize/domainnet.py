@@ -12,6 +12,7 @@ from evenhand.benchmarks.datasets.readers.lists import list_lines
 from evenhand.benchmarks.labelling.elicitation import Labels
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, files_below, in_turn, require_folder
 from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError
 
 DOMAINS: tuple[str, ...] = ("clipart", "infograph", "painting", "quickdraw", "real", "sketch")
@@ -57,7 +58,7 @@ def read_domainnet(folder: Path, split: str = "test") -> LabelledSamples:
         synonyms={name.replace("_", " "): name for name in classes if "_" in name},
         about={"layout": "domainnet", "annotated_by": {"domain": RECORDED}},
         dropped=listed.dropped,
-        notes={note: count for note, count in notes.items() if count},
+        notes=occurring(notes),
     )
 
 
@@ -80,7 +81,7 @@ def split_lists(folder: Path, splits: tuple[str, ...]) -> list[Path]:
 
 
 def _read(setting: Setting) -> LabelledSamples:
-    return read_domainnet(require_folder(setting.data, LAYOUT), str(setting.parameters["split"]))
+    return read_domainnet(require_folder(setting.data, LAYOUT), setting.text("split"))
 
 
 DOMAINNET = PictureBenchmark(

@@ -50,7 +50,7 @@ def read_waterbirds(folder: Path, split: str = "test") -> LabelledSamples:
 
 
 def _read(setting: Setting) -> LabelledSamples:
-    return read_waterbirds(require_folder(setting.data, LAYOUT), str(setting.parameters["split"]))
+    return read_waterbirds(require_folder(setting.data, LAYOUT), setting.text("split"))
 
 
 WATERBIRDS = PictureBenchmark(

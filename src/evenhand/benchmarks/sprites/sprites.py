@@ -80,11 +80,9 @@ class Sprites(Benchmark[None]):
 
     def plan(self, setting: Setting) -> Plan[None]:
         """Unmanipulated test sprites; those that a set biased like the training set would keep are marked."""
-        size = preset(str(setting.parameters["preset"])).n_test
+        size = preset(setting.text("preset")).n_test
         _, test = train_test_split(setting.seed, 0, size)
-        is_like_training = _mark_like_training(
-            test, str(setting.parameters["removed"]), str(setting.parameters["strength"])
-        )
+        is_like_training = _mark_like_training(test, setting.text("removed"), setting.text("strength"))
         annotations = pl.DataFrame(
             {
                 "sample": [f"sprite-{index:07d}" for index in test.index().tolist()],
@@ -94,7 +92,7 @@ class Sprites(Benchmark[None]):
             }
         ).head(len(test) if setting.limit is None else setting.limit)
         samples = LabelledImages(annotations, FirstImages(RenderedSprites(test), len(annotations)))
-        way = choose_way(str(setting.parameters["ask"]), setting.capabilities, self.name)
+        way = choose_way(setting.text("ask"), setting.capabilities, self.name)
         return Plan(annotations, questions(way, samples, _LABELS, setting.parameters), by=[("colour",)])
 
     def measure(self, answered: Answered[None]) -> Measured:

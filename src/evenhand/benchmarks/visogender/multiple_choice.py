@@ -115,7 +115,7 @@ class MultipleChoice:
             room = "give the model more room with --max-tokens, or " if thinks else ""
             raise UserError(
                 f"no answer chooses a caption ({reasons_of(answers)}); the first is "
-                f"{one_line(answers['answer'][0])[:80]!r}; {room}ask in your own words with -p wordings=FILE"
+                f"{one_line(answers['answer'][0], 80)!r}; {room}ask in your own words with -p wordings=FILE"
             )
         keys = ["sample", "template", *(["wording"] if len(self.wordings) > 1 else [])]
         choices = answers.drop_nulls("candidate")

@@ -98,7 +98,7 @@ class VisoGenderResolution(Benchmark[None]):
         )
         tables = {**measured.tables, **scored.tables}
         if "wording" in scores.columns:
-            candidates = parse_candidates(str(setting.parameters["candidates"]))
+            candidates = parse_candidates(setting.text("candidates"))
             tables["wordings"] = spread(measured.findings, METRICS, scores, samples, candidates)
         experiment = _EXPERIMENTS.get(asking.way, "CAPTIONING")
         rankings = _neutral_rankings(scores, samples) if asking.way == "captions" else None
@@ -108,7 +108,7 @@ class VisoGenderResolution(Benchmark[None]):
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: model outputs of the original code, or a table of ours."""
         outputs = given_scores(files, setting)
-        genders = parse_candidates(str(setting.parameters["candidates"]))
+        genders = parse_candidates(setting.text("candidates"))
         order = [name for name in outputs.candidates if name in genders] or list(genders)
         candidates_text = ",".join(
             f"{name}={genders[name]}" for name in [*order, *(genders.keys() - set(order))]
@@ -213,7 +213,7 @@ class VisoGenderResolution(Benchmark[None]):
         """In paper mode, the benchmark file of the original code."""
         if setting.parameters["mode"] != "paper" or OCC_FIRST.name not in scores["template"]:
             return {}
-        candidates = parse_candidates(str(setting.parameters["candidates"]))
+        candidates = parse_candidates(setting.text("candidates"))
         choices = choices_of(scores, samples, template=TEMPLATES["occ_first"], candidates=candidates)
         content = paper_mode.benchmark_file(
             choices,

@@ -77,7 +77,7 @@ class VisoGenderRetrieval(Benchmark[None]):
     def score(self, files: Sequence[Path], setting: Setting) -> Scored:
         """The same of scores in files: retrieval scores of the original code, or a table of ours."""
         outputs = given_rankings(files, setting)
-        template_names = {template.name for template in parse_templates(str(setting.parameters["templates"]))}
+        template_names = {template.name for template in parse_templates(setting.text("templates"))}
         setting = replace(setting, model=outputs.model or "scores")
         selected_tables = [
             (context, TEMPLATES[template], _whole(table, setting))

@@ -57,11 +57,11 @@ def parse_wordings(text: str) -> tuple[str, ...]:
     for number, wording in enumerate(wordings):
         if wording.count(OPTIONS) != 1:
             raise ParameterError(
-                f"the wording {one_line(wording)[:60]!r} of {text!r} must have {OPTIONS} once, where the "
+                f"the wording {one_line(wording, 60)!r} of {text!r} must have {OPTIONS} once, where the "
                 "captions go"
             )
         if wording in wordings[:number]:
-            raise ParameterError(f"the wording {one_line(wording)[:60]!r} is in {text!r} twice; keep one")
+            raise ParameterError(f"the wording {one_line(wording, 60)!r} is in {text!r} twice; keep one")
     return tuple(wordings)
 
 

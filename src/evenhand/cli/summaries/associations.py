@@ -14,6 +14,7 @@ from evenhand.cli.summaries.text import (
     alpha_of,
     clean,
     notes_by_row,
+    plain_table,
     verdict,
 )
 from evenhand.core.findings import Finding
@@ -139,11 +140,8 @@ def _table(findings: Sequence[Finding], beside: Mapping[Key, Finding], alpha: fl
         last = "difference"
     if any("template_low" in finding.details for finding in findings):
         last = "over templates"
-    table = Table(box=None, pad_edge=False)
-    for name in ("pair", "value", "interval", "by chance alone", "p", "p adj.", "value is", last):
-        if name:
-            left = name in ("pair", "value is")
-            table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    names = ("pair", "value", "interval", "by chance alone", "p", "p adj.", "value is", last)
+    table = plain_table(filter(None, names), ("pair", "value is"))
     for finding in findings:
         cells = {"difference": _difference(beside.get(_pair(finding))), "over templates": _range(finding)}
         table.add_row(*_row(finding), verdict(finding, alpha), *((cells[last],) if last else ()))

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
-from evenhand.cli.summaries.text import Numbers, clean, console_of, with_level
+from evenhand.cli.summaries.text import Numbers, clean, console_of, plain_table, with_level
 from evenhand.core.findings import Finding
 from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.significance import is_beyond
@@ -184,9 +184,8 @@ def _print_pairs(
     console: Console, findings: Sequence[Finding], numbers: Mapping[str, int], varied: Sequence[str] = ()
 ) -> None:
     """Some differences, the surest first."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj."):
-        table.add_column(name, justify="left" if name in ("pair", "measure") else "right", no_wrap=True)
+    names = ("pair", "measure", "difference", "interval", "by chance alone", "p", "p adj.")
+    table = plain_table(names, ("pair", "measure"))
     ordered = sorted(
         findings, key=lambda finding: finding.p_adjusted if finding.p_adjusted is not None else 2.0
     )

@@ -21,6 +21,7 @@ from evenhand.cli.summaries.text import (
     alpha_of,
     clean,
     console_of,
+    plain_table,
     verdict,
 )
 from evenhand.core.bound import MetricId
@@ -140,9 +141,8 @@ def _shown(finding: Finding) -> bool:
 def _headlines(findings: list[Finding], alpha: float) -> Table:
     """The findings of a grouping; a column of plain values only where there are corrected ones."""
     plain = ["plain"] if any(finding.corrected is not None for finding in findings) else []
-    table = Table(box=None, pad_edge=False)
-    for name in ("finding", "value", "interval", *plain, "by chance alone", "p", "p adj.", "value is"):
-        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
+    names = ("finding", "value", "interval", *plain, "by chance alone", "p", "p adj.", "value is")
+    table = plain_table(names, ("finding", "value is"))
     for finding in findings:
         value, interval, with_noise, *rest = _row(finding, alpha)
         table.add_row(finding.name, value, interval, *([with_noise] if plain else []), *rest)
@@ -152,9 +152,8 @@ def _headlines(findings: list[Finding], alpha: float) -> Table:
 def _print_further(console: Console, findings: list[Finding], alpha: float) -> None:
     """The other findings of a grouping, with the parameters that tell forms of one metric apart."""
     plain = ["plain"] if any(finding.corrected is not None for finding in findings) else []
-    table = Table(box=None, pad_edge=False)
-    for name in ("further", "value", "interval", *plain, "p", "value is"):
-        table.add_column(name, justify="left" if name in ("further", "value is") else "right", no_wrap=True)
+    names = ("further", "value", "interval", *plain, "p", "value is")
+    table = plain_table(names, ("further", "value is"))
     for finding in findings:
         value, interval, with_noise, *_, stands = _row(finding, alpha)
         middle = [interval, *([with_noise] if plain else []), p_value(p_shown(finding))]

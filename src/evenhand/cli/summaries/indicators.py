@@ -13,6 +13,7 @@ from evenhand.cli.summaries.text import (
     alpha_of,
     clean,
     notes_by_row,
+    plain_table,
     verdict,
 )
 from evenhand.core.findings import Finding, Part
@@ -68,9 +69,7 @@ def _title(grouping: str, finding: Finding) -> str:
 def _table(findings: Sequence[Finding], alpha: float) -> Table:
     covered = any("coverage" in finding.details for finding in findings)
     names = ["finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"]
-    table = Table(box=None, pad_edge=False)
-    for name in names + (["coverage"] if covered else []):
-        table.add_column(name, justify="left" if name in ("finding", "value is") else "right", no_wrap=True)
+    table = plain_table(names + (["coverage"] if covered else []), ("finding", "value is"))
     for finding in findings:
         numbers = Numbers.of(finding)
         cells = [_what(finding), numbers.both, numbers.interval, numbers.chance]

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
-from evenhand.cli.summaries.text import clean, console_of, notes_by_row
+from evenhand.cli.summaries.text import clean, console_of, notes_by_row, plain_table
 from evenhand.core.findings import Finding
 from evenhand.workflows.debias.engine import JOINT, DebiasRun, place_of
 from evenhand.workflows.debias.findings import ALL_ITEMS
@@ -62,10 +62,9 @@ def _print_tables(console: Console, run: DebiasRun, out: Path) -> None:
 
 
 def _associations(table: pl.DataFrame) -> Table:
-    rich_table = Table(box=None, pad_edge=False)
-    rich_table.add_column("test", justify="left", no_wrap=True)
     of_paper = bool((table["chosen_on"] == ALL_ITEMS).any())
-    for name in (
+    names = (
+        "test",
         *(["as in the paper: before", "after"] if of_paper else []),
         "held out: before",
         "after",
@@ -75,8 +74,8 @@ def _associations(table: pl.DataFrame) -> Table:
         "fit: before",
         "after",
         "removed",
-    ):
-        rich_table.add_column(name, justify="right", no_wrap=True)
+    )
+    rich_table = plain_table(names, ("test",))
     for row in table.iter_rows(named=True):
         low, high = row["reduction_low"], row["reduction_high"]
         rich_table.add_row(
@@ -91,9 +90,8 @@ def _associations(table: pl.DataFrame) -> Table:
 
 
 def _utilities(table: pl.DataFrame) -> Table:
-    rich_table = Table(box=None, pad_edge=False)
-    for index, name in enumerate(("on held-out items", "of", "before", "after", "by chance", "n")):
-        rich_table.add_column(name, justify="left" if index < 2 else "right", no_wrap=True)
+    names = ("on held-out items", "of", "before", "after", "by chance", "n")
+    rich_table = plain_table(names, names[:2])
     first = table.filter(pl.col("mitigation") == table["mitigation"][0])
     for row in first.iter_rows(named=True):
         of = f"{clean(row['x'], 20)} : {clean(row['y'], 20)}" if row["x"] else clean(row["on"], 30)

@@ -13,6 +13,7 @@ from evenhand.cli.summaries.text import (
     about_intervals,
     alpha_of,
     notes_by_row,
+    plain_table,
     verdict,
 )
 from evenhand.core.findings import Finding
@@ -74,10 +75,8 @@ def _facets(finding: Finding) -> tuple[str, ...]:
 
 
 def _table(findings: Sequence[Finding], alpha: float) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("finding", "on", "value", "interval", "by chance alone", "p", "p adj.", "value is"):
-        left = name in ("finding", "on", "value is")
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    names = ("finding", "on", "value", "interval", "by chance alone", "p", "p adj.", "value is")
+    table = plain_table(names, ("finding", "on", "value is"))
     for name in dict.fromkeys(finding.name for finding in findings):
         for index, finding in enumerate(finding for finding in findings if finding.name == name):
             row_name = finding.card.sentences.row or name

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from evenhand.cli.arguments.console import SafeConsole
 from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.numbers.rounding import DASH, level_text
+from evenhand.core.numbers.rounding import DASH, lead_of, level_text
 from evenhand.core.significance import ALPHA, significance_of
 from evenhand.core.text.rounding import Rounding
 from evenhand.workflows.outputs.result import Run
@@ -22,6 +23,14 @@ _NAMED = 3  # rows that a note names; the others are counted
 
 USUAL = 0.95
 """The level of intervals and bands that needs no mention."""
+
+
+def plain_table(names: Iterable[str], left: Collection[str]) -> Table:
+    """A table without lines; its columns stand to the right but for those named."""
+    table = Table(box=None, pad_edge=False)
+    for name in names:
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    return table
 
 
 def console_of(width: int, *, ascii: bool = False) -> Console:
@@ -57,7 +66,7 @@ class Numbers:
         """Of one with a value."""
         is_count = isinstance(holder, Finding) and holder.card.unit == "count"
         rounding = Rounding.of(holder, "count" if is_count else None)
-        lead = holder.value if holder.corrected is None else holder.corrected
+        lead = lead_of(holder)
         return cls(
             rounding.text(lead),
             _ends(holder.interval, rounding),

@@ -65,6 +65,16 @@ def reference_of(holder: Any) -> float | None:
     return None if at is None else float(at)
 
 
+def lead_of(holder: Any) -> Any:
+    """The value of a ``Finding`` or ``Part`` that its interval is of: where there is one, the corrected."""
+    return holder.value if holder.corrected is None else holder.corrected
+
+
+def low_and_high(band: Any) -> Ends | tuple[None, None]:
+    """Both ends of an interval, None where there is none."""
+    return (None, None) if band is None else (band.low, band.high)
+
+
 @dataclass(frozen=True)
 class PlainRounding:
     """How the numbers of one finding or part are written.
@@ -80,7 +90,7 @@ class PlainRounding:
     @classmethod
     def of(cls, holder: Any, unit: str | None = None) -> Self:
         """Of a ``Finding`` or ``Part``: its value, corrected value, interval and null band."""
-        value = holder.value if holder.corrected is None else holder.corrected
+        value = lead_of(holder)
         interval, null = (
             None if band is None else (band.low, band.high) for band in (holder.interval, holder.null)
         )

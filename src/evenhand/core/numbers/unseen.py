@@ -90,13 +90,13 @@ def harmless_line(text: object) -> str:
     return harmless(text).replace("\n", _SIGNS["\n"])
 
 
-def one_line(text: object) -> str:
-    """Any text as one printable line, so that hostile labels cannot break a message."""
+def one_line(text: object, longest: int | None = None) -> str:
+    """Any text as one printable line, so that hostile labels cannot break a message; its first letters."""
     try:
         full_text = str(text)
     except Exception as problem:  # an exception of the user's whose text raises another
         full_text = f"(no text: {type(problem).__name__})"
-    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())
+    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())[:longest]
 
 
 def shown_in(value: object) -> object:

@@ -13,7 +13,7 @@ import polars as pl
 
 from evenhand.core.errors import UserError
 from evenhand.core.text.thoughts import UNFINISHED, without_thought
-from evenhand.evidence.derivation.arrays import Floats, unmasked
+from evenhand.evidence.predictions.columns.arrays import Floats, unmasked
 
 NO_LABEL = "answer names no label"
 SEVERAL_LABELS = "answer names several labels"
@@ -123,7 +123,7 @@ def zero_shot(
 
 def _linked(logits: Floats, link: str) -> Floats:
     if link == "sigmoid":
-        return np.asarray(1 / (1 + np.exp(-logits)))
+        return 1 / (1 + np.exp(-logits))
     weight = np.exp(logits - logits.max(axis=1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 

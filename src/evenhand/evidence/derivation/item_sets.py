@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known
-from evenhand.evidence.derivation.arrays import Floats, Integers, Mask, unmasked
 from evenhand.evidence.derivation.from_vectors import normalised
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask, unmasked
 
 Sets: TypeAlias = Mapping[str, Sequence[str]]
 FamilyColumns: TypeAlias = Mapping[str, Sequence[str | None]]

@@ -91,7 +91,7 @@ class Decisions:
         header = [name.strip() for name in next(reader, [])]
         if "decision" not in header or not {"raw", "prediction"} & set(header):
             raise InputError(
-                f"{file_name!r} has the columns {one_line(', '.join(header))[:120] or 'none'}; decisions "
+                f"{file_name!r} has the columns {one_line(', '.join(header), 120) or 'none'}; decisions "
                 "need 'raw' or 'prediction', and 'decision'"
             )
         rows = []
@@ -277,7 +277,7 @@ def _keep(rows: dict[str, _Row], key: str, row: _Row, file_name: str) -> None:
     first = rows.setdefault(key, row)
     if first.label != row.label:
         raise InputError(
-            f"{file_name!r} lines {first.line} and {row.line} decide differently on {one_line(key)[:80]!r}: "
+            f"{file_name!r} lines {first.line} and {row.line} decide differently on {one_line(key, 80)!r}: "
             f"{one_line(first.label)!r} and {one_line(row.label)!r}; keep one of the lines"
         )
 

@@ -56,7 +56,7 @@ def read_synonyms(file: str | Path) -> list[Synonym]:
         kind = parts[2] if len(parts) > 2 and parts[2] else "same"
         if len(parts) < 2 or not parts[0] or not parts[1] or kind not in KINDS:
             raise InputError(
-                f"{source!r} line {number} is {one_line(line)[:60]!r}; write spelling, name and, if you "
+                f"{source!r} line {number} is {one_line(line, 60)!r}; write spelling, name and, if you "
                 f"like, kind ({', '.join(KINDS)}) and reason, with tabs between them"
             )
         synonyms.append(Synonym(parts[0], parts[1], kind, parts[3] if len(parts) > 3 else "", number))

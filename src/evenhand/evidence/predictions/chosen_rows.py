@@ -48,7 +48,7 @@ def chosen_rows(
     filters = [_filter(predictions, choice, normalized, schema) for choice in choices]
     native = frame.to_native()
     try:
-        with sources.reading(predictions.described()):
+        with sources.reading(what=predictions.described()):
             if isinstance(native, pl.DataFrame | pl.LazyFrame):
                 return _streamed(native.lazy(), filters, most)
             if isinstance(frame, nw.DataFrame):
@@ -59,7 +59,7 @@ def chosen_rows(
     except Exception as problem:  # an engine of the user's, closed since or other than when it was counted
         raise InputError(
             f"the rows of {predictions.described()} cannot be read again ({type(problem).__name__}: "
-            f"{one_line(problem)[:200]}); audit the table anew"
+            f"{one_line(problem, 200)}); audit the table anew"
         ) from problem
 
 

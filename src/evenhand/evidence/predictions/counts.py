@@ -17,6 +17,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
 from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
+from evenhand.evidence.predictions.columns.arrays import Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
 from evenhand.evidence.predictions.columns.weights import MOMENTS, WEIGHT
 from evenhand.evidence.predictions.levels import (
@@ -163,7 +164,7 @@ class Counts:
         codes = [self.codes_of(name) for name in keep]
         return _canonical(tuple(self.axis(name) for name in keep), codes, self.n, self.moments)
 
-    def only(self, keep: npt.NDArray[np.bool_]) -> Counts:
+    def only(self, keep: Mask) -> Counts:
         """Some of the cells."""
         moments = None if self.moments is None else self.moments[:, keep]
         return replace(self, codes=self.codes[:, keep], n=self.n[keep], moments=moments, memo={})
@@ -370,7 +371,7 @@ def _union(mine: Axis, other: Counts) -> Axis:
 def _recode(old: Axis, new: Axis, codes: Codes) -> Codes:
     position = {level: index for index, level in enumerate(new.levels)}
     table = np.array([*(position[level] for level in old.levels), MISSING], dtype=np.int32)
-    return np.asarray(table[codes])  # code -1 takes the last entry, MISSING
+    return table[codes]  # code -1 takes the last entry, MISSING
 
 
 def _canonical(

@@ -308,7 +308,7 @@ def _read(entry: str | Path) -> list[Renaming]:
         )
     if path.suffix.lower() not in (".csv", ".tsv"):
         raise InputError(f"--map {str(entry)!r} is no CSV or TSV file; give one with the columns old and new")
-    with sources.reading(repr(str(entry))):
+    with sources.reading(entry):
         table = sources.scan(path)[0].collect()
     if not {"old", "new"} <= set(table.columns):
         raise InputError(

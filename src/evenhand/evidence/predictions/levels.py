@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.columns.arrays import Integers
 from evenhand.evidence.predictions.columns.order import Label, ordered
 
 Kind = Literal["text", "integer", "boolean", "number", "missing"]
@@ -151,7 +152,7 @@ def _numbers(values: pl.Series, column: str, *, labels: bool) -> tuple[pl.Series
     return values.cast(pl.Float64), "number"
 
 
-def _positions(values: npt.NDArray[np.generic], levels: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
+def _positions(values: npt.NDArray[np.generic], levels: npt.NDArray[np.generic]) -> Integers:
     """Where each value stands among the sorted levels; by a table where integers are close together."""
     if not levels.size:
         return np.zeros(values.size, dtype=np.int64)
@@ -212,4 +213,4 @@ def check_same_kind(truth: Axis, prediction: Axis, truth_column: str, prediction
 
 
 def _example(axis: Axis) -> str:
-    return one_line(repr(axis.levels[0]))[:60]
+    return one_line(repr(axis.levels[0]), 60)

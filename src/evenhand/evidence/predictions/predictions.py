@@ -93,7 +93,7 @@ class Predictions:
             UnknownName: A column that does not exist, with the closest that do.
         """
         rules = LabelRules.make(map, normalize, missing)
-        with sources.reading(f"{str(path)!r}"):
+        with sources.reading(path):
             lazy, files = sources.scan(path)
             lazy.collect_schema()
             origin, notes = sources.origin(path, files), sources.notes_of(path)
@@ -135,7 +135,7 @@ class Predictions:
         from evenhand.files.other_tools.formats import read_samples_of
 
         rules = LabelRules.make(map, normalize, missing)
-        with sources.reading(f"{str(path)!r}"):
+        with sources.reading(path):
             table = read_samples_of(source, path)
             file = Path(path).expanduser()
             beside = tuple(sources.origin(other, [other]) for other in table.beside)
@@ -215,7 +215,7 @@ class Predictions:
             ) from None
         except nw.exceptions.DuplicateError as problem:
             raise InputError(
-                f"several columns of the frame have one name; rename them: {one_line(problem)[:200]}"
+                f"several columns of the frame have one name; rename them: {one_line(problem, 200)}"
             ) from None
         rules = LabelRules.make(map, normalize, missing)
         with engine_errors("the frame"):

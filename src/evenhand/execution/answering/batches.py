@@ -167,7 +167,7 @@ def _shown(value: Any) -> str:
     """What came back, in a few words."""
     dtype = getattr(value, "dtype", None)
     kind = type(value).__name__ + (f" of {dtype}" if dtype is not None else "")
-    return _encodable(f"{kind} {one_line(repr(value))[:60]}")
+    return _encodable(f"{kind} {one_line(repr(value), 60)}")
 
 
 def is_out_of_memory(problem: Exception) -> bool:

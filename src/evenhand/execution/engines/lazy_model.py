@@ -85,7 +85,7 @@ class LazyModel:
             plain: dict[str, Any] = json.loads(json.dumps(dict(usage)))
         except (TypeError, ValueError):
             raise UserError(
-                f"usage() of {self.source.uri!r} gave {one_line(repr(usage))[:80]}; it must give a dict of "
+                f"usage() of {self.source.uri!r} gave {one_line(repr(usage), 80)}; it must give a dict of "
                 "numbers and texts, such as {'requests': 12}"
             ) from None
         return plain

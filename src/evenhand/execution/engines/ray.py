@@ -196,7 +196,7 @@ class RayEngine:
             if "pickle" not in str(problem).lower():
                 raise
             raise UserError(
-                f"{source.uri!r} or its questions cannot be sent to Ray workers: {one_line(problem)[:200]}; "
+                f"{source.uri!r} or its questions cannot be sent to Ray workers: {one_line(problem, 200)}; "
                 "give the model as file.py:object, or try --engine local"
             ) from problem
 
@@ -241,7 +241,7 @@ def _cause(problem: Exception) -> str:
     """What happened, without the worker's traceback."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     cause = next((line for line in lines if re.search(r"\bdied\b", line)), lines[-1] if lines else "")
-    return one_line(cause)[:300] or type(problem).__name__
+    return one_line(cause, 300) or type(problem).__name__
 
 
 def _started(address: str | None) -> Any:

@@ -16,7 +16,7 @@ from evenhand.core.capabilities import Pixels
 from evenhand.core.errors import check_choice
 from evenhand.core.requests import UnreadableImage
 from evenhand.files.images.decode import FORMATS
-from evenhand.files.images.sources import Digests
+from evenhand.files.images.sources import Digests, Reopening
 
 SQUARES: tuple[str, ...] = ("code", "paper", "none")
 """How a box that is far from square becomes one: as the code of the fairness indicators does it, as its paper
@@ -136,7 +136,7 @@ class ChosenImages:
         return [_digest(self.source, index) for index in range(start, stop)]
 
 
-class CroppedImages(ChosenImages):
+class CroppedImages(Reopening, ChosenImages):
     """Boxes cut out of the images of a source.
 
     Boxes of one image that follow each other decode it once.
@@ -170,13 +170,6 @@ class CroppedImages(ChosenImages):
     def _open(self) -> None:
         self._lock = threading.Lock()
         self._decoded: OrderedDict[int, Pixels] = OrderedDict()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open()
 
     def digest(self, index: int) -> str:
         """Of the image and the box."""

@@ -248,7 +248,7 @@ def read_regions(path: str) -> dict[str, list[Region]]:
         InputError: A table that cannot be read, or a row that is no region.
         UnknownName: A column that it lacks, or something else than a person or an object.
     """
-    with tables.reading(f"{path!r}"):
+    with tables.reading(path):
         rows = tables.scan(path)[0].collect()
     needed = ("sample", "mask") if "mask" in rows.columns else ("sample", *_EDGES)
     for name in needed:

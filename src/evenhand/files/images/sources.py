@@ -123,7 +123,21 @@ class EncodedImages(ABC):
             return problem
 
 
-class ImageBytes(EncodedImages):
+class Reopening(ABC):
+    """What is sent to other processes without its locks and blocks: names with ``_``, which are made anew."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._open()
+
+    @abstractmethod
+    def _open(self) -> None: ...
+
+
+class ImageBytes(Reopening, EncodedImages):
     """Images in a column of Parquet files: binary, or ``{bytes, path}`` as Hugging Face writes it.
 
     A row that has a path and no bytes is the file of that path, from the folder of its Parquet file on.
@@ -156,13 +170,6 @@ class ImageBytes(EncodedImages):
         self._lock = threading.Lock()
         self._blocks: OrderedDict[tuple[int, int], list[tuple[bytes | None, str | None]]] = OrderedDict()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open()
-
     def __len__(self) -> int:
         return self.ends[-1]
 
@@ -189,7 +196,7 @@ class ImageBytes(EncodedImages):
                 try:
                     self._blocks[file, block] = lazy.select(content=content, path=path).collect().rows()
                 except (OSError, pl.exceptions.PolarsError) as problem:
-                    raise UnreadableImage("cannot be read", one_line(problem)[:200]) from problem
+                    raise UnreadableImage("cannot be read", one_line(problem, 200)) from problem
                 while len(self._blocks) > _BLOCKS_KEPT:
                     self._blocks.popitem(last=False)
             self._blocks.move_to_end((file, block))
@@ -222,7 +229,7 @@ class TarImages(EncodedImages):
             raise _unreadable(problem) from problem
 
 
-class HFImages(EncodedImages):
+class HFImages(Reopening, EncodedImages):
     """Images in a table saved by the Hugging Face library ``datasets``.
 
     Args:
@@ -238,13 +245,6 @@ class HFImages(EncodedImages):
     def _open(self) -> None:
         self._lock = threading.Lock()
         self._rows: Any = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open()
 
     def __len__(self) -> int:
         return self.length
@@ -319,7 +319,7 @@ def load_saved(path: str | Path) -> Any:
         table = read(str(source))
     except Exception as problem:
         raise InputError(
-            f"{str(path)!r} cannot be read by the library datasets: {one_line(problem)[:200]}; "
+            f"{str(path)!r} cannot be read by the library datasets: {one_line(problem, 200)}; "
             "save it again with save_to_disk"
         ) from problem
     if isinstance(table, datasets.DatasetDict):

@@ -88,7 +88,7 @@ def zip_members(path: str | Path, *, zstandard: bool = False) -> list[ZipMember]
     for entry in entries:
         fault = _fault(entry, (*_METHODS, ZSTANDARD) if zstandard else _METHODS)
         if fault:
-            raise _unsafe(file, f"its member {one_line(entry.orig_filename)[:100]!r} {fault}")
+            raise _unsafe(file, f"its member {one_line(entry.orig_filename, 100)!r} {fault}")
     if sum(entry.compress_size for entry in entries) > size:
         raise _unsafe(file, "its members lie over each other")
     return [_member(entry) for entry in entries if not entry.is_dir()]

@@ -40,7 +40,7 @@ def read_samples_of(source: str, path: str | Path) -> SampleTable:
         return READERS[name](Path(path).expanduser(), detail or None)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         raise InputError(
-            f"{str(path)!r} has another layout of {name} than is read here ({one_line(problem)[:150]}); "
+            f"{str(path)!r} has another layout of {name} than is read here ({one_line(problem, 150)}); "
             "docs/other-tools.md names the version; or write a table with truth, answer and group"
         ) from problem
 

@@ -51,7 +51,7 @@ def json_of(content: str | bytes, what: str) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as problem:
-        raise InputError(f"{what} is no JSON: {one_line(problem)[:120]}; write it again") from None
+        raise InputError(f"{what} is no JSON: {one_line(problem, 120)}; write it again") from None
 
 
 def json_file(path: Path) -> Any:

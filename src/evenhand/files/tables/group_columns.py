@@ -23,7 +23,7 @@ def group_columns(data: str | Path, used: Collection[str]) -> list[str]:
     path = Path(data).expanduser()
     if not path.is_file() or not is_table(path):
         return []
-    with reading(repr(str(path))):
+    with reading(path):
         rows = scan(path)[0].head(_SEEN).collect()
     numbers = {name: rows[name].n_unique() for name in rows.columns if not rows[name].dtype.is_nested()}
     few = [name for name, n in numbers.items() if 1 < n <= min(_MOST_GROUPS, rows.height // 2)]

@@ -161,7 +161,7 @@ def _schema(file: Path) -> Mapping[str, pl.DataType]:
     """Names and types of the columns of a file."""
     format_name = format_of(file)
     _check_separator(file)
-    with reading(repr(str(file))):
+    with reading(file):
         if format_name in PARQUET:
             return pl.read_parquet_schema(file)
         return _READERS[format_name]([str(file)]).collect_schema()
@@ -197,7 +197,7 @@ def _check_separator(file: Path) -> None:
         return
     raise InputError(
         f"the columns of {str(file)!r} are separated by {actual_separator!r} "
-        f"(header: {one_line(header)[:80]!r}), but {format_of(file)} is read "
+        f"(header: {one_line(header, 80)!r}), but {format_of(file)} is read "
         f"with {expected_separator!r}; {_separated_anew(file, actual_separator)}"
     )
 
@@ -206,7 +206,7 @@ def _header(file: Path) -> str:
     """The first line; Polars decompresses it where it must be."""
     if format_of(file) != file.suffix.lower():
         first = pl.scan_csv(file, has_header=False, separator="\x01", quote_char=None, infer_schema=False)
-        with reading(repr(str(file))):
+        with reading(file):
             return str(first.head(1).collect().item()).strip()
     with file.open("rb") as opened:
         return opened.readline(_HEADER).decode("utf-8", "replace").lstrip("\ufeff").strip()
@@ -235,8 +235,9 @@ def origin(path: str | Path, files: list[Path]) -> Origin:
 
 
 @contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turn whatever a table library raises into one line about ``what``."""
+def reading(path: str | Path = "", *, what: str = "") -> Iterator[None]:
+    """Turn whatever a table library raises into one line about the file, or about ``what``."""
+    what = what or repr(str(path))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # advice of cloud libraries; their errors follow
@@ -247,7 +248,7 @@ def reading(what: str) -> Iterator[None]:
         raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
     except pl.exceptions.PanicException as problem:  # of Polars over damaged bytes; no Exception
         raise InputError(
-            f"{what} is damaged, or holds what Polars does not know ({one_line(problem)[:100]}); write it or "
+            f"{what} is damaged, or holds what Polars does not know ({one_line(problem, 100)}); write it or "
             "fetch it again"
         ) from None
 

@@ -57,7 +57,7 @@ def read_rows(path: Path) -> polars.DataFrame:
     try:
         table = pl.read_csv(path, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as problem:
-        raise InputError(f"{str(path)!r} cannot be read: {one_line(problem)[:200]}") from None
+        raise InputError(f"{str(path)!r} cannot be read: {one_line(problem, 200)}") from None
     names = pl.Series(table.columns, dtype=pl.String).str.replace(_WRITTEN, "$1").to_list()
     plain = table.with_columns(pl.all().str.replace(_WRITTEN, "$1"))
     return plain.rename(dict(zip(table.columns, names, strict=True)))

@@ -99,7 +99,7 @@ def _check_object(file: Path, number: int, line: bytes) -> None:
             f"{str(file)!r} cannot be read: it is a JSON array; write one object a line, for example: "
             "jq -c '.[]' IN > OUT"
         )
-    start = one_line(line.decode(errors="replace"))[:80]
+    start = one_line(line.decode(errors="replace"), 80)
     raise InputError(
         f"{str(file)!r} cannot be read: line {number} is no JSON object: {start!r}; "
         "mend that line: each holds one whole object"

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import check_choice
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.similarities import (
     BoundSets,
-    Details,
     attribute_columns,
     block_of,
     by_name,
@@ -174,7 +173,7 @@ class SetComparison(BoundSets):
             fields |= {"p_value": self.p_items, "null": null}
         return fields
 
-    def p_details(self) -> Details:
+    def p_details(self) -> NewDetails:
         """All p-values of the permutation test and how they came about; nothing where none is wanted."""
         if not self.infers:
             return {}
@@ -192,10 +191,10 @@ class SetComparison(BoundSets):
             "method": test.method,
         }
 
-    def scale_details(self, ddof: int) -> Details:
+    def scale_details(self, ddof: int) -> NewDetails:
         """The same difference on other scales; what has no spread to be measured in is None."""
         n, m, na, nb = self.sizes
-        details: Details = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
+        details: NewDetails = {"n_x": n, "n_y": m, "n_a": na, "n_b": nb}
         if self.empty:
             return details
         return details | {

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from evenhand.core.findings import NewDetails
 from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.similarities import Details
 from evenhand.metrics.estimates import number
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.association.effect_size import leave_one_attribute_out, leave_one_out
 
 MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
 MOST_PARTS = 2_000
 
 
-def effects_without(comparison: SetComparison, ddof: int) -> tuple[Floats, Floats]:
+def effects_without(comparison: SetComparison, ddof: int) -> Ends:
     """The effect size without each target, and without each attribute; NaN where it is undefined.
 
     Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
@@ -28,7 +28,7 @@ def effects_without(comparison: SetComparison, ddof: int) -> tuple[Floats, Float
     return targets, words
 
 
-def differences_without(comparison: SetComparison) -> tuple[Floats, Floats]:
+def differences_without(comparison: SetComparison) -> Ends:
     """The mean difference without each target, and without each attribute."""
     n, na = comparison.sizes[0], comparison.sizes[2]
     nearer = comparison.block[:n].mean(axis=0) - comparison.block[n:].mean(axis=0)
@@ -44,7 +44,7 @@ def _means_without(first: Floats, second: Floats) -> Floats:
     return np.concatenate([near - second.mean(), first.mean() - far])
 
 
-def left_out(comparison: SetComparison, targets: Floats, words: Floats) -> Details:
+def left_out(comparison: SetComparison, targets: Floats, words: Floats) -> NewDetails:
     """The range of a value without one target or attribute, and which one gives each end."""
     values, ids = np.concatenate([targets, words]), (*comparison.items, *comparison.words)
     if np.isnan(values).all():

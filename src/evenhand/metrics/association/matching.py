@@ -9,11 +9,11 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.core.findings import Finding, Null
+from evenhand.core.findings import Finding, NewDetails, Null
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.similarities import BAND_DRAWS, Details
+from evenhand.metrics.association.similarities import BAND_DRAWS
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
@@ -158,7 +158,7 @@ def _finding(comparison: SetComparison, k: int, reading: str, standardised: bool
         return comparison.finding(params, None, reason)
     scale = 1 / float(comparison.phi.std(ddof=1)) if standardised else 1.0
     value = comparison.difference * scale
-    details: Details = comparison.scale_details(1)
+    details: NewDetails = comparison.scale_details(1)
     fields: dict[str, Any] = {}
     if comparison.infers:
         fields = comparison.inferred("d" if standardised else "difference", 1)
@@ -185,7 +185,7 @@ def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
         return np.concatenate([_best(block[:, :na], k), _best(block[:, na:], k)], axis=1)
     weights = top_weights(block.mean(axis=0)[None] if reading == "per_group" else block, k)
     contributions = weights if reading == "per_image_joint_share" else weights * block
-    return np.asarray(contributions * np.where(np.arange(width) < na, na, width - na) / k)
+    return contributions * np.where(np.arange(width) < na, na, width - na) / k
 
 
 def _best(block: Floats, k: int) -> Floats:

@@ -157,7 +157,7 @@ class _Words:
     @property
     def pleasant(self) -> Mask:
         """Which words are of the second set."""
-        return np.asarray(self.columns >= self.bound_set.na)
+        return self.columns >= self.bound_set.na
 
     @property
     def families(self) -> Integers | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.association.families import by_family
 from evenhand.stats.association.two_way import Families, TwoWayEstimate
-
-Details: TypeAlias = dict[str, float | str | None]
 
 BAND_DRAWS = 9_999
 _LISTED = 10_000  # partitions up to which a null band looks at all of them

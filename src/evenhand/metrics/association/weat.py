@@ -9,13 +9,12 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, Interval, Part
+from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.left_out import MOST_PARTS, differences_without, effects_without, left_out
 from evenhand.metrics.association.similarities import (
-    Details,
     SingleSet,
     crossed_fields,
     partition_null,
@@ -201,7 +200,7 @@ def single_category_association(
     a, b = np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
     phi, by_word = associations(bound_set.block, a, b), bound_set.block.mean(axis=0)
     word_means = by_word[a], by_word[b]
-    details: Details = {
+    details: NewDetails = {
         "effect_size": number(effect_size(*word_means)),
         "bound": number(effect_bound(a.size, b.size)),
         "sd": number(phi.std(ddof=1)) if phi.size > 1 else None,
@@ -267,7 +266,7 @@ def association_reduction(
     )
     reason, blocks = undefined(comparison, ddof), [comparison.block, _block_of(after, comparison)]
     n, m, na, nb = comparison.sizes
-    d, details = [np.nan, np.nan], Details()
+    d, details = [np.nan, np.nan], NewDetails()
     if reason is None:
         phis = [associations(block, np.arange(na), np.arange(na, na + nb)) for block in blocks]
         d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
@@ -298,7 +297,7 @@ def _reduction_limits(comparison: SetComparison, blocks: Sequence[Floats], ddof:
     return {"interval": limits(LEVEL), "limits": limits}
 
 
-def _pairs(phis: Sequence[Floats], n: int) -> Details:
+def _pairs(phis: Sequence[Floats], n: int) -> NewDetails:
     """The share of pairs in which an item of the first ``n`` has more than one of the others, of both."""
     return {f"auc_{when}": auc(phi[:n], phi[n:]) for when, phi in zip(_WHEN, phis, strict=True)}
 
@@ -333,12 +332,14 @@ def undefined(comparison: SetComparison, ddof: int) -> str | None:
     return None if comparison.spread else "equal_associations"
 
 
-def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tuple[Details, dict[str, Any]]:
+def _single_inference(
+    bound_set: SingleSet, phi: Floats, by_word: Floats
+) -> tuple[NewDetails, dict[str, Any]]:
     """The test over items and attributes, and beside it those over either alone."""
     units, (na, _) = bound_set.exchanged_words(by_word)
     words = permutation_test(units[:na], units[na:], rng=bound_set.stream("words"))
     items = sign_flip_test(bound_set.exchanged_items(phi)[0], rng=bound_set.stream("items"))
-    details: Details = {
+    details: NewDetails = {
         "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
         "p_items": number(items.two_sided),
     }  # fmt: skip

@@ -16,6 +16,7 @@ from evenhand.metrics.choices.rows import GAP, MEAN, BoundChoices, Exchanged, Ou
 from evenhand.metrics.estimates import agreeing, few_decide, joint_p, number
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common
+from evenhand.stats.arrays import Pair, pair_of
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
 
@@ -92,7 +93,7 @@ class Piece:
             fields["mde"] = number(Z_LEVEL * sd + Z_POWER * max(sd, error))
         return fields
 
-    def exchanged(self, weight: tuple[float, float]) -> Exchanged | None:
+    def exchanged(self, weight: Pair) -> Exchanged | None:
         """Genders exchanged; None for what no exchange says anything of."""
         if self.outcome == "neutral" and weight != GAP:
             return None  # a neutral choice is one for whoever is seen
@@ -119,11 +120,10 @@ class Piece:
         low, high = agreeing(self._limits(level), p_value, chance_at or 0.0, level)
         return Interval(low=low, high=high, level=level, method=f"MOVER of {self._wilson()} of both genders")
 
-    def _limits(self, level: float) -> tuple[float, float]:
+    def _limits(self, level: float) -> Pair:
         if self.weight == GAP:
             return pair_limits(self.rows.rates, level)
-        low, high = mean_limits(self.rows.rates, np.array(self.weight), level)
-        return max(float(low), 0.0), min(float(high), 1.0)
+        return pair_of(mean_limits(self.rows.rates, np.array(self.weight), level), 0.0, 1.0)
 
     def gender_interval(self, which: int) -> Interval | None:
         """Wilson's of one gender's rate; None where it is one unit."""

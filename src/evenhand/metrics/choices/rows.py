@@ -15,7 +15,7 @@ from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described
 from evenhand.metrics.prepared import By, Mode, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, ratio
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange, likeness
 from evenhand.stats.rates.clustered import FEWEST, GroupCells
@@ -102,7 +102,7 @@ class OutcomeRates:
         # those of both genders do
         squares = np.bincount(cells.group, cells.sizes**2, 2)
         counts = np.array(self.sizes, dtype=np.float64)
-        together = np.divide(squares, counts, out=np.ones(2), where=counts > 0)
+        together = ratio(squares, counts, 1.0)
         alike = likeness(UnitRows(hits, group, 2, self.cluster))
         size = counts / (1 + (together - 1) * alike)
         hidden = (rates.size > 0) & ((rates.value <= 0) | (rates.value >= 1))
@@ -151,7 +151,7 @@ class Exchanged:
     def values(self) -> Floats:
         """The value in each draw."""
         rates = self.drawn.rates
-        return np.asarray(self.expected + self.slope * (rates[:, 0] - rates[:, 1]))
+        return self.expected + self.slope * (rates[:, 0] - rates[:, 1])
 
     @property
     def p_value(self) -> float:

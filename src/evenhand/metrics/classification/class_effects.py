@@ -13,7 +13,7 @@ from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
     PhiSquared,
@@ -246,7 +246,7 @@ def pooled_squares(effects: ClassEffects) -> Squares:
     return Squares(noise=np.array([noise]), slope=np.array([slope]), top=np.ones(1), **sums)
 
 
-def _interval(effects: ClassEffects, p: Floats) -> tuple[Floats, Floats]:
+def _interval(effects: ClassEffects, p: Floats) -> Ends:
     """Interval ends on the scale of the statistic."""
     options, shared = effects.options, effects.shared
     if options.interval == "score":
@@ -322,5 +322,5 @@ def _scores(effects: ClassEffects, squared: Squares, used: Codes) -> Floats:
         rng = effects.prepared.stream("effect scores", effects.options.form)
         return rng.standard_normal((size, used.size))
     chi2, observed = effects.shared.null.draws[:size, used], effects.tables.chi2[used]
-    scale = np.divide(squared.plain, observed, out=np.zeros(observed.shape), where=observed > 0)
+    scale = ratio(squared.plain, observed, 0.0)
     return squared.scores(chi2 * scale)

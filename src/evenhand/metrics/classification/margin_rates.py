@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.rates import Tally, UnitMoments
@@ -86,7 +86,7 @@ class Margins:
         if unit_rows is None:
             return None
         rows = unit_rows.rows.astype(np.int64)
-        unit = np.unique(unit_rows.unit, return_inverse=True)[1]
+        unit = codes_of(unit_rows.unit)
         codes = np.stack([unit_rows.truth, unit_rows.group, unit_rows.prediction, unit]).astype(np.int64)
         truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
         weight = np.repeat(unit_rows.n / rows, rows)
@@ -160,9 +160,9 @@ class Margins:
         hits, trials = _sums(noise, kind)
         all_hits, all_trials = _sums(self.confusion, kind)
         together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
-        rates = all_hits.sum(axis=0) / np.where(together > 0, together, np.nan)
-        noise_of_rates = (hits - rates * trials) / np.where(all_trials > 0, all_trials, np.nan)
-        return np.asarray(noise_of_rates * self.unsure(kind, draws))
+        rates = ratio(all_hits.sum(axis=0), together)
+        noise_of_rates = ratio(hits - rates * trials, all_trials)
+        return noise_of_rates * self.unsure(kind, draws)
 
     def unsure(self, kind: str, draws: int) -> Floats:
         """What makes normal noise that of t, whose variance few rows tell, shape (draws, G, L)."""
@@ -170,7 +170,7 @@ class Margins:
         if (freedom == freedom[:, :1]).all():  # of the same rows, so that what one label gains others lose
             freedom = freedom[:, :1]
         squares = self.prepared.stream("weights", kind).chisquare(freedom, (draws, *freedom.shape))
-        return np.asarray(np.sqrt(freedom / squares))
+        return np.sqrt(freedom / squares)
 
     def tally(self, kind: str) -> Tally:
         """Hits and trials as observed, R = 1."""
@@ -189,7 +189,7 @@ class Margins:
     def _expected(self) -> Floats:
         """Wrong answers with a label that a group's mix of truths leads to expect, over its trials."""
         trials = _sums(self.confusion, "false")[1]
-        return np.asarray(self.prepared.expected_wrong() / np.where(trials > 0, trials, np.nan))
+        return ratio(self.prepared.expected_wrong(), trials)
 
     @cached_property
     def of_hits(self) -> Tally | None:
@@ -245,9 +245,8 @@ class Margins:
                 yield tallies["predicted"]
             return
         size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
-        step = max(1, 4_000_000 // (groups * labels))
-        for start in range(0, replicates, step):
-            tables = _draw(rng, size, totals, min(step, replicates - start))
+        for together in piece_sizes(replicates, 4_000_000, groups * labels):
+            tables = _draw(rng, size, totals, together)
             yield Tally(tables.astype(np.float64), size[:, None])
 
     @cached_property

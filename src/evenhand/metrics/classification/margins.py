@@ -13,7 +13,7 @@ from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, BoundCounts, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, pair_of
 from evenhand.stats.rates.confusion import Confusion, summaries
 
 
@@ -76,7 +76,7 @@ def margin_finding(
     centre = value if result.corrected is None else result.corrected
 
     def at(level: float) -> Interval:
-        low, high = (float(end) for end in result.ends(level))
+        low, high = pair_of(result.ends(level))
         ends = min(low, centre), max(high, centre)
         if reference is not None:
             ends = agreeing(ends, p_value, reference, level)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, codes_of
 from evenhand.stats.contingency.exact_tail import exact_tail
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
@@ -136,9 +135,7 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
     return NullChi2(chi2, band, p, [units.method] * p.size, total)
 
 
-def _p_of_sum(
-    chi2: Floats, tables: Association, moments: tuple[Floats, Floats], *, sparse: bool, tail: bool = True
-) -> float:
+def _p_of_sum(chi2: Floats, tables: Association, moments: Ends, *, sparse: bool, tail: bool = True) -> float:
     """P of chi-squared summed over tables: gamma with the summed moments; of the draws in sparse tables.
 
     ``sparse``: whether a table was enumerated or resampled; ``tail``: whether the gamma tail may go on where
@@ -162,8 +159,8 @@ def _p_of_sum(
 def _dense_table(batch: TableBatch, table: int) -> Floats:
     """One table as an array (rows, columns) without empty ones."""
     start, stop = np.searchsorted(batch.table, [table, table + 1])
-    _, row = np.unique(batch.row[start:stop], return_inverse=True)
-    _, column = np.unique(batch.column[start:stop], return_inverse=True)
+    row = codes_of(batch.row[start:stop])
+    column = codes_of(batch.column[start:stop])
     dense = np.zeros((int(row.max()) + 1, int(column.max()) + 1))
     dense[row, column] = batch.n[start:stop]
     return dense
@@ -173,13 +170,13 @@ def _reached(chi2: float) -> float:
     return chi2 - 1e-9 * max(1.0, chi2)  # equal tables must count as equal whatever the rounding
 
 
-def _enumerable(batch: TableBatch) -> npt.NDArray[np.bool_]:
+def _enumerable(batch: TableBatch) -> Mask:
     smallest = np.full(batch.n_tables, np.inf)
     np.minimum.at(smallest, batch.row_table, batch.row_total)
     return (smallest <= _ENUMERABLE) & batch.integral
 
 
-def _needs_resampling(batch: TableBatch, tables: Association) -> npt.NDArray[np.bool_]:
+def _needs_resampling(batch: TableBatch, tables: Association) -> Mask:
     row, column = np.full((2, batch.n_tables), np.inf)
     occupied = batch.column_total > 0
     np.minimum.at(row, batch.row_table, batch.row_total)

@@ -35,7 +35,7 @@ from evenhand.metrics.prepared import (
     Mode,
     check_common,
 )
-from evenhand.stats.arrays import Ends, Floats, Pair
+from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.rates import mean_range
 from evenhand.stats.exchange.relabelling import exceeded
@@ -298,10 +298,9 @@ def _ranges(rates: Rates) -> Floats:
 def _label_limits(rates: Rates, level: float, quantile: float | None, families: int) -> Ends:
     """Limits of the range of each label, shape (L,) each."""
     labels, groups = rates.value.shape
-    step = max(1, _HELD // groups**2)
     parts = [
-        range_limits(rates.at(slice(start, start + step)), level, families=families, quantile=quantile)
-        for start in range(0, labels, step)
+        range_limits(rates.at(some), level, families=families, quantile=quantile)
+        for some in pieces(labels, _HELD, groups**2)
     ]
     low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
     return low, high

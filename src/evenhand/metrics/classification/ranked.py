@@ -23,7 +23,7 @@ from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
 from evenhand.metrics.classification.summaries import skewness_finding
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Inference, check_common
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, keys_and_codes
 from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.relabelling import each_exceeded
 
@@ -130,7 +130,7 @@ class ImageLabels:
     def column(self) -> tuple[Integers, Integers]:
         """Distinct (truth, label) pairs and the pair of each row."""
         pair = self.truth[self.image] * self.n_labels + self.label
-        keys, where = np.unique(pair, return_inverse=True)
+        keys, where = keys_and_codes(pair)
         return keys, np.asarray(where)
 
     def tables(self, group: Integers, weight: Floats | None = None) -> TableBatch:

@@ -10,13 +10,13 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_known
-from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.metrics.classification.accuracy_inference import TOO_MANY, group_name
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, null_band, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
 from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.rates.differences import mean_limits, pair_limits
@@ -125,7 +125,7 @@ class _Gaps:
     @property
     def recalls(self) -> Floats:
         """Shape (2, L); NaN where a group has no row of the class."""
-        return np.asarray(self.prepared.confusion.accuracy_by_cell()[list(self.codes)])
+        return self.prepared.confusion.accuracy_by_cell()[list(self.codes)]
 
     @property
     def values(self) -> Floats:
@@ -142,7 +142,7 @@ class _Gaps:
         """With effective sizes, shape (L, 2)."""
         return Margins.of(self.prepared).rates("true").take(np.array(self.codes))
 
-    def details(self) -> dict[str, float | str | None]:
+    def details(self) -> NewDetails:
         """Which groups these are, and the mean over classes without the sign."""
         first, second = (group_name(self.prepared, code) for code in self.codes)
         absolute = float(np.nanmean(np.abs(self.values))) if self.usable.any() else None
@@ -153,7 +153,7 @@ class _Gaps:
             "classes": float(self.usable.sum()),
         }
 
-    def limits(self, level: float) -> tuple[float, float]:
+    def limits(self, level: float) -> Pair:
         """Of the mean over classes."""
         rates, usable = self.rates, self.usable
         flat = [column[usable].ravel() for column in (rates.value, rates.size, rates.freedom)]
@@ -163,8 +163,7 @@ class _Gaps:
             for index, block in enumerate(rates.covariance[usable]):
                 covariance[2 * index : 2 * index + 2, 2 * index : 2 * index + 2] = block
         weight = np.tile([1.0, -1.0], flat[0].size // 2) / (flat[0].size // 2)
-        low, high = mean_limits(Rates(flat[0], flat[1], flat[2], covariance), weight, level, hidden=0.0)
-        return float(low), float(high)
+        return pair_of(mean_limits(Rates(flat[0], flat[1], flat[2], covariance), weight, level, hidden=0.0))
 
     def draws(self) -> Floats | None:
         """Differences with exchanged groups, shape (R, L); None where nothing can be exchanged."""
@@ -172,7 +171,7 @@ class _Gaps:
         if not margins.testable:
             return None
         noise = margins.within_truth.noise["true"]
-        return np.asarray(noise[:, self.codes[0]] - noise[:, self.codes[1]])
+        return noise[:, self.codes[0]] - noise[:, self.codes[1]]
 
     def null(self, draws: Floats) -> Null | None:
         """The band of some draws."""
@@ -198,7 +197,7 @@ class _Gaps:
             if draws is not None and self.usable[code]:
                 more |= {"p_value": p[code], "p_adjusted": number(corrected[code])}
                 more["null"] = self.null(draws[:, code])
-            details: dict[str, float | str | None] = {
+            details: NewDetails = {
                 f"{group}_{what}": number(float(table[row, code]))
                 for what, table in (("recall", recalls), ("n", support))
                 for row, group in enumerate(("first", "second"))

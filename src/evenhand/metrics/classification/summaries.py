@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Contrast, Dropped, Finding, Interval, Null, Part
+from evenhand.core.findings import Contrast, Dropped, Finding, Interval, NewDetails, Null, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy_inference import deciding, group_name
 from evenhand.metrics.classification.class_effects import (
@@ -30,7 +30,7 @@ from evenhand.metrics.estimates import (
     resampled_p,
 )
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Mode
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, ratio
 from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
 from evenhand.stats.skewness import skewness, skewness_bound
@@ -170,7 +170,7 @@ def pooled_finding(effects: ClassEffects, name: str) -> Finding:
     )  # fmt: skip
 
 
-def _apart(effects: ClassEffects) -> dict[str, float | str | None]:
+def _apart(effects: ClassEffects) -> NewDetails:
     """The group whose answers depart most from the others' within the classes, and by how many rows."""
     apart = standing_apart(ClassTables.of(effects.prepared, effects.options).batch)
     if apart is None:
@@ -244,7 +244,7 @@ def class_parts(effects: ClassEffects) -> list[Part]:
 
 def _part(effects: ClassEffects, table: int, accuracy: Floats | None) -> Part:
     value, label, options = number(effects.values[table]), int(effects.labels[table]), effects.options
-    details: dict[str, float | str | None] = {}
+    details: NewDetails = {}
     if accuracy is not None and label < accuracy.shape[1]:
         if effects.tables.n[table] != effects.n[table]:
             details["n_used"] = number(effects.tables.n[table])
@@ -288,7 +288,7 @@ def _class_accuracy(prepared: BoundCounts, mode: Mode) -> Floats:
     """
     confusion = prepared.confusion
     support = confusion.support.sum(axis=0)
-    accuracy = confusion.correct.sum(axis=0) / np.where(support > 0, support, np.nan)
+    accuracy = ratio(confusion.correct.sum(axis=0), support)
     worst = np.fmin.reduce(confusion.accuracy_by_cell(), axis=0)
     fewest = 1 if mode == "paper" else 2
     compared = (confusion.support > 0).sum(axis=0) >= fewest

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.findings import Finding, Part, key_of
@@ -15,6 +14,7 @@ from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
+from evenhand.stats.arrays import Floats, keys_and_codes
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.multiplicity import adjust
 
@@ -142,7 +142,7 @@ def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFra
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     by_group = flips_of(aligned, aligned.group, len(groups))
-    cells, cell = np.unique(aligned.truth * len(groups) + aligned.group, return_inverse=True)
+    cells, cell = keys_and_codes(aligned.truth * len(groups) + aligned.group)
     by_cell = flips_of(aligned, cell, cells.size)
     adjusted = adjust(by_cell.p, "holm")
     some = np.flatnonzero(by_cell.gained + by_cell.lost)
@@ -162,7 +162,7 @@ def _written(
     groups: Sequence[str],
     labels: Sequence[str | None],
     flips: Flips,
-    adjusted: npt.NDArray[np.float64],
+    adjusted: Floats,
     places: Sequence[int],
 ) -> list[tuple[Any, ...]]:
     return [

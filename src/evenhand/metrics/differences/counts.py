@@ -18,7 +18,7 @@ from evenhand.evidence.derivation.paired import Aligned, Losses
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.prepared import REPLICATES, By, names_of
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, keys_and_codes
 from evenhand.stats.contingency import model_summaries
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
@@ -159,7 +159,7 @@ class ComparedCounts:
     def _mix(self) -> Ends:
         """Rows of each cell's class and group, and their weight in the common mix, each counted once."""
         a = self.aligned
-        cell, index = np.unique(a.truth * len(a.groups) + a.group, return_inverse=True)
+        cell, index = keys_and_codes(a.truth * len(a.groups) + a.group)
         rows = np.stack([np.bincount(index, n, cell.size) for n in np.atleast_2d(a.n)]).astype(np.float64)
         return rows, (len(rows) / (1 / rows).sum(axis=0))[index]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from evenhand.core.findings import Interval, Null
+from evenhand.core.findings import Interval, NewDetails, Null
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.suites.families import FROM_INTERVAL
@@ -18,7 +18,7 @@ from evenhand.stats.rates.differences import inverted_p, normal_quantile
 POWER = 0.8  # of the minimum detectable difference
 
 
-def both_values(values: Floats) -> dict[str, float | str | None]:
+def both_values(values: Floats) -> NewDetails:
     """The values of both models, as details of their difference."""
     return {"first": number(float(values[0])), "second": number(float(values[1]))}
 

@@ -33,7 +33,7 @@ from evenhand.metrics.differences.parts import (
 from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
 from evenhand.metrics.estimates import agreeing, as_finding
 from evenhand.metrics.prepared import LEVEL, By
-from evenhand.stats.arrays import Codes, Pair
+from evenhand.stats.arrays import Codes, Pair, pair_of
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.rates.clustered import FEWEST
@@ -172,8 +172,7 @@ class _Differences:
         correlation = self.compared.correlation(metric)
 
         def limits(level: float) -> Pair:
-            low, high = mover(first(level), second(level), correlation)
-            return max(float(low), -1.0), min(float(high), 1.0)
+            return pair_of(mover(first(level), second(level), correlation), -1.0, 1.0)
 
         if metric not in _OF_EFFECTS:
             return inferred(limits, value, value, _OF_GROUPS, alpha)

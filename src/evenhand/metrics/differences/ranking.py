@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Finding
+from evenhand.core.numbers.rounding import low_and_high
 from evenhand.core.random_streams import stream
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification import accuracy as group_accuracy
@@ -110,7 +111,7 @@ def _of_group(
 
 def _ranking_notes(compared: ComparedCounts, metric: str, model: int, finding: Finding) -> RankingNotes:
     """Value and ends of a model's interval, in the common mix where mixes differ."""
-    low, high = (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
+    low, high = low_and_high(finding.interval)
     if not compared.standardised or finding.value is None:
         return RankingNotes(finding.value, low, high, finding.reason, finding.n)
     value = float(compared.observed[metric][model, 0])

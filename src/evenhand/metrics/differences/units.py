@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
-from evenhand.stats.arrays import Codes, Ends, Floats, Pair
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.paired.differences import sign_flips
 from evenhand.stats.rates.clustered import ClusterMean
@@ -73,7 +73,7 @@ class UnitAnswers:
             model_means = []
             for code in range(k):
                 some = np.flatnonzero((codes == code) & (rows > 0))
-                there, at = np.unique(self.unit[some], return_inverse=True)
+                there, at = keys_and_codes(self.unit[some])
                 sums, sizes = (sum_by(at, numbers[some], there.size) for numbers in (right, rows))
                 model_means.append(ClusterMean.of(sums, sizes, sizes, there.astype(np.int64), width))
             means.append(model_means)
@@ -122,8 +122,7 @@ class UnitChanges:
         rates = self.pairs[code]
         if np.isnan(rates.value).any() or not (rates.size > 0).all():  # below two units
             return np.nan, np.nan
-        low, high = mean_limits(rates, np.array([1.0, -1.0]), level, hidden=0.0)
-        return max(float(low), -1.0), min(float(high), 1.0)
+        return pair_of(mean_limits(rates, np.array([1.0, -1.0]), level, hidden=0.0), -1.0, 1.0)
 
     @property
     def p(self) -> Floats:

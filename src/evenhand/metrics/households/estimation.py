@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.core.findings import Finding, Interval, Null, Part
+from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.estimates import agreeing, few_decide, null_band
-from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GroupQuestion
+from evenhand.metrics.group_rates import ONE_CLUSTER, GroupQuestion
 from evenhand.metrics.households.tables import BoundHits, HouseholdUnits
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, Weighting, check_common
-from evenhand.stats.arrays import Floats, Limits
+from evenhand.stats.arrays import Floats, Limits, Pair, pair_of
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.differences import pair_limits, range_limits, worst_limits
 from evenhand.stats.rates.rates import Rates
@@ -44,9 +44,9 @@ class HitQuestion(GroupQuestion):
     bound: BoundHits
     units, exchanged_how, method = "households", _EXCHANGED, _WILSON
 
-    def rates_of(self, **codes: int) -> Details:
+    def rates_of(self, **codes: int) -> NewDetails:
         """The groups with these codes by name, and their rates, for the details of a gap."""
-        details: Details = {}
+        details: NewDetails = {}
         for role, code in codes.items():
             details |= {role: self.bound.text(code), f"{role}_rate": float(self.bound.rates[code])}
         return details
@@ -124,7 +124,7 @@ class HitQuestion(GroupQuestion):
 
         def fields(code: int) -> dict[str, Any]:
             mean = bound.means[code]
-            details: Details = {"households": float(mean.clusters), "coverage": bound.covered[code]}
+            details: NewDetails = {"households": float(mean.clusters), "coverage": bound.covered[code]}
             details["n_hits"] = float(hits[code])
             part_fields: dict[str, Any] = {"value": mean.value, "details": details}
             if self.infers:
@@ -222,10 +222,9 @@ def _extremes(question: HitQuestion) -> Finding:
         return question.finding(value, parts=question.parts(), **fields)
     units = question.comparison
 
-    def limits(level: float) -> tuple[float, float]:
+    def limits(level: float) -> Pair:
         quantile = None if units.exchange is None else units.exchange.quantile_largest(level)
-        low, high = range_limits(question.grouped, level, quantile=quantile)
-        return float(low), float(high)
+        return pair_of(range_limits(question.grouped, level, quantile=quantile))
 
     chance, draws = float(np.ptp(units.expected)), np.ptp(units.nulls, axis=1)
     if units.exchange is not None and value > chance:  # p and band are of one statistic
@@ -280,7 +279,7 @@ def worst_finding(question: HitQuestion) -> Finding:
         fields["p_value"] = exchanged.p_below_rest()
 
     def make(level: float) -> Interval:
-        low, high = worst_limits(question.grouped, level)
-        return Interval(low=float(low), high=float(high), level=level, method=_WORST)
+        low, high = pair_of(worst_limits(question.grouped, level))
+        return Interval(low=low, high=high, level=level, method=_WORST)
 
     return question.finding(value, interval=make(LEVEL), limits=make, **fields)

@@ -289,7 +289,7 @@ class HouseholdUnits:
         rows = self.rows
         left = rows.value - self.adjusted.value + rows.mean
         total = np.bincount(rows.group, rows.weights * left, rows.groups)
-        return np.asarray(total / np.bincount(rows.group, rows.weights, rows.groups))
+        return total / np.bincount(rows.group, rows.weights, rows.groups)
 
     @cached_property
     def exchange(self) -> ExchangedRates | None:
@@ -302,7 +302,7 @@ class HouseholdUnits:
     def nulls(self) -> Floats:
         """Rates that groups of these concepts have by chance, shape (R, G)."""
         draws = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
-        return np.asarray(np.clip(self.expected + draws - self.rows.mean, 0, 1))
+        return np.clip(self.expected + draws - self.rows.mean, 0, 1)
 
 
 def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import null_band, number
-from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
+from evenhand.metrics.group_rates import ONE_CLUSTER, GapTest, GroupQuestion
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, Z_POWER, By, Inference, Mode, Unknown, check_common
-from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
 from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
 from evenhand.stats.rates.differences import range_limits
 from evenhand.stats.rates.rates import Rates, group_rates
@@ -82,7 +82,7 @@ class BoundAssociation(GroupQuestion):
             return np.array(
                 [_percent(*counts) / 100 for counts in zip(self.hits, self.bound.sizes, strict=True)]
             )
-        return np.asarray(self.hits / self.bound.sizes)
+        return self.hits / self.bound.sizes
 
     @cached_property
     def grouped(self) -> Rates:
@@ -156,7 +156,7 @@ class BoundAssociation(GroupQuestion):
         known_index = np.cumsum(bound.known) - 1  # among the known groups
 
         def fields(code: int) -> dict[str, Any]:
-            details: Details = {"coverage": float(covered[code] / bound.sizes[code])}
+            details: NewDetails = {"coverage": float(covered[code] / bound.sizes[code])}
             if self.reason is not None:
                 return {"reason": self.reason, "value": None, "details": details}
             value = float(self.rates[code])
@@ -205,9 +205,8 @@ def gap_finding(association: BoundAssociation) -> Finding:
         return association.finding(value, reason=ONE_CLUSTER, **fields)
     compared, exchanged = association.grouped.take(codes), association.exchanged
 
-    def limits(level: float) -> tuple[float, float]:
-        low, high = range_limits(compared, level, quantile=exchanged.quantile_largest(level))
-        return float(low), float(high)
+    def limits(level: float) -> Pair:
+        return pair_of(range_limits(compared, level, quantile=exchanged.quantile_largest(level)))
 
     draws = exchanged.gaps(value)
     test = GapTest(exchanged.p_largest(), draws, limits, _GAP)

@@ -20,7 +20,7 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import agreeing, described, joint_p, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.stats.arrays import Floats, Integers, Limits, Mask
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
 from evenhand.stats.rates import judged
 
 DALL_EVAL = "Cho, Zala and Bansal, DALL-Eval, ICCV 2023 (arXiv 2202.04053)"
@@ -125,7 +125,7 @@ class BoundPrompts(named.NamedGroups):
         """The reference over all images, shape (K,)."""
         return np.average(self.reference, axis=0, weights=self.counts[:, :-1].sum(axis=1))
 
-    def null(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def null(self, rng: np.random.Generator) -> Ends:
         """Shares of prompts, and of all images, where every image shows the reference."""
         images = self.counts.sum(axis=1)
         return judged.judged_draws(images, self.reference, self.confusions, self.judge.rates, rng)
@@ -171,7 +171,7 @@ def _distance(bound: BoundPrompts, inference: Inference, seed: int, *group: str)
     draws = judged.share_draws(named_images, bound.confusions, stream(seed, *purpose))
     null = judged.total_variation(bound.null(stream(seed, "null", *purpose))[1], bound.target)
 
-    def limits(level: float) -> tuple[float, float]:
+    def limits(level: float) -> Pair:
         return judged.distance_limits(draws, bound.shares, bound.target, level)
 
     method = ("Jeffreys draws by prompt" if len(named_images) > 1 else "Jeffreys draws") + bound.and_judge
@@ -230,7 +230,7 @@ def _over_prompts(
         of_judge = float(np.nanvar(measure(shares, bound.reference).mean(axis=1)))
         error = float(np.sqrt(values.var(ddof=1) / prompts + of_judge)) if prompts > 1 else 0.0
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             reach = float(stats.t.ppf((1 + level) / 2, prompts - 1)) * error
             return max(value - reach, 0.0), min(value + reach, 1.0)
 

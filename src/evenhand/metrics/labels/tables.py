@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
@@ -17,7 +16,7 @@ from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import LEVEL, By, Unknown, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import reached, reached_rates
 
@@ -77,7 +76,7 @@ def _curve(bound: BoundMatches, name: str, cuts: Floats, covered: Integers) -> p
     columns = {
         "association": [name] * (count * width), "group": _texts(bound, width),
         "threshold": np.tile(cuts, count), "rate": rate, "low": low, "high": high,
-        "coverage": _shares(covered, n), "n": n,
+        "coverage": ratio(covered, n), "n": n,
     }  # fmt: skip
     return pl.DataFrame(columns, schema_overrides={"association": pl.String}).with_columns(
         pl.col("rate", "low", "high", "coverage").fill_nan(None)
@@ -197,37 +196,31 @@ def _predictions(bound: BoundMatches, counts: Mask) -> tuple[Integers, Floats]:
     """Labels that any group got, and how often each group got each, shape (groups, labels)."""
     matches, width = bound.matches, len(bound.matches.vocabulary)
     codes = matches.predicted[bound.chosen, : matches.top].astype(np.int64) + bound.group[:, None] * width
-    cells, where = np.unique(codes[counts], return_inverse=True)
-    labels, column = np.unique(cells % width, return_inverse=True)
+    cells, where = keys_and_codes(codes[counts])
+    labels, column = keys_and_codes(cells % width)
     table = np.zeros((len(bound.groups), labels.size))
     table[cells // width, column] = np.bincount(where, minlength=cells.size)
     return labels, table
 
 
-def _beside_others(table: Floats) -> tuple[Floats, Floats]:
+def _beside_others(table: Floats) -> Ends:
     """Rate of each label in each group, and the mean rate of the other groups that have predictions."""
     total = table.sum(axis=1, keepdims=True)
     there = (total > 0).astype(np.float64)
     plain = table / np.where(total > 0, total, 1)
-    return _shares(table, total), _shares(plain.sum(axis=0) - plain, there.sum() - there)
+    return ratio(table, total), ratio(plain.sum(axis=0) - plain, there.sum() - there)
 
 
 def _counted(bound: BoundMatches, threshold: float) -> Mask:
     """Which of the first predictions count, shape (n, at most top)."""
     matches = bound.matches
     sure = matches.confidence[bound.chosen, : matches.top] >= check_threshold(threshold)
-    return np.asarray(sure & (matches.predicted[bound.chosen, : matches.top] >= 0))
+    return sure & (matches.predicted[bound.chosen, : matches.top] >= 0)
 
 
 def _mean(values: Floats, group: Integers, groups: int) -> Floats:
     """Mean by group, NaN for a group without values."""
-    return _shares(np.bincount(group, values, groups), np.bincount(group, minlength=groups))
-
-
-def _shares(part: npt.ArrayLike, total: npt.ArrayLike) -> Floats:
-    """One over the other, NaN where there is nothing."""
-    total = np.asarray(total, dtype=np.float64)
-    return np.asarray(part / np.where(total > 0, total, np.nan))
+    return ratio(np.bincount(group, values, groups), np.bincount(group, minlength=groups))
 
 
 @dataclass(frozen=True, eq=False)

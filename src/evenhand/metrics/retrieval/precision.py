@@ -10,17 +10,17 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, Null, Part, key_of
+from evenhand.core.findings import Finding, NewDetails, Null, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.catalogue import INDICATORS
 from evenhand.metrics.estimates import agreeing, null_band
-from evenhand.metrics.group_rates import ONE_CLUSTER, Details, GapTest, GroupQuestion
+from evenhand.metrics.group_rates import ONE_CLUSTER, GapTest, GroupQuestion
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common, check_k
 from evenhand.metrics.retrieval.queries import BoundQueries
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Pair, pair_of
 from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, relabel
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.differences import range_limits
@@ -335,9 +335,9 @@ def _test(neighbours: BoundNeighbours, codes: Integers) -> GapTest:
     exchange, compared = neighbours.relabelled, neighbours.rows.rates.take(codes)
     chance, either = exchange.chance_at(codes), exchange.p_gap(codes, two_sided=True)
 
-    def limits(level: float) -> tuple[float, float]:
-        low, high = range_limits(compared, level, quantile=exchange.quantile(codes, level))
-        return agreeing((float(low), float(high)), either, chance, level)
+    def limits(level: float) -> Pair:
+        ends = pair_of(range_limits(compared, level, quantile=exchange.quantile(codes, level)))
+        return agreeing(ends, either, chance, level)
 
     value = float(np.ptp(neighbours.precision[codes]))
     draws = np.ptp(exchange.rates[:, codes], axis=1)
@@ -346,5 +346,5 @@ def _test(neighbours: BoundNeighbours, codes: Integers) -> GapTest:
     return GapTest(exchange.p_gap(codes), draws, limits, _GAP, chance if chance > _ROUNDING else None)
 
 
-def _details(value: float, chance: float) -> Details:
+def _details(value: float, chance: float) -> NewDetails:
     return {"chance": chance, "above_chance": value - chance}

@@ -18,7 +18,7 @@ from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, Unknown, names_of
-from evenhand.stats.arrays import Integers, Mask
+from evenhand.stats.arrays import Integers, Mask, Pair, keys_and_codes
 
 _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|<\s*(?P<below>\d+)")
 
@@ -101,7 +101,7 @@ class BoundQueries(NamedGroups):
         if not gone.any():
             return self
         remaining = ~gone
-        occurs, group = np.unique(self.group[remaining], return_inverse=True)
+        occurs, group = keys_and_codes(self.group[remaining])
         more = [*self.dropped, Dropped(reason=reason, count=int(gone.sum()))]
         return replace(
             self, rows=self.rows[remaining], query_labels=self.query_labels[remaining], group=group, memo={},
@@ -113,7 +113,7 @@ class BoundQueries(NamedGroups):
     def known(self) -> Mask:
         """Groups that gaps compare: known ones, of which the database has what some queries ask for."""
         in_database = np.isin(self.query_labels, self.labels)
-        return np.asarray(super().known & (np.bincount(self.group, in_database, len(self.groups)) > 0))
+        return super().known & (np.bincount(self.group, in_database, len(self.groups)) > 0)
 
     @cached_property
     def units(self) -> tuple[Integers, Integers]:
@@ -176,7 +176,7 @@ def _some(levels: set[str]) -> str:
     return ", ".join(map(repr, examples)) + (" ..." if len(levels) > len(examples) else "")
 
 
-def _edges(text: str) -> tuple[float, float]:
+def _edges(text: str) -> Pair:
     """Lowest and highest value of a range such as ``18-30``, ``70+`` or ``<18``; another text is no range."""
     match = _BUCKET.fullmatch(text.strip())
     if match is None:

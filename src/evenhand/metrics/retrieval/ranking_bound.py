@@ -13,7 +13,7 @@ from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Pools, Rankings
 from evenhand.metrics.prepared import By, Inference, Mode, check_common, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair
 from evenhand.stats.rankings.fairness import RankedPools, Tops, target_shares, tops
 from evenhand.stats.rankings.null import NullDistribution
 
@@ -186,4 +186,4 @@ class Statistic:
     like_pool: Callable[[Integers], Floats]  # from pools, shape (R, G), to values of tops like them
     spread: Callable[[Integers], Floats]  # from them to what the variance is proportional to
     side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``
-    bounds: tuple[float, float]  # what a mean can be at all, for the interval
+    bounds: Pair  # what a mean can be at all, for the interval

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null, Part
+from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, NewDetails, Null, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.estimates import agreeing, as_finding, few_decide, number
 from evenhand.metrics.prepared import LEVEL
@@ -31,7 +31,7 @@ def retrieval_finding(
     values = figures.values[~np.isnan(figures.values)]
     value = number(values.mean()) if values.size else None
     sigma = float(values.std(ddof=1)) if values.size > 1 else None
-    details: dict[str, float | str | None] = {"sigma": sigma, "queries": float(values.size)}
+    details: NewDetails = {"sigma": sigma, "queries": float(values.size)}
     if figures.tied.any():
         details["tied_queries"] = float(figures.tied.sum())
     notes, inference = [*_notes(bound, figures), *figures.notes], FigureInference()
@@ -55,7 +55,7 @@ def retrieval_finding(
     return as_finding(bound.name, pools.by, {**params, **bound.params}, **fields, **inference.fields)
 
 
-def _against(chance: NullDistribution, value: float) -> dict[str, float | str | None]:
+def _against(chance: NullDistribution, value: float) -> NewDetails:
     return {"null_sd": number(chance.sd), "z": number(chance.z(value))}
 
 

@@ -19,7 +19,7 @@ from evenhand.metrics.retrieval.ranking_bound import (
     top_figures,
 )
 from evenhand.metrics.retrieval.ranking_estimation import absent_note, retrieval_finding
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools, Tops
@@ -44,7 +44,7 @@ def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, name
 
     def spread(pools: Integers) -> Floats:  # of a place that is +1 or -1
         apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
-        return np.asarray(1 - apart**2)
+        return 1 - apart**2
 
     figures = replace(top_figures(bound, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
@@ -116,7 +116,7 @@ def _most_often(bound: BoundRankings, figures: Figures, side: str) -> tuple[int,
 
 
 def top_finding(
-    bound: BoundRankings, k: int, values_of: Values, side: str, bounds: tuple[float, float],
+    bound: BoundRankings, k: int, values_of: Values, side: str, bounds: Pair,
     spread: Callable[[Integers], Floats] | None = None,
 ) -> Statistic:  # fmt: skip
     """A figure of the first k places, as chance needs it."""

@@ -18,7 +18,7 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import agreeing, as_finding, joint_p, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, piece_sizes
 from evenhand.stats.exchange.between import Between, UnitSums
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.welch import welch_p
@@ -54,7 +54,7 @@ class _Images:
         if evidence.cluster is not None:
             alone = pl.concat_str(pl.lit("\x1f"), "sample")
             clusters = evidence.annotated.select(pl.coalesce(pl.col(evidence.cluster).cast(pl.String), alone))
-            unit = np.unique(clusters.to_series().to_numpy()[mask], return_inverse=True)[1].astype(np.int64)
+            unit = codes_of(clusters.to_series().to_numpy()[mask])
         called = evidence.cluster or "image"
         return cls(names, evidence.scores[mask], code, groups, named.dropped_of(counts), unit, called)
 
@@ -170,10 +170,8 @@ def _lean_inference(
 ) -> dict[str, Any]:  # fmt: skip
     """Null band, p and interval; the p of any wording goes into the details."""
     rng, many = stream(seed, "lean_effect", *images.names), len(images.groups)
-    some = max(_HELD // (images.units * many), 1)  # draws that are worked on at a time
     chance = []
-    for start in range(0, _DRAWS, some):
-        size = min(some, _DRAWS - start)
+    for size in piece_sizes(_DRAWS, _HELD, images.units * many):
         if units is None:
             between = Between.of(columns, np.stack([rng.permutation(images.code) for _ in range(size)]), many)
         else:
@@ -223,7 +221,7 @@ def rejected_items(
     rng = stream(seed, "rejected_items", *images.names)
 
     def rejected(values: Floats, code: Integers) -> Mask:
-        return np.asarray(np.nan_to_num(welch_p(values, code, many), nan=1.0).reshape(shape) < _ALPHA)
+        return np.nan_to_num(welch_p(values, code, many), nan=1.0).reshape(shape) < _ALPHA
 
     def by_chance() -> float:
         if images.unit is None:

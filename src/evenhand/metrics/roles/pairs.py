@@ -16,7 +16,7 @@ from evenhand.core.findings import Dropped
 from evenhand.evidence.role_choices import OUTCOMES
 from evenhand.metrics.prepared import By, names_of
 from evenhand.metrics.roles.bound import BoundRoles, SignedRows
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, pieces
 
 _HELD = 2_000_000  # numbers of one array of draws
 _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
@@ -130,7 +130,7 @@ class SetMatrix:
         for order in range(valid.shape[1]):
             rows = valid[:, order]
             answers = self.codes[rows, :, order]
-            for some in _chunks(draws, answers.size):
+            for some in pieces(draws, _HELD, answers.size):
                 repeated = np.broadcast_to(answers.ravel(), (some.stop - some.start, answers.size))
                 sets = rng.permuted(repeated, axis=1).reshape(-1, *answers.shape)
                 total[some, rows] += (sets != sets[..., :1]).any(axis=2)
@@ -166,9 +166,9 @@ class SetMatrix:
 
     def exchanged_distances(self, attribute: By, rng: np.random.Generator, draws: int) -> Floats:
         """The mean of ``distances`` with the members of each unit's sets exchanged, all sets alike."""
-        units, row = np.unique(self.unit, return_inverse=True)
+        units, row = keys_and_codes(self.unit)
         pairs, result = list(self._pairs(attribute)), np.full(draws, np.nan)
-        for some in _chunks(draws, self.scores.size):
+        for some in pieces(draws, _HELD, self.scores.size):
             shape = (some.stop - some.start, units.size, len(self.cells))
             order = rng.random(shape).argsort(axis=2)[:, row]
             exchanged = np.broadcast_to(self.scores, (shape[0], *self.scores.shape))
@@ -204,12 +204,6 @@ def _apart(scores: Floats, pairs: list[tuple[int, int]]) -> Floats:
     """|difference| of each pair of members, shape (..., sets, pairs)."""
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return np.abs(scores[..., first] - scores[..., second])
-
-
-def _chunks(draws: int, size: int) -> Iterator[slice]:
-    """Draws that are held at a time."""
-    step = max(_HELD // max(size, 1), 1)
-    return (slice(start, min(start + step, draws)) for start in range(0, draws, step))
 
 
 def _unlike(pairs: list[tuple[Integers, Integers]]) -> float | None:

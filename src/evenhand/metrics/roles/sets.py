@@ -19,6 +19,7 @@ from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
 from evenhand.metrics.roles.bound import BoundRoles, SignedRows, mean_ends, mean_interval
 from evenhand.metrics.roles.pairs import PairedRows, SetMatrix
+from evenhand.stats.arrays import Pair
 
 PAIRS = (
     "Fraser and Kiritchenko, Examining Gender and Racial Bias in Large Vision-Language Models Using a Novel "
@@ -214,7 +215,7 @@ def set_distance(
         band: Null | None = null_band(draws, level=LEVEL, method=method, seed=seed, side="high")
         at = fields["value"] if band is None else band.mean
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> Pair:
             return mean_ends(pairs, unit, level) or (0.0, 1.0)
 
         p_value = joint_p(resampled_p(draws, fields["value"], "high"), at, limits)

@@ -81,7 +81,7 @@ def check_groups(counts: Counts, groupings: Sequence[tuple[str, ...]], *, tested
         grouped, name = Grouped.bind(counts, grouping), "+".join(grouping)
         groups = grouped.groups
         if len(groups) < 2:
-            only = one_line("+".join(map(str, groups[0])))[:60]
+            only = one_line("+".join(map(str, groups[0])), 60)
             raise InputError(
                 f"{name!r} has one group among usable rows ({only!r}); an audit compares two "
                 "or more: name another column with --by, in Python by="

@@ -25,7 +25,7 @@ def span(vectors: Floats, most: int | None = None) -> Floats:
     _, strength, basis = np.linalg.svd(vectors, full_matrices=False)
     zero = strength.max(initial=0) * max(vectors.shape) * np.finfo(float).eps
     rank = int((strength > zero).sum())
-    return np.asarray(basis[: rank if most is None else min(rank, most)])
+    return basis[: rank if most is None else min(rank, most)]
 
 
 def away_from(basis: Floats) -> Floats:
@@ -37,7 +37,7 @@ def set_means(vectors: Floats, codes: Integers, sets: int) -> Floats:
     """Mean of each set, shape (sets, D)."""
     totals = np.zeros((sets, vectors.shape[1]))
     np.add.at(totals, codes, vectors)
-    return np.asarray(totals / np.bincount(codes, minlength=sets)[:, None])
+    return totals / np.bincount(codes, minlength=sets)[:, None]
 
 
 def removal_facts(removed: int, requested: int | None, possible: int) -> dict[str, Any]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.core.errors import InputError, check_choice
+from evenhand.core.errors import InputError
 from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
 from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
-from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.mitigate.validation import check_amount, check_choices, check_material
 from evenhand.stats.arrays import Floats
 from evenhand.stats.mutual_information import binned_information, smoothed_information
 
@@ -64,9 +64,7 @@ class ClipClip:
     )
 
     def __post_init__(self) -> None:
-        for rule in fields(self):
-            if "choices" in rule.metadata:
-                check_choice(rule.name, getattr(self, rule.name), rule.metadata["choices"])
+        check_choices(self)
 
     def fit(self, material: TrainingVectors, *, seed: int = 0) -> Mitigation:
         """Choose the dimensions on the fit half.

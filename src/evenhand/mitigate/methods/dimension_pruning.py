@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.errors import InputError, ParameterError
 from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
 from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
-from evenhand.mitigate.validation import check_amount, check_material
+from evenhand.mitigate.validation import check_amount, check_choices, check_material
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.association.without_dimension import RemainingDimensions
 from evenhand.stats.mutual_information import binned_information
@@ -131,9 +131,7 @@ class Pruning:
     )
 
     def __post_init__(self) -> None:
-        for rule in fields(self):
-            if "choices" in rule.metadata:
-                check_choice(rule.name, getattr(self, rule.name), rule.metadata["choices"])
+        check_choices(self)
         if not 0 < self.quantile <= 1:
             raise ParameterError(f"quantile={self.quantile} is not possible; give a share above 0, at most 1")
         if self.threshold is not None and not isfinite(self.threshold):
@@ -358,7 +356,7 @@ class _PruningSearch:
 
     def _improving(self, scores: Floats) -> Bools:
         now = self.rules.combined(self.trajectory[-1])
-        return np.asarray(scores < now - self.tolerance)
+        return scores < now - self.tolerance
 
 
 def usual_amount(dimensions: int) -> int:

@@ -11,7 +11,7 @@ from evenhand.mitigate.algebra.subspaces import check_something_left, removal_fa
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Ends, Floats
 
 NEGLIGIBLE = 1e-6
 """A direction along which the whitened covariance with the groups is smaller is not removed."""
@@ -87,7 +87,7 @@ class LEACE:
         return Mitigation(self.name, asdict(self), maps, facts)
 
 
-def erasing(vectors: Floats, concept: Floats, *, shrinkage: bool) -> tuple[Floats, Floats]:
+def erasing(vectors: Floats, concept: Floats, *, shrinkage: bool) -> Ends:
     """Factors of what LEACE subtracts: ``r(x) = x - L R (x - mu)``.
 
     Args:
@@ -125,4 +125,4 @@ def _shrunk(covariance: Floats, n: int) -> Floats:
     eps = np.finfo(float).eps
     alpha = min(max(0.0, 1 - (trace * trace * target / n + eps) / (spread + eps)), 1.0)
     beta = (1 - alpha) * (level * trace + eps) / (target + eps)
-    return np.asarray(alpha * covariance + beta * level * np.eye(dimensions))
+    return alpha * covariance + beta * level * np.eye(dimensions)

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.mitigate.algebra.subspaces import away_from, span, without
@@ -14,7 +13,7 @@ from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Mask
 
 MOST_ROUNDS = 100
 FIVE_PERCENT = 1.645
@@ -105,9 +104,7 @@ class INLP:
         }
         return Mitigation(self.name, asdict(self), without(basis), facts)
 
-    def _classifier(
-        self, vectors: Floats, codes: Integers, held_in: npt.NDArray[np.bool_]
-    ) -> tuple[Floats, float]:
+    def _classifier(self, vectors: Floats, codes: Integers, held_in: Mask) -> tuple[Floats, float]:
         """Orthonormal rows that a classifier uses, and its accuracy on the held-in quarter."""
         classifier = fitted_classifier(
             vectors[~held_in], codes[~held_in], penalty=self.penalty, iterations=1000
@@ -121,7 +118,7 @@ class INLP:
         return directions, accuracy
 
 
-def _a_quarter(codes: Integers, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _a_quarter(codes: Integers, rng: np.random.Generator) -> Mask:
     """A quarter of each group, one item at least."""
     is_selected = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):

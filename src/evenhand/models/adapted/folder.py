@@ -14,6 +14,7 @@ from evenhand.core.capabilities import Floats
 from evenhand.core.errors import InputError, one_line
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.hashing import sha256_text
+from evenhand.files.json_file import check_version, read_json
 
 CARD, HEAD, TRAINED_ON, NETWORK, HISTORY = (
     "adapted.json", "head.safetensors", "training.parquet", "network", "history.parquet"
@@ -103,7 +104,7 @@ class Head:
                     for name in ("weight", "offset", "centre")
                 )
         except (SafetensorError, OSError, TypeError, AttributeError) as problem:
-            raise InputError(f"{str(path)!r} holds no head: {one_line(problem)[:200]}; {_MAKE}") from None
+            raise InputError(f"{str(path)!r} holds no head: {one_line(problem, 200)}; {_MAKE}") from None
         return cls(weight, offset, centre, unit)
 
 
@@ -125,18 +126,10 @@ def read_card(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"there is no {CARD} in {str(folder)!r}; give the folder of an adapted model, or {_MAKE}"
         )
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)[:200]}; {_MAKE}") from None
+    card: dict[str, Any] = read_json(path, _MAKE)
     if not isinstance(card, dict) or card.get("kind") != KIND or any(name not in card for name in _NEEDED):
         raise InputError(f"{str(path)!r} is no card of an adapted model; {_MAKE}")
-    version = str(card.get("schema_version"))
-    if version.partition(".")[0] != SCHEMA_VERSION.partition(".")[0]:
-        raise InputError(
-            f"{str(path)!r} has schema version {one_line(version)[:20]}, and this evenhand reads "
-            f"{SCHEMA_VERSION}; type: pip install -U evenhand"
-        )
+    check_version(card, path, SCHEMA_VERSION)
     _check_classes(path, card["classes"])
     return card
 
@@ -175,7 +168,7 @@ def read_hashes(folder: Path) -> set[str]:
     except (OSError, pl.exceptions.PolarsError) as problem:
         raise InputError(
             f"{str(path)!r} cannot be read, and without it nobody knows which images the model has seen: "
-            f"{one_line(problem)[:200]}; {_MAKE}"
+            f"{one_line(problem, 200)}; {_MAKE}"
         ) from None
 
 

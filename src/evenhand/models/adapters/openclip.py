@@ -136,7 +136,7 @@ class OpenClipSource:
         try:
             tokenizer = open_clip.get_tokenizer(checkpoint.name)
         except (OSError, ValueError, ImportError) as problem:  # some are transformers' own, from the hub
-            cause = one_line(problem)[:300]
+            cause = one_line(problem, 300)
             raise InputError(
                 f"{self.uri!r}: its tokenizer cannot be loaded: {cause}; "
                 "put it into a folder with open_clip_config.json and the weights, and give openclip:./FOLDER"

@@ -101,7 +101,7 @@ class ObjectSource:
         )
         if not plain:
             raise UserError(
-                f"identity() of {self.uri!r} gave {one_line(repr(declared))[:80]}; it must give a dict of "
+                f"identity() of {self.uri!r} gave {one_line(repr(declared), 80)}; it must give a dict of "
                 "texts, such as {'name': 'mine', 'sha256 of weights': '...'}"
             )
         return dict(declared)

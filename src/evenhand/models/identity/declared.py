@@ -22,7 +22,7 @@ def check_scale(scale: Any, uri: str) -> None:
     except (TypeError, ValueError, OverflowError):
         is_number = False
     if not is_number:
-        scale_text = one_line(repr(scale))[:80]
+        scale_text = one_line(repr(scale), 80)
         raise UserError(f"the logit_scale of {uri!r} is {scale_text}; give a number, such as 100.0")
 
 
@@ -47,9 +47,9 @@ def check_labels(labels: Any, uri: str, *, distinct: bool) -> None:
         odd = [label for label in label_list if not isinstance(label, str) or not _is_text(label)]
         twice = next((label for label, count in Counter(map(str, label_list)).items() if count > 1), None)
         if odd:
-            wrong = f"hold {one_line(repr(odd[0]))[:80]}"
+            wrong = f"hold {one_line(repr(odd[0]), 80)}"
         elif distinct and twice is not None:
-            wrong = f"hold {one_line(repr(twice))[:80]} twice"
+            wrong = f"hold {one_line(repr(twice), 80)} twice"
     if wrong:
         raise UserError(f"the labels of {uri!r} {wrong}; give a list of distinct texts, one for each logit")
 

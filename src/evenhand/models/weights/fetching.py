@@ -86,7 +86,7 @@ def hub_refusals(repository: str, revision: str | None, file: str = "") -> Itera
     except hub.HfHubHTTPError as problem:
         raise InputError(_answered(at, problem)) from None
     except (OSError, ValueError, hub.XetDownloadError) as problem:
-        raise InputError(f"{at!r} could not be downloaded: {one_line(problem)[:300]}; try again") from None
+        raise InputError(f"{at!r} could not be downloaded: {one_line(problem, 300)}; try again") from None
 
 
 def _answered(at: str, problem: Exception) -> str:
@@ -97,7 +97,7 @@ def _answered(at: str, problem: Exception) -> str:
         seconds = response.headers.get("Retry-After", "") if response is not None else ""
         wait = f"wait {seconds} s" if seconds.isdigit() else "wait some minutes"
         return f"{at!r}: the hub has had too many requests from here; {wait}, or log in with: hf auth login"
-    return f"{at!r}: the hub answered {status}: {one_line(problem)[:200]}; try again"
+    return f"{at!r}: the hub answered {status}: {one_line(problem, 200)}; try again"
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from evenhand.core.errors import InputError, MissingExtra, described, one_line
 from evenhand.files.atomic import write_bytes
 from evenhand.files.hashing import sha256_text
 from evenhand.files.home import home
+from evenhand.files.json_file import read_json
 from evenhand.models.weights.fetching import fetching, hub_refusals
 
 
@@ -161,14 +162,10 @@ def read_config(path: Path, uri: str, fields: Sequence[str]) -> dict[str, Any]:
     """
     if not path.is_file():
         raise InputError(f"{uri!r}: there is no {str(path)!r}; give a folder that holds one")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
-    lacking = [field for field in fields if not isinstance(content, dict) or field not in content]
+    config: dict[str, Any] = read_json(path, "save the model again in its library's format", dict)
+    lacking = [field for field in fields if field not in config]
     if lacking:
         raise InputError(
             f"{str(path)!r} does not say {lacking[0]!r}; save the model again in its library's format"
         )
-    config: dict[str, Any] = content
     return config

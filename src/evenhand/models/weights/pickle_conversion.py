@@ -233,7 +233,7 @@ def _write(tensors: Mapping[str, Any], target: Path, source: Path) -> None:
             save_file(separate, temporary, metadata={"format": "pt"})
     except (KeyError, ValueError, RuntimeError) as problem:  # a dtype that safetensors lacks
         raise InputError(
-            f"{str(source)!r} cannot be written as safetensors: {one_line(problem)[:200]}"
+            f"{str(source)!r} cannot be written as safetensors: {one_line(problem, 200)}"
         ) from None
 
 

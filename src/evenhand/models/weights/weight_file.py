@@ -67,7 +67,7 @@ class WeightFile:
                 raise InputError(f"{self.uri!r}: {refusal(self.path, problem)}") from None
             if not isinstance(problem, RuntimeError | KeyError | TypeError | ValueError):
                 raise
-            cause = one_line(problem)[:300]
+            cause = one_line(problem, 300)
             raise InputError(
                 f"{self.uri!r}: {str(self.path)!r} does not fit: {cause}; give the weights' own architecture"
             ) from None

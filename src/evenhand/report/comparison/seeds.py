@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
+from evenhand.core.numbers.rounding import low_and_high
 from evenhand.core.numbers.unseen import visible
 from evenhand.core.significance import is_line_beyond
 from evenhand.core.text.formatting import listing, number, quoted, span
@@ -122,7 +123,7 @@ def _points(finding: Finding, several: bool) -> list[dict[str, Any]]:
 
 
 def _point(finding: Finding, part: Part, several: bool) -> dict[str, Any]:
-    ends = (part.interval.low, part.interval.high) if part.interval else (None, None)
+    ends = low_and_high(part.interval)
     seed = f"seed {part.key}"
     run = f"{finding.model}, {seed}" if several else seed
     names = {"measure": _of(finding), "model": str(finding.model), "run": run}

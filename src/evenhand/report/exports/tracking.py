@@ -55,7 +55,7 @@ def to_mlflow(runs: Sequence[RunView], where: str | None, params: Mapping[str, s
         raise MissingExtra(problem.name or "mlflow", "mlflow") from None
     except (mlflow.exceptions.MlflowException, OSError) as problem:
         raise InputError(
-            f"MLflow refuses: {one_line(problem)[:300]}; give a store with -o sqlite:///mlflow.db"
+            f"MLflow refuses: {one_line(problem, 300)}; give a store with -o sqlite:///mlflow.db"
         ) from None
 
 
@@ -113,7 +113,7 @@ def to_wandb(runs: Sequence[RunView], where: str | None, params: Mapping[str, st
         folder.mkdir(parents=True, exist_ok=True)
         return [_log_to_wandb(wandb, project, folder, run) for run in runs]
     except (wandb.Error, OSError, ValueError) as problem:  # a mode it does not know
-        raise InputError(f"wandb refuses: {one_line(problem)[:300]}; set WANDB_MODE=offline") from None
+        raise InputError(f"wandb refuses: {one_line(problem, 300)}; set WANDB_MODE=offline") from None
 
 
 def _log_to_wandb(wandb: Any, project: str, folder: Path, run: RunView) -> str:

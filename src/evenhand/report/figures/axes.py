@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from evenhand.core.numbers.rounding import Ends
 from evenhand.core.text.language import _
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, finite
+from evenhand.report.figures.layout import Spec, layered
 
 INNER, OUTER = 0.18, 0.12
 """Room between names along an axis and at its ends, as shares of a step."""
@@ -26,7 +28,7 @@ def data(rows: Sequence[Row]) -> Any:
     return style.inline(records)
 
 
-def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> tuple[float, float]:
+def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> Ends:
     """Where a number axis begins and ends: everything drawn on it, and zero for bars.
 
     Args:
@@ -41,7 +43,7 @@ def extent(prepared: FigureData, role: str, panel: Panel | None = None) -> tuple
     return prepared.extents[key]
 
 
-def _extent(prepared: FigureData, role: str, panels: Sequence[Panel]) -> tuple[float, float]:
+def _extent(prepared: FigureData, role: str, panels: Sequence[Panel]) -> Ends:
     figure = prepared.figure
     if role in figure.domain:
         return figure.domain[role]
@@ -145,7 +147,7 @@ def colour(prepared: FigureData, width: float, *, shaped: bool = False, with_leg
     return vega.options(field="colour", type="nominal", sort=None, scale=scale, legend=legend)
 
 
-def shade_ends(prepared: FigureData) -> tuple[float, float]:
+def shade_ends(prepared: FigureData) -> Ends:
     """The values at the ends of the colours, to both sides of the centre alike."""
     figure = prepared.figure
     values = [row["value"] for row in prepared.rows] or [0.0]
@@ -249,7 +251,14 @@ def panel_heading(prepared: FigureData, panel: Panel) -> list[vega.Layer]:
     return layers
 
 
-def panel_size(prepared: FigureData) -> tuple[float, float]:
+def with_heading(layers: Sequence[Any], prepared: FigureData, panel: Panel) -> Spec:
+    """A panel of two number axes: its layers, reference lines and heading."""
+    width, height = panel_size(prepared)
+    further = [*reference_layers(panel, width), *panel_heading(prepared, panel)]
+    return layered([*layers, *further], width=width, height=height)
+
+
+def panel_size(prepared: FigureData) -> Ends:
     """Width and height of a panel of two number axes, by how many stand beside each other."""
     across = 1 + max(panel.position[1] for panel in prepared.panels)
     if across == 1:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from evenhand.core.numbers.rounding import Ends
 from evenhand.report.figures import axes, style, vega
-from evenhand.report.figures.frame import FigureData, Panel, Row
+from evenhand.report.figures.frame import FigureData, Panel, Row, spanned
 from evenhand.report.figures.layout import layered
 
 _LONGEST = 860.0
@@ -64,7 +65,7 @@ def draw_stacked(prepared: FigureData, panel: Panel) -> Any:
     return layout.finished(layers)
 
 
-def _stack_ends(prepared: FigureData, role: str) -> tuple[float, float]:
+def _stack_ends(prepared: FigureData, role: str) -> Ends:
     totals: dict[tuple[Any, ...], float] = {}
     other = "y" if role == "x" else "x"
     for row in prepared.rows:
@@ -140,7 +141,7 @@ class _Named:
 
 
 def _band(layout: _Named) -> Any:
-    rows = [row for row in layout.panel.rows if row["null_low"] is not None and row["null_high"] is not None]
+    rows = spanned(layout.panel.rows, "null_low", "null_high")
     if not rows:
         return None
     chart = layout.base(rows).mark("bar", size=layout.thick * 0.98, color=style.BAND, clip=True)
@@ -148,7 +149,7 @@ def _band(layout: _Named) -> Any:
 
 
 def _interval(layout: _Named) -> Any:
-    rows = [row for row in layout.panel.rows if row["low"] is not None and row["high"] is not None]
+    rows = spanned(layout.panel.rows, "low", "high")
     if not rows:
         return None
     chart = layout.base(rows).mark("rule", color=style.INK, strokeWidth=1.3, clip=True)

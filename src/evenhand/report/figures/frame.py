@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
+from evenhand.core.numbers.rounding import Ends
 from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import attribute, listing, plural, shorten
 from evenhand.core.text.language import _, filled
@@ -67,7 +68,7 @@ class FigureData:
     names: set[str]
     orders: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
-    extents: dict[tuple[str, tuple[int, int] | None], tuple[float, float]] = field(default_factory=dict)
+    extents: dict[tuple[str, tuple[int, int] | None], Ends] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Row]:
@@ -338,6 +339,11 @@ def _reach_words(figure: Figure, drawn_rows: Sequence[Row]) -> str:
     if alone == len(drawn_rows):
         return "Thin lines"
     return "Shaded, thin lines at points that stand alone" if alone else "Shaded"
+
+
+def spanned(rows: Sequence[Row], low: str, high: str) -> list[Row]:
+    """The rows that have both ends of an interval or band."""
+    return [row for row in rows if row[low] is not None and row[high] is not None]
 
 
 def lone_points(rows: Sequence[Row]) -> list[Row]:

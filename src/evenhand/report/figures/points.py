@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.numbers.rounding import Ends
 from evenhand.report.figures import axes, style, vega
-from evenhand.report.figures.frame import FigureData, Panel, Row, lone_points
-from evenhand.report.figures.layout import layered
+from evenhand.report.figures.frame import FigureData, Panel, Row, lone_points, spanned
 
 # Where a name may stand beside its point: shift in x and y, and how the text is aligned to that place.
 _PLACES = (
@@ -41,8 +41,7 @@ def draw_scatter(prepared: FigureData, panel: Panel) -> Any:
         layers = [*_fits(prepared, panel), *layers]
     if prepared.figure.label:
         layers += _names(prepared, panel, width, height)
-    layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
-    return layered(layers, width=width, height=height)
+    return axes.with_heading(layers, prepared, panel)
 
 
 def _tinted(prepared: FigureData, rows: list[Row]) -> list[tuple[list[Row], dict[str, Any], dict[str, Any]]]:
@@ -61,7 +60,7 @@ def _reaches(prepared: FigureData, panel: Panel, width: float, height: float) ->
     layers = []
     spans = (("y", "low", "high", height), ("x", "left", "right", width))
     for role, low, high, size in spans:
-        rows = [row for row in panel.rows if row[low] is not None and row[high] is not None]
+        rows = spanned(panel.rows, low, high)
         if rows and role not in prepared.names:
             start = axes.number_axis(prepared, panel, role, size, field=low)
             rule = _base(prepared, panel, rows).mark("rule", strokeWidth=1.1, opacity=0.55, clip=True)
@@ -76,7 +75,7 @@ def draw_lines(prepared: FigureData, panel: Panel) -> Any:
     layers: list[Any] = []
     spans = (("null_low", "null_high", style.BAND, 0.6), ("low", "high", None, 0.16))
     for low, high, fixed, opacity in spans:
-        rows = [row for row in panel.rows if row[low] is not None and row[high] is not None]
+        rows = spanned(panel.rows, low, high)
         if rows:
             y = axes.number_axis(prepared, panel, "y", height, field=low)
             area = _base(prepared, panel, rows, y=y).mark("area", opacity=opacity, clip=True, line=False)
@@ -97,8 +96,7 @@ def draw_lines(prepared: FigureData, panel: Panel) -> Any:
         hollow: dict[str, Any] = {"filled": False, "fill": style.PAPER, "strokeWidth": 1.6}
         points = base.mark("point", size=42, opacity=1, **({"filled": True} if source == "ours" else hollow))
         layers.append(points.encode(color=_colour(prepared), shape=axes.shape(prepared, 780), tooltip=hints))
-    layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
-    return layered(layers, width=width, height=height)
+    return axes.with_heading(layers, prepared, panel)
 
 
 def _colour(prepared: FigureData) -> Any:
@@ -135,7 +133,7 @@ def _fits(prepared: FigureData, panel: Panel) -> list[Any]:
     return layers
 
 
-def _fitted(prepared: FigureData, rows: Sequence[Row]) -> list[tuple[float, float]]:
+def _fitted(prepared: FigureData, rows: Sequence[Row]) -> list[Ends]:
     if len(rows) < 3 or prepared.names:
         return []
     log = prepared.figure.log

@@ -9,7 +9,6 @@ import numpy as np
 from evenhand.core.text.language import _
 from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row
-from evenhand.report.figures.layout import layered
 
 _FEWEST_BINS, _MOST_BINS = 6, 40
 _CURVE = 121
@@ -17,7 +16,7 @@ _CURVE = 121
 
 def draw_spread(prepared: FigureData, panel: Panel) -> Any:
     """Bars of counts, or smooth densities, one colour each, over the same bins in all panels."""
-    width, height = axes.panel_size(prepared)
+    width, _ = axes.panel_size(prepared)
     layers: list[Any] = []
     highest = 0.0
     colours = prepared.orders["colour"] or [""]
@@ -65,8 +64,7 @@ def draw_spread(prepared: FigureData, panel: Panel) -> Any:
             tint: Any = colour_channel if several else vega.constant(style.INK)
             layers.append(line.encode(x=x, y=y, color=tint))
     layers = layers or [vega.Layer(style.inline([])).mark("rect").encode(x=x, y=y)]
-    layers += [*axes.reference_layers(panel, width), *axes.panel_heading(prepared, panel)]
-    return layered(layers, width=width, height=height)
+    return axes.with_heading(layers, prepared, panel)
 
 
 def _height_title(prepared: FigureData) -> str:

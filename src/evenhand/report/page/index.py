@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.overview.overview import overview_of
+from evenhand.core.numbers.rounding import Ends
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.model_names import lineage_of
 from evenhand.report import inline
@@ -45,7 +46,7 @@ class Sparkline:
     """A value over time, drawn; positions are those of a picture of ``width`` x ``height``."""
 
     points: str
-    at: tuple[float, float]
+    at: Ends
     text: str
     width: float = _WIDTH
     height: float = _HEIGHT

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.display.overview.subject import Subject
+from evenhand.core.numbers.rounding import lead_of
 from evenhand.core.significance import alpha_of, significance_of
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.reasons import explain
@@ -208,7 +209,7 @@ def _shown_cell(
         reason = explain(finding.reason or "undefined") if finding is not None else overview.title
         return _ShownCell(cell.model, finding, cell.report, reason, "~")
     standing = significance_of(finding, alpha_of(cell.manifest))
-    lead = finding.value if finding.corrected is None else finding.corrected
+    lead = lead_of(finding)
     rounding = Rounding.of(finding, finding.card.unit)
     alone = (
         f"Within chance over the {formats.plural(tested, 'test')} of this page. By itself: {overview.title}"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding, NewDetails, Part
 
 Details = Mapping[str, float | str | None]
 
@@ -63,7 +63,7 @@ def card_of(finding: Finding) -> MetricCard:
 
 def shown_details(
     details: Details, fewest: int, *, people: bool = True, without: Collection[str] = ()
-) -> dict[str, float | str | None]:
+) -> NewDetails:
     """Details by an allow-list: what is not known to be harmless is left out.
 
     Counts (``n``, ``n_...``, ``..._n``, ``..._rows``) stay where all of them are large or 0; one that is not
@@ -77,7 +77,7 @@ def shown_details(
     """
     counts = {key for key, value in details.items() if _counts_rows(key) and isinstance(value, int | float)}
     small = any(_is_small(details[key], fewest) for key in counts)
-    shown_values: dict[str, float | str | None] = {}
+    shown_values: NewDetails = {}
     for key, value in details.items():
         if key in without:
             continue
@@ -88,12 +88,12 @@ def shown_details(
     return shown_values
 
 
-def without_few_units(details: Details, fewest: int) -> dict[str, float | str | None]:
+def without_few_units(details: Details, fewest: int) -> NewDetails:
     """All details but the number of what was sampled as a whole, where it is small."""
     return {key: value for key, value in details.items() if key != UNITS or not _is_small(value, fewest)}
 
 
-def plain_details(details: Details, *, rates: bool) -> dict[str, float | str | None]:
+def plain_details(details: Details, *, rates: bool) -> NewDetails:
     """Details of a finding of which something is hidden: how models were compared, in words.
 
     Args:

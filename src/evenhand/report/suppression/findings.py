@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.findings import Dropped, Finding, GroupSize, Part
+from evenhand.core.findings import Dropped, Finding, GroupSize, NewDetails, Part
 from evenhand.core.text.formatting import key_text
 from evenhand.report.suppression.counts import MISTAKES, Cells, SmallCells
 from evenhand.report.suppression.details import (
@@ -333,7 +333,7 @@ class HiddenFindings:
             if part.kind == "group" and self._values[_raw(finding), tuple(finding.by)].mixes:
                 changed |= dict.fromkeys(("null", "chance_at", "p_value", "p_adjusted"))
             return part.model_copy(update=changed)
-        details: dict[str, float | str | None] = {}
+        details: NewDetails = {}
         is_shown = not self.small.hidden(index, "part", number) and not self.small.hidden(index, "n")
         if is_shown and not compared(finding):  # a class that is shown: only what its small cells decide goes
             details = {name: value for name, value in part.details.items() if name == "accuracy"}
@@ -342,7 +342,7 @@ class HiddenFindings:
             return part.model_copy(update={"details": details})
         return part.model_copy(update={**_WITHOUT, "reason": REASON, "details": details, "n": n})
 
-    def _details(self, finding: Finding, holder: Finding | Part) -> dict[str, float | str | None]:
+    def _details(self, finding: Finding, holder: Finding | Part) -> NewDetails:
         """Details of a finding or of a part that is shown."""
         if self._mistakes_hidden(finding):
             return {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH
+from evenhand.core.numbers.rounding import DASH, Ends, lead_of
 from evenhand.core.significance import is_beyond
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.formatting import count, number, p_value, percent, plural
@@ -40,8 +40,8 @@ class Strip:
     low_end: str
     high_end: str
     value: float
-    interval: tuple[float, float] | None
-    null: tuple[float, float] | None
+    interval: Ends | None
+    null: Ends | None
     fair: float | None
     plain: float | None = None
     beyond: bool = False
@@ -116,7 +116,7 @@ def row(
         metric=finding.metric,
         title=finding.card.title,
         params=facets.row_params(finding, param_names),
-        value=rounding.text(finding.value if finding.corrected is None else finding.corrected),
+        value=rounding.text(lead_of(finding)),
         interval=_interval(finding, rounding, with_level),
         null=rounding.span(finding.null) if finding.null else DASH,
         reading=words.short_verdict(finding, alpha),
@@ -167,7 +167,7 @@ def strip(finding: Finding, *, beyond: bool = False) -> Strip | None:
     def at(mark: float) -> float:
         return round((mark - start) / (end - start) * STRIP_WIDTH, 1)
 
-    fair, lead = finding.fair_at, finding.value if finding.corrected is None else finding.corrected
+    fair, lead = finding.fair_at, lead_of(finding)
     return Strip(
         low_end=digits(f"{start:g}".replace("-", "−")),
         high_end=digits(f"{end:g}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
+from evenhand.core.numbers.rounding import lead_of
 from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, percent, quoted, shorten
 from evenhand.core.text.language import _
@@ -46,7 +47,7 @@ def _gap_sentence(findings: Sequence[Finding], alpha: float) -> str:
     primary = [finding for finding in estimable if finding.role == "primary"]
     gap = max(beyond or primary or papers or estimable, key=lambda finding: finding.value or 0.0)
     rounding = Rounding.of(gap)
-    lead = gap.value if gap.corrected is None else gap.corrected
+    lead = lead_of(gap)
     size = f"{_named(gap)}: {rounding.text(lead)}"
     if gap.interval is not None:
         ends = rounding.span(gap.interval)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Mask, nan_without_warning
 
 ROUNDING = 1e-14  # of a mean of cosines; numbers that differ by less are equal
 
@@ -24,7 +24,7 @@ def associations(values: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> F
     return _means(_rows(values), a) - _means(_rows(values), b)
 
 
-def has_spread(values: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.bool_]:
+def has_spread(values: npt.ArrayLike, axis: int = -1) -> Mask:
     """Whether numbers differ by more than the rounding of cosines (1e-14, or 1e-14 of the largest)."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape[axis] == 0:
@@ -51,7 +51,7 @@ def effect_sizes(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
     if not (n and m) or n + m <= ddof:
         return np.full(tests, np.nan)
     pooled = np.concatenate([first, second])
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with nan_without_warning():
         d = (first.mean(axis=0) - second.mean(axis=0)) / pooled.std(axis=0, ddof=ddof)
         return np.where(has_spread(pooled, axis=0), d, np.nan)
 
@@ -133,7 +133,7 @@ def leave_one_out(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
     total = n + m - 1
     in_first = np.arange(n + m) < n
     left, right = n - in_first, m - ~in_first
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with nan_without_warning():
         x_mean = (pooled[:n].sum() - pooled * in_first) / left
         y_mean = (pooled[n:].sum() - pooled * ~in_first) / right
         squares = (
@@ -149,7 +149,7 @@ def leave_one_out(x: npt.ArrayLike, y: npt.ArrayLike, ddof: int = 1) -> Floats:
     return np.where(_others_vary(pooled) & (left > 0) & (right > 0) & (total > ddof), d, np.nan)
 
 
-def _others_vary(numbers: Floats) -> npt.NDArray[np.bool_]:
+def _others_vary(numbers: Floats) -> Mask:
     """Whether there is spread among the others, for each number left out, shape (N,)."""
     if numbers.size < 3:
         return np.zeros(numbers.size, dtype=bool)
@@ -157,7 +157,7 @@ def _others_vary(numbers: Floats) -> npt.NDArray[np.bool_]:
     spread = np.full(numbers.size, ordered[-1] - ordered[0])
     spread[np.argmin(numbers)] = ordered[-1] - ordered[1]
     spread[np.argmax(numbers)] = ordered[-2] - ordered[0]
-    return np.asarray(spread > ROUNDING * max(1.0, float(np.abs(numbers).max())))
+    return spread > ROUNDING * max(1.0, float(np.abs(numbers).max()))
 
 
 def leave_one_attribute_out(
@@ -186,7 +186,7 @@ def without_each_attribute(rows: Floats, a: Integers, b: Integers) -> Floats:
     phi, moved = associations(rows, a, b)[:, None], []
     for columns, sign in ((a, 1.0), (b, -1.0)):
         away = _means(rows, columns)[:, None] - rows[:, columns]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             moved.append(phi + sign * away / np.float64(columns.size - 1))
     return np.concatenate(moved, axis=1)
 

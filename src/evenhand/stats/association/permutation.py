@@ -7,14 +7,13 @@ means do. The partition at hand is one of all, and ties count, so p is never 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, piece_sizes
 from evenhand.stats.association.effect_size import ROUNDING, has_spread
 
 Shares = tuple[float, float, float]
@@ -156,7 +155,7 @@ def sign_flip_test(
         counts = _count_pairs(sums[0], sums[1], observed.limits)
         return Permutations(*observed.p(counts, ways), z, "exact", ways)
     counts = np.zeros(4, dtype=np.int64)
-    for count in _blocks(draws, values.size):
+    for count in piece_sizes(draws, _CELLS, values.size):
         signs = rng.integers(0, 2, size=(count, values.size), dtype=np.int8) * 2 - 1
         counts += _beyond(signs.astype(np.float64) @ size, observed.limits)
     return Permutations(*observed.p(counts, draws, is_sampled=True), z, "sampled", draws)
@@ -246,7 +245,7 @@ def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> li
     """Right, left and two-sided p of each test, from the same draws."""
     numbers = np.stack([test.numbers for test in tests])
     counts = np.zeros((len(tests), 4), dtype=np.int64)
-    for count in _blocks(draws, numbers.shape[1] + len(tests)):
+    for count in piece_sizes(draws, _CELLS, numbers.shape[1] + len(tests)):
         sums = numbers @ _choices(numbers.shape[1], tests[0].n, count, rng)
         counts += np.stack([_beyond(row, test.limits) for row, test in zip(sums, tests, strict=True)])
     return [test.p(row, draws, is_sampled=True) for test, row in zip(tests, counts, strict=True)]
@@ -266,12 +265,6 @@ def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats
         np.less(uniform, remaining, out=choice, casting="unsafe")
         remaining -= choice
     return choices
-
-
-def _blocks(draws: int, width: int) -> Iterator[int]:
-    """Sizes of blocks that add up to the draws, each of bounded memory."""
-    block = max(1, _CELLS // max(width, 1))
-    return (min(block, draws - start) for start in range(0, draws, block))
 
 
 def _z(test: _Observed) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair
 from evenhand.stats.association.effect_size import ROUNDING, effect_size, has_spread, without_each_attribute
 from evenhand.stats.association.families import by_family, unit_of
 
@@ -187,7 +187,7 @@ def reduction_interval(
     r = float(parts[0] @ parts[1]) / scale if scale > 0 else 0.0
 
     def reduction(h: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
-        return np.asarray(abs(d_of(h, sizes, ddof)) - abs(d_of(other, sizes, ddof)))
+        return abs(d_of(h, sizes, ddof)) - abs(d_of(other, sizes, ddof))
 
     angle = np.linspace(0, 2 * np.pi, _STEPS)
     along = r * np.cos(angle) + np.sqrt(max(1 - r * r, 0)) * np.sin(angle)
@@ -274,7 +274,7 @@ def _crossed(targets: Sequence[float], attributes: Sequence[float], together: Se
     return max(over + beside - sum(variance for variance, _ in together), over, beside)
 
 
-def _scaled(table: Floats, sizes: Sizes) -> tuple[float, float]:
+def _scaled(table: Floats, sizes: Sizes) -> Pair:
     """The effect on the scale h, and how steeply h grows with the difference."""
     phi = _phi(table, sizes)
     x, y = phi[: sizes.n], phi[sizes.n :]
@@ -293,8 +293,8 @@ def _less_one(numbers: Floats, families: Integers | None = None) -> tuple[Floats
     return numbers.mean() - total / rest, np.maximum(left, 0)
 
 
-def _h_of(x: tuple[Floats, Floats], y: tuple[Floats, Floats], sizes: Sizes) -> Floats:
+def _h_of(x: Ends, y: Ends, sizes: Sizes) -> Floats:
     """The scale on which intervals are made, from means and variances of the two sets."""
     within = sizes.share * x[1] + (1 - sizes.share) * y[1]
     within = np.where(within > _NOTHING, within, np.nan)
-    return np.asarray(np.arcsinh((x[0] - y[0]) / np.sqrt(within) * sizes.unit))
+    return np.arcsinh((x[0] - y[0]) / np.sqrt(within) * sizes.unit)

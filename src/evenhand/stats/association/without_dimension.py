@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, pieces
 
 Reals = npt.NDArray[np.floating]
 Test = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
@@ -120,9 +120,8 @@ class _SameAttributes:
         return self._summarised(association[:, None])[:, 0]
 
     def without_each(self) -> Floats:
-        step = max(1, _BLOCK // len(self._u))
-        starts = range(0, self._u.shape[1], step)
-        return np.hstack([self._summarised(self._without(slice(at, at + step))) for at in starts])
+        blocks = pieces(self._u.shape[1], _BLOCK, len(self._u))
+        return np.hstack([self._summarised(self._without(block)) for block in blocks])
 
     def _without(self, block: slice) -> Reals:
         """Association of each target without each dimension of a block, shape (rows, block)."""
@@ -179,4 +178,4 @@ def _inverse_root(squares: Reals) -> Reals:
     """1 / sqrt; NaN where so little is left of a length of 1 that rounding has eaten its digits."""
     least = np.sqrt(np.finfo(squares.dtype).eps)
     rest = np.where(squares > least, squares, np.nan)
-    return np.asarray(1 / np.sqrt(rest, out=rest))
+    return 1 / np.sqrt(rest, out=rest)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Ends, Floats, ratio
 from evenhand.stats.contingency.null_tables import permutation_moments
 from evenhand.stats.contingency.tables import Association, TableBatch, sum_by
 
@@ -61,7 +61,7 @@ def blended(
     return PhiSquared(plain - bias, noise, slope, floor, size)
 
 
-def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Floats]:
+def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> Ends:
     r"""Variance and bias of phi-squared by deleting each count of a row, with the row shares fixed.
 
     A row of R counts is scaled by ``k = R/(R-1)`` once x, its count in a column of total C, has become x - 1.
@@ -109,9 +109,7 @@ def _jackknife(batch: TableBatch, n: Floats, noise: Floats) -> tuple[Floats, Flo
     return variance + 2 * noise * small / np.maximum(r, 1), bias
 
 
-def score_limits(
-    centre: Floats, noise: Floats, slope: Floats, level: float | Floats
-) -> tuple[Floats, Floats]:
+def score_limits(centre: Floats, noise: Floats, slope: Floats, level: float | Floats) -> Ends:
     """Low and high end of the score interval for phi-squared, before they are put on a scale and cut.
 
     It holds every value t with ``(centre - t)^2 <= z^2 (noise + slope t)``: the variance is that of the
@@ -128,7 +126,7 @@ def score_limits(
     return middle - half, middle + half
 
 
-def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
+def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> Ends:
     """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1; NaN if undefined.
 
     The first-order variance alone, at the observed table: too short near V = 0 in small tables, where it was
@@ -159,12 +157,12 @@ def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
 
     ``noise``: standard normal numbers, shape (replicates, T); V has that shape; NaN where undefined.
     """
-    plain = tables.chi2 / np.where(tables.n > 0, tables.n, np.nan)
+    plain = ratio(tables.chi2, tables.n)
     error = np.sqrt(phi2.noise + phi2.slope * np.maximum(phi2.centre, 0))  # at the estimate itself
     return _as_v(plain + noise * error, tables)
 
 
-def noncentral_interval(tables: Association, level: float = 0.95) -> tuple[Floats, Floats]:
+def noncentral_interval(tables: Association, level: float = 0.95) -> Ends:
     """Ends for V that invert the noncentral chi-squared distribution; NaN where V is undefined.
 
     Sound for small tables only (Smithson 2003).

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Floats, keys_and_codes, ratio
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.skewness import skewness
@@ -43,7 +43,7 @@ class TableCells:
     @cached_property
     def inverse(self) -> Floats:
         """One over the rows of each cell's group; 0 where a model has none."""
-        return np.divide(1, self.rows, out=np.zeros(self.rows.shape), where=self.rows > 0)
+        return ratio(1, self.rows, 0.0)
 
     def effect(self, tables: Floats, model: int) -> Floats:
         r"""Cramér's V of one model's tables: ``sqrt((sum o^2 / (R C) - 1) / (min(r, c) - 1))``.
@@ -60,7 +60,7 @@ class TableCells:
         groups = np.unique(self.group[self.rows[model] > 0]).size
         dof = np.minimum(groups, np.count_nonzero(columns, axis=0)) - 1
         phi2[phi2 < _NOTHING] = 0.0
-        return np.asarray(np.sqrt(phi2 / np.where(dof > 0, dof, np.nan)))
+        return np.sqrt(ratio(phi2, dof))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class JointClass:
     def _placed(self) -> tuple[TableCells, Codes]:
         """The cells, and which of them each model fills with each combination, shape (M, K)."""
         width = int(self.group.max()) + 1
-        keys, cell = np.unique(self.predictions.astype(np.int64) * width + self.group, return_inverse=True)
+        keys, cell = keys_and_codes(self.predictions.astype(np.int64) * width + self.group)
         group = keys % width
         rows = sum_by(self.group, self.n, width)[group]
         models = self.predictions.shape[0]
@@ -136,7 +136,7 @@ class SeparateClass:
         """Each model's tables (S, R) with every group counted as the target says."""
         if self.target is None:
             return list(tables)
-        factors = np.divide(self.target, self._own, out=np.zeros(self._own.shape), where=self._own > 0)
+        factors = ratio(self.target, self._own, 0.0)
         return [table * factor[:, None] for table, factor in zip(tables, factors, strict=True)]
 
     @property

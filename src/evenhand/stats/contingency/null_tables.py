@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from evenhand.stats.arrays import Ends, Floats, Integers
+from evenhand.stats.arrays import Ends, Floats, Integers, pieces
 from evenhand.stats.contingency.tables import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose
 
@@ -21,7 +20,7 @@ def gamma_null(mean: Floats, variance: Floats) -> Ends:
     return mean**2 / variance, variance / mean
 
 
-def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats, Floats]:
+def permutation_moments(batch: TableBatch, tables: Association) -> Ends:
     """Exact mean and variance of chi-squared over all assignments of rows with fixed margins.
 
     With N counts, r rows, c columns, ``v1 = (r-1)(N-r)/(N-1)``, ``w1 = (N sum 1/R - r^2)/(N-2)`` and
@@ -39,7 +38,7 @@ def permutation_moments(batch: TableBatch, tables: Association) -> tuple[Floats,
     return mean, variance
 
 
-def exact_2x2(table: Floats) -> tuple[Floats, Floats]:
+def exact_2x2(table: Floats) -> Ends:
     """Chi-squared of every 2x2 table with these margins, ascending, and their probabilities.
 
     The upper left cell is hypergeometric given the margins.
@@ -84,13 +83,11 @@ def draw_tables(
     return tables.reshape(replicates, rows.size, columns.size)
 
 
-def chi2_of(tables: npt.NDArray[np.int64], rows: Floats, columns: Floats) -> Floats:
+def chi2_of(tables: Integers, rows: Floats, columns: Floats) -> Floats:
     """Chi-squared of tables (replicates, r, c) that share their margins, shape (replicates,)."""
     expected = (np.outer(rows, columns) / rows.sum()).ravel()
     flat, chi2 = tables.reshape(len(tables), -1), np.empty(len(tables))
-    step = max(1, _IN_CACHE // expected.size)
-    for start in range(0, len(flat), step):
-        some = slice(start, start + step)
+    for some in pieces(len(flat), _IN_CACHE, expected.size):
         apart = flat[some] - expected
         chi2[some] = np.square(apart, out=apart) @ (1 / expected)
     return chi2

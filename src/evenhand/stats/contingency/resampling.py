@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Integers
+from evenhand.stats.arrays import (
+    Codes,
+    Floats,
+    Integers,
+    codes_of,
+    keys_and_codes,
+    piece_sizes,
+    pieces,
+    ratio,
+)
 from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.rates.confusion import Confusion
 
@@ -33,8 +42,8 @@ class ClassCells:
 
     def dense(self) -> tuple[Floats, Codes, Codes]:
         """The group x prediction table without empty rows and columns, with its groups and labels."""
-        groups, rows = np.unique(self.group, return_inverse=True)
-        labels, columns = np.unique(self.prediction, return_inverse=True)
+        groups, rows = keys_and_codes(self.group)
+        labels, columns = keys_and_codes(self.prediction)
         table = np.zeros((groups.size, labels.size))
         np.add.at(table, (rows, columns), self.n)
         return table, groups, labels
@@ -80,13 +89,13 @@ def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Codes, 
 
 def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
     """Chi-squared, ``n (sum o^2 / (row column) - 1)``, and columns of resamples, shape (replicates,) each."""
-    labels, column = np.unique(cells.prediction, return_inverse=True)
-    group = np.unique(cells.group, return_inverse=True)[1]
+    labels, column = keys_and_codes(cells.prediction)
+    group = codes_of(cells.group)
     row = np.bincount(group, cells.n)[group]
     of_column = (column[:, None] == np.arange(labels.size)).astype(np.float64)
     columns = draws @ of_column
     squares = np.square(draws) @ (of_column / row[:, None])
-    shares = np.divide(squares, columns, out=np.zeros_like(columns), where=columns > 0).sum(axis=1)
+    shares = ratio(squares, columns, 0.0).sum(axis=1)
     return np.maximum(cells.n.sum() * (shares - 1), 0), (columns > 0).sum(axis=1)
 
 
@@ -97,11 +106,12 @@ def cellwise_null(
 
     ``draw``: random tables with given margins.
     """
-    for start, size in _chunks(replicates, support.size):
+    for some in pieces(replicates, _CHUNK, support.size):
+        size = some.stop - some.start
         correct, predicted = np.zeros((2, size, *support.shape))
         for cells in classes:
             table, groups, labels = cells.dense()
-            tables = draw(streams((cells.label, start)), table.sum(1), table.sum(0), size)
+            tables = draw(streams((cells.label, some.start)), table.sum(1), table.sum(0), size)
             predicted[:, groups[:, None], labels] += tables
             hit = labels == cells.label
             correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]
@@ -119,7 +129,7 @@ def marginal_null(
     """
     hits = confusion.correct.sum(axis=0)
     wrong = (confusion.predicted - confusion.correct).sum(axis=0)
-    for _, size in _chunks(replicates, confusion.support.size):
+    for size in piece_sizes(replicates, _CHUNK, confusion.support.size):
         correct = split_hypergeometric(rng, hits, confusion.support, size)
         errors = _split_multinomial(rng, wrong, expected_wrong, size)
         yield Confusion(confusion.support, correct, correct + errors)
@@ -162,16 +172,10 @@ def _split_multinomial(rng: np.random.Generator, total: Floats, weights: Floats,
     left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
     behind = weights.sum(axis=0)
     for z, weight in enumerate(weights):
-        share = np.clip(np.divide(weight, behind, out=np.zeros_like(weight), where=behind > 0), 0, 1)
+        share = np.clip(ratio(weight, behind, 0.0), 0, 1)
         last = z == len(weights) - 1
         part = left.copy() if last else rng.binomial(left, share)
         parts[:, z] = part
         left -= part
         behind = np.maximum(behind - weight, 0)
     return parts
-
-
-def _chunks(replicates: int, width: int) -> Iterator[tuple[int, int]]:
-    size = max(1, min(replicates, _CHUNK // max(width, 1)))
-    for start in range(0, replicates, size):
-        yield start, min(size, replicates - start)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.stats.arrays import ratio
 from evenhand.stats.contingency.tables import TableBatch, sum_by
 
 
@@ -48,7 +49,7 @@ def standing_apart(batch: TableBatch) -> StandingApart | None:
     of_row = np.asarray(n_columns[owner][is_compared] - 1.0)
     freedom = sum_by(row[is_compared], of_row, count)
     chi2 = sum_by(row[is_compared], (np.maximum(square, 0) / share)[is_compared], count)
-    score = np.divide(chi2 - freedom, np.sqrt(2 * freedom), out=np.full(count, -np.inf), where=freedom > 0)
+    score = ratio(chi2 - freedom, np.sqrt(2 * freedom), -np.inf)
     return _of_row(batch, int(score.argmax()), is_compared)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Ends, Floats, ratio
 from evenhand.stats.contingency.effect_intervals import PhiSquared, score_limits
 from evenhand.stats.contingency.tables import Association
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
@@ -49,7 +49,7 @@ class Squares:
     @property
     def corrected(self) -> Floats:
         """The effect sizes without noise: ``sqrt(max(0, centre))``."""
-        return np.asarray(np.sqrt(np.clip(self.centre, 0, self.top)))
+        return np.sqrt(np.clip(self.centre, 0, self.top))
 
     def expected(self, t: Floats) -> Floats:
         """Mean of the plain value: noise adds ``floor`` at 0, at the estimate what it did there."""
@@ -87,7 +87,7 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
     """
     dof = np.where(tables.dof > 0, tables.dof, np.nan)
     unit = np.ones(dof.shape) if phi else dof
-    plain = np.maximum(tables.chi2 / np.where(tables.n > 0, tables.n, np.nan), _TINY)
+    plain = np.maximum(ratio(tables.chi2, tables.n), _TINY)
     squared = Squares(
         centre=phi2.centre / unit,
         noise=phi2.noise / unit**2,
@@ -100,7 +100,7 @@ def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squa
     return squared.each(lambda array: np.where(has_value, array, 0.0))
 
 
-def class_ends(squared: Squares, p: Floats, level: float | Floats = 0.95) -> tuple[Floats, Floats]:
+def class_ends(squared: Squares, p: Floats, level: float | Floats = 0.95) -> Ends:
     """Limits of each class's effect size, its ``corrected`` between them, shape (K,) each.
 
     The upper one is of the score interval. The lower one is the t at which the plain value would be exceeded
@@ -174,4 +174,4 @@ def lower_limits(squared: Squares, error: float | Floats, scale: Floats | float 
         middle = (low + high) / 2
         above = scale * squared.reached(middle, squared.plain) > error
         low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return np.asarray(np.sqrt(np.where(nothing, 0.0, low)))
+    return np.sqrt(np.where(nothing, 0.0, low))

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Codes, Floats
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, codes_of, ratio
 
 _DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns,
 _SPARSE = 16  # and up to this many for each occupied cell
@@ -94,7 +94,7 @@ class TableBatch:
         key = self.table.astype(np.int64) * self._width + self.column
         if self._dense:
             return key
-        return np.asarray(np.unique(key, return_inverse=True)[1])
+        return codes_of(key)
 
     @cached_property
     def row_total(self) -> Floats:
@@ -121,7 +121,7 @@ class TableBatch:
         return owner
 
     @cached_property
-    def inverse_margins(self) -> tuple[Floats, Floats]:
+    def inverse_margins(self) -> Ends:
         """Sum of one over the rows' counts, and over the columns', shape (T,) each."""
         some = self.column_total > 0
         columns = sum_by(self.column_table[some], 1 / self.column_total[some], self.n_tables)
@@ -161,7 +161,7 @@ class TableBatch:
         picked = number[self.table[keep]]
         return TableBatch(picked, self.row[keep], self.column[keep], self.n[keep], len(tables), self.integral)
 
-    def places(self, table: Codes, row: Codes, column: Codes) -> npt.NDArray[np.int64]:
+    def places(self, table: Codes, row: Codes, column: Codes) -> Integers:
         """The cell that each piece of other data lies in; -1 where it is in none."""
         if not self.table.size:
             return np.full(table.size, -1, dtype=np.int64)
@@ -198,7 +198,7 @@ class Association:
         """
         chi2 = self.chi2 if chi2 is None else chi2
         if kind == "phi":
-            return np.sqrt(np.divide(chi2, self.n, out=np.full_like(chi2, np.nan), where=self.n > 0))
+            return np.sqrt(ratio(chi2, self.n))
         if kind == "bergsma":
             return self._bergsma(chi2)
         if kind == "cramers_v_yates":
@@ -210,9 +210,9 @@ class Association:
         r"""Bergsma (2013), eq. 6-7: ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``."""
         n, rows, columns = self.n, self.n_rows, self.n_columns
         fewer = np.where(n > 1, n - 1, np.nan)
-        corrected = np.maximum(0, chi2 / np.where(n > 0, n, np.nan) - (rows - 1) * (columns - 1) / fewer)
+        corrected = np.maximum(0, ratio(chi2, n) - (rows - 1) * (columns - 1) / fewer)
         smallest = np.minimum(rows - (rows - 1) ** 2 / fewer, columns - (columns - 1) ** 2 / fewer) - 1
-        return np.sqrt(corrected / np.where(smallest > 0, smallest, np.nan))
+        return np.sqrt(ratio(corrected, smallest))
 
 
 def association(batch: TableBatch) -> Association:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, keys_and_codes
 from evenhand.stats.contingency.tables import sum_by
 
 MISS = -1
@@ -108,7 +108,7 @@ class Mistakes:
     def eligible(self, min_rows: int) -> Mask:
         """Strata with enough rows, in the group and in the others of the class."""
         others = self.class_rows[self.truth] - self.rows
-        return np.asarray((self.rows >= min_rows) & (others >= min_rows))
+        return (self.rows >= min_rows) & (others >= min_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,23 +163,23 @@ class Candidates:
     @property
     def n(self) -> Floats:
         """Rows of the class in the group."""
-        return np.asarray(self.mistakes.n[self.stratum])
+        return self.mistakes.n[self.stratum]
 
     @property
     def total(self) -> Floats:
         """Rows of the class."""
-        return np.asarray(self.mistakes.class_n[self.truth])
+        return self.mistakes.class_n[self.truth]
 
     @property
     def hits(self) -> Floats:
         """Rows of the class with the mistake."""
-        return np.asarray(self.mistakes.pair_n[self.pair])
+        return self.mistakes.pair_n[self.pair]
 
 
 def _numbered(key: Integers, space: int) -> tuple[Integers, Integers]:
     """Distinct keys, sorted, and which of them each is."""
     if space > _DENSE * max(key.size, 1):
-        keys, index = np.unique(key, return_inverse=True)
+        keys, index = keys_and_codes(key)
         return keys, index.astype(np.int64)
     occurs = np.zeros(space, dtype=bool)
     occurs[key] = True

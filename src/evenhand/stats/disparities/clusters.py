@@ -14,12 +14,21 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers
+from evenhand.stats.arrays import (
+    Ends,
+    Floats,
+    Integers,
+    keys_and_codes,
+    nan_without_warning,
+    piece_sizes,
+    pieces,
+    ratio,
+)
 from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.lines import Lines, Spread
 from evenhand.stats.exchange.relabelling import Relabelling
-from evenhand.stats.rates.clustered import FEWEST, blended, effective_size, ratio_variance
+from evenhand.stats.rates.clustered import FEWEST, effective_size, likeness_of, unit_variance
 
 REPLICATES = 999
 _ROUNDING = 1e-9
@@ -77,9 +86,9 @@ class _Pieces:
     def of(cls, rows: ClusterRows, mistakes: Mistakes, unit: Integers) -> _Pieces:
         """From rows and what each counts as a unit of."""
         width = int(unit.max(initial=0)) + 1
-        keys, where = np.unique(rows.truth * width + unit, return_inverse=True)
+        keys, where = keys_and_codes(rows.truth * width + unit)
         row, pair = rows.mistakes(mistakes)
-        cells, index = np.unique(pair * keys.size + where[row], return_inverse=True)
+        cells, index = keys_and_codes(pair * keys.size + where[row])
         s = sum_by(index, np.ones(index.size), cells.size)
         rows_of = sum_by(where, np.ones(where.size), keys.size)
         return cls(keys // width, keys % width, rows_of, cells // keys.size, cells % keys.size, s)
@@ -108,7 +117,7 @@ class _Sums:
     def of(self, values: Floats) -> Floats:
         """From a value of each piece, shape (P,), to sums, shape (D, cells)."""
         sums = sum_by(self._index, np.tile(values, self._draws), self._draws * self._cells)
-        return np.asarray(sums.reshape(self._draws, self._cells))
+        return sums.reshape(self._draws, self._cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +134,11 @@ class _Scores:
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Floats]:
         """With groups exchanged, some draws at a time, shape (D, C)."""
-        step = max(1, _HELD // max(self.rows.unit.size, 1))
         mistakes = self.candidates.mistakes
         widest = max(self.pieces.w.size, self.pieces.s.size, mistakes.pair_truth.size * mistakes.groups)
-        together = max(1, _AT_ONCE // max(widest, 1))
-        for start in range(0, replicates, step):
-            labels = self.rows.relabelling.drawn(rng, min(step, replicates - start))
-            for first in range(0, len(labels), together):
-                yield self._of(labels[first : first + together])
+        for size in piece_sizes(replicates, _HELD, self.rows.unit.size):
+            labels = self.rows.relabelling.drawn(rng, size)
+            yield from (self._of(labels[some]) for some in pieces(size, _AT_ONCE, widest))
 
     @cached_property
     def _cells(self) -> tuple[Integers, Integers, int]:
@@ -154,12 +160,8 @@ class _Scores:
     @cached_property
     def _alike(self) -> Floats:
         """How alike the rows of a unit are, in [0, 1]."""
-        s, w, ss, sw, ww, _ = self._totals
-        mean = s / w
-        noise, pairs = mean * (1 - mean), ww - w
-        apart = ss - 2 * mean * sw + mean**2 * ww - w * noise
-        scale = pairs * noise
-        return np.clip(np.divide(apart, scale, out=np.zeros(s.size), where=scale > 0), 0, 1)
+        s, w, *squares, _ = self._totals
+        return likeness_of(s, w, tuple(squares))
 
     def _of(self, labels: Integers) -> Floats:
         """Scores by the groups of rows in some draws, shape (D, N)."""
@@ -174,18 +176,15 @@ class _Scores:
         inside = (a, n, ss, sw, ww, units)
         outside = tuple(total - part for total, part in zip(self._totals, inside, strict=True))
         has_rows = (n > 0) & (outside[1] > 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             variance = self._variance(inside) + self._variance(outside)
             score = (a / n - outside[0] / outside[1]) / np.sqrt(variance)
         return np.where(has_rows & (variance > 0), score, 0.0)
 
     def _variance(self, moments: tuple[Floats, ...]) -> Floats:
-        s, w, ss, sw, ww, units = moments
+        s, w, *squares, units = moments
         pooled = self._totals[0] / self._totals[1]
-        noise = pooled * (1 - pooled) / w * (self._alike * ww / w + 1 - self._alike)
-        own_variance = ratio_variance(s / w, w, units, (ss, sw, ww))
-        telling = np.minimum(units, w * pooled * (1 - pooled))
-        return np.where(units > 1, blended(own_variance, telling, noise), noise)
+        return unit_variance(s / w, pooled, w, units, tuple(squares), self._alike)
 
 
 def clustered_lines(
@@ -287,6 +286,5 @@ def _sizes(lines: Lines, owner: Integers, piece: Integers, inside: _Inside, is_m
         products = [sum_by(owner, first * second, count) for first, second in
                 ((shifts[0], shifts[1]), (shifts[0], shifts[0]), (shifts[1], shifts[1]))]  # fmt: skip
         scale = np.sqrt(products[1] * products[2])
-        ratio = np.divide(products[0], scale, out=np.zeros(count), where=scale > 0)
-        numbers[4] = np.clip(ratio, -_MOST_ALIKE, _MOST_ALIKE)
+        numbers[4] = np.clip(ratio(products[0], scale, 0.0), -_MOST_ALIKE, _MOST_ALIKE)
     return numbers

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, nan_without_warning, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Side:
     def rows(self) -> Floats:
         """Rows of each group, shape (G, 1); NaN without any."""
         rows = self.support.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(rows > 0, rows, np.nan))
+        return np.where(rows > 0, rows, np.nan)
 
     @cached_property
     def accuracy(self) -> Floats:
@@ -43,13 +43,12 @@ class Side:
     @cached_property
     def weight(self) -> Floats:
         """Shares of classes, shape (G, L)."""
-        return np.asarray(self.support / self.rows)
+        return self.support / self.rows
 
     @cached_property
     def by_class(self) -> Floats:
         """Accuracy of each class, shape (G, L); NaN without rows."""
-        nothing = np.full(self.support.shape, np.nan)
-        return np.asarray(np.divide(self.correct, self.support, out=nothing, where=self.support > 0))
+        return ratio(self.correct, self.support)
 
     def variance(self, middle: Floats, slope: Floats) -> Floats:
         """Of a part that is ``sum_y w_y middle_y`` in shares and ``sum_y slope_y acc_y`` in accuracies.
@@ -60,7 +59,7 @@ class Side:
         every, right = (self.support, self.correct) if self.squares is None else self.squares[:2]
         accuracy = np.nan_to_num(self.by_class)
         away = middle - (self.weight * middle).sum(axis=1, keepdims=True)
-        reach = np.divide(slope, self.weight, out=np.zeros(away.shape), where=self.weight > 0)
+        reach = ratio(slope, self.weight, 0.0)
         of_right, of_wrong = (away + reach * (hit - accuracy) for hit in (1, 0))
         total = (right * of_right**2 + (every - right) * of_wrong**2).sum(axis=1) / self.rows[:, 0] ** 2
         if self.squares is None:
@@ -104,7 +103,7 @@ class Decomposition:
             side.variance(accuracy, side.weight)
             for side, accuracy in zip((self.group, self.rest), accuracies, strict=True)
         ]
-        return np.sqrt(np.asarray(sum(parts)))
+        return np.asarray(np.sqrt(np.asarray(sum(parts))))
 
     @cached_property
     def mix(self) -> Floats:
@@ -136,7 +135,7 @@ class Decomposition:
         """
         compared = (self.group, self.rest)
         w, w_rest = (side.weight[group, truth] for side in compared)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             p, p_rest = (
                 count / side.support[group, truth] for side, count in zip(compared, counts, strict=True)
             )
@@ -151,7 +150,7 @@ class Decomposition:
     @cached_property
     def _is_shared(self) -> Mask:
         """Classes that both sides have, shape (G, L)."""
-        return np.asarray((self.group.support > 0) & (self.rest.support > 0))
+        return (self.group.support > 0) & (self.rest.support > 0)
 
     @cached_property
     def _accuracies(self) -> Ends:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, nan_without_warning, pieces, ratio
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.multiplicity import adjust, selected_level
@@ -127,12 +127,12 @@ class Lines:
     @property
     def rate(self) -> Floats:
         """Share of the group's rows."""
-        return np.asarray(self.a / self.n)
+        return self.a / self.n
 
     @property
     def others(self) -> Floats:
         """Share elsewhere."""
-        return np.asarray(self.b / self.m)
+        return self.b / self.m
 
     @cached_property
     def difference(self) -> Floats:
@@ -142,12 +142,12 @@ class Lines:
     @property
     def ratio(self) -> Floats:
         """Rate over that elsewhere; NaN where it never occurs elsewhere."""
-        return np.asarray(self.rate / np.where(self.b > 0, self.others, np.nan))
+        return self.rate / np.where(self.b > 0, self.others, np.nan)
 
     @property
     def is_more(self) -> Mask:
         """Whether the group has it more often than the others; else it is spared."""
-        return np.asarray(self.difference > 0)
+        return self.difference > 0
 
     @cached_property
     def limits(self) -> Ends:
@@ -162,7 +162,7 @@ class Lines:
             return low, high
         rejected = (self.p <= 1 - self.level) & (low <= 0) & (high >= 0)
         of_p = -special.ndtri(np.maximum(self.p, 1e-300) / 2)
-        share = np.minimum(np.divide(quantile, of_p, out=np.ones_like(of_p), where=of_p > 0), _NEAREST)
+        share = np.minimum(ratio(quantile, of_p, 1.0), _NEAREST)
         near = self.difference * (1 - share)
         low = np.where(rejected & (near > 0), near, low)
         return low, np.where(rejected & (near < 0), near, high)
@@ -175,14 +175,13 @@ class Lines:
             ends = self._limits(middle)
             leaves_out = np.where(self.is_more, ends[0], -ends[1]) > 0
             low, high = np.where(leaves_out, middle, low), np.where(leaves_out, high, middle)
-        return np.asarray(2 * special.ndtr(-low))
+        return 2 * special.ndtr(-low)
 
     def _limits(self, quantile: Floats) -> Ends:
         """The same, some normal quantiles away, shape (N,)."""
         low, high = np.empty(len(self)), np.empty(len(self))
         spread = Spread((self.n, self.m)) if self.spread is None else self.spread
-        for start in range(0, len(self), _PIECE):
-            some = slice(start, start + _PIECE)
+        for some in pieces(len(self), _PIECE):
             here = spread.take(some)
             freedom = (np.array(np.inf),) * 2 if here.freedom is None else here.freedom
             figures = []
@@ -206,12 +205,12 @@ class Lines:
     @property
     def excess(self) -> Floats:
         """Rows above the better side's rate."""
-        return np.asarray(self._affected * np.abs(self.difference))
+        return self._affected * np.abs(self.difference)
 
     @property
     def certain(self) -> Floats:
         """The same from the limit of the difference that is nearer to 0."""
-        return np.asarray(self._affected * self.near)
+        return self._affected * self.near
 
     @property
     def score(self) -> Floats:
@@ -220,7 +219,7 @@ class Lines:
             return self.robust
         pooled = (self.a + self.b) / (self.n + self.m)
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 0) * (1 / self.n + 1 / self.m))
-        return np.divide(self.difference, error, out=np.zeros(len(self)), where=error > 0)
+        return ratio(self.difference, error, 0.0)
 
     def p_of(self, count: Floats, size: Floats, total: Floats, hits: Floats) -> Floats:
         """P of other tables of these lines' mistakes, shape (N,); arguments as of ``mid_p``.
@@ -231,10 +230,10 @@ class Lines:
             return mid_p(count, size, total, hits)
         mine, elsewhere = self.spread.sizes
         pooled, others = hits / total, total - size
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             inflated = self.n / mine / size + self.m / elsewhere / others
             score = (count / size - (hits - count) / others) / np.sqrt(pooled * (1 - pooled) * inflated)
-        return np.asarray(2 * special.ndtr(-np.abs(np.nan_to_num(score))))
+        return 2 * special.ndtr(-np.abs(np.nan_to_num(score)))
 
     def ranked(self, order: str) -> Integers:
         """Indices, what matters most first.

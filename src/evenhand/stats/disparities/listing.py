@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes
 from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
@@ -110,7 +110,7 @@ class _Rivals:
             undecided = turn
             while undecided.size:
                 undecided = self._decide(undecided, selected, level)
-        return np.asarray(selected & ~_named_by_labels(self.lines, selected))
+        return selected & ~_named_by_labels(self.lines, selected)
 
     def _decide(self, here: Integers, selected: Mask, level: float) -> Integers:
         """Select the lines of a turn that hold, in place; returns those that are to be decided again.
@@ -167,7 +167,7 @@ class _Rivals:
 def _named_by_labels(lines: Lines, selected: Mask) -> Mask:
     """Misses half of whose excess, or more, is in selected labels of their class, group and direction."""
     key = (lines.truth * (int(lines.group.max(initial=0)) + 1) + lines.group) * 2 + lines.is_more
-    _, where = np.unique(key, return_inverse=True)
+    where = codes_of(key)
     is_miss = lines.label == MISS
     excess = np.where(selected & ~is_miss, lines.excess, 0.0)
     by_labels = sum_by(where, excess, 1)[where] if where.size else excess
@@ -218,6 +218,6 @@ def _goes(is_more: Mask, mine: Floats, expected: Floats) -> Mask:
 
 def _at(key: Integers, values: Floats, targets: Integers) -> Floats:
     """Sums of values by key, at some keys; 0 where one does not occur."""
-    keys, where = np.unique(np.concatenate([targets, key]), return_inverse=True)
+    keys, where = keys_and_codes(np.concatenate([targets, key]))
     sums = sum_by(where[targets.size :], values, keys.size)
     return sums[where[: targets.size]]

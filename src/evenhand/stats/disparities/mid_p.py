@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, pieces
 
 _PIECE = 1 << 16  # tables whose tails are summed together
 _STEPS = 8  # terms between two looks at which sums go on
@@ -31,8 +31,7 @@ def mid_p(count: Counted, size: Counted, total: Counted, hits: Counted) -> Float
     k, n, rows, t = (values.astype(np.int64, copy=False) for values in (count, size, total, hits))
     log_factorial = _log_factorial(rows)
     p = np.empty(k.shape)
-    for start in range(0, k.size, _PIECE):
-        some = slice(start, start + _PIECE)
+    for some in pieces(k.size, _PIECE):
         p[some] = _mid_p(k[some], n[some], rows[some], t[some], log_factorial)
     return p
 
@@ -45,8 +44,7 @@ def least_mid_p(size: Counted, total: Counted, hits: Counted) -> Floats:
     margins = [values.astype(np.int64, copy=False) for values in (size, total, hits)]
     log_factorial = _log_factorial(margins[1])
     least = np.empty(size.shape)
-    for start in range(0, size.size, _PIECE):
-        some = slice(start, start + _PIECE)
+    for some in pieces(size.size, _PIECE):
         n, rows, t = (values[some] for values in margins)
         most, fewest = np.minimum(n, t), np.maximum(0, t - (rows - n))
         logs = (_log_chance(count, n, rows, t, log_factorial) for count in (most, fewest))
@@ -115,7 +113,7 @@ def _log_chance(
     wrong = total - hits
     beside = log_factorial(wrong) - log_factorial(n - k) - log_factorial(wrong - n + k)
     ways = log_factorial(total) - log_factorial(n) - log_factorial(total - n)
-    return np.asarray(inside + beside - ways)
+    return inside + beside - ways
 
 
 def _log_factorial(total: Integers) -> LogFactorial:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, pieces, ratio
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 
 _LIMIT = 1.959963984540054
@@ -20,15 +20,13 @@ def not_redundant(cells: Cells, subgroups: Subgroups, regions: Regions, score: F
     At least one of those that explain each other stays. ``score`` is what the regions were tested by; where
     it heeds clusters, left is shrunk as i's score is beside i's z of rows, and inner as that of j.
     """
-    shrunk = np.divide(score, regions.z, out=np.ones(score.size), where=regions.z > 0)
+    shrunk = ratio(score, regions.z, 1.0)
     inner_of, outer_of = _nested(subgroups, regions)
     rows, wrong = (cells.by_class(v) for v in (cells.rows, cells.wrong))
     of_subgroup = [subgroups.members @ table for table in (rows, wrong)]
     total = np.stack([cells.class_rows, cells.class_wrong])
     left, inner = np.zeros((2, inner_of.size))
-    step = max(1, _HELD // max(total.shape[1], 1))
-    for start in range(0, inner_of.size, step):
-        some = slice(start, start + step)
+    for some in pieces(inner_of.size, _HELD, total.shape[1]):
         pair = [
             np.stack([table[regions.subgroup[index[some]]].toarray() for table in of_subgroup])
             * _in_class(regions.truth[index[some]], total.shape[1])
@@ -90,7 +88,7 @@ def _in_class(truth: Integers, classes: int) -> Mask:
 def _z(region: Floats, total: Floats) -> Floats:
     """Mantel-Haenszel z of rows and mistakes by class, shape (2, R, classes) both; 0 where nothing varies."""
     (n, o), (rows, wrong) = region, total
-    share = np.divide(wrong, rows, out=np.zeros(np.broadcast(n, rows).shape), where=rows > 0)
+    share = ratio(wrong, rows, 0.0)
     variance = (n * (rows - n) * share * (1 - share) / np.maximum(rows - 1, 1)).sum(axis=1)
     above = (o - n * share).sum(axis=1)
     result = np.divide(above, np.sqrt(variance), out=np.zeros(above.size), where=variance > 0)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, piece_sizes
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import Relabelling, shuffled
@@ -36,9 +36,8 @@ def step_down(
     order = np.argsort(-observed, kind="stable")
     bar = observed[order] - _ROUNDING * np.maximum(1.0, np.abs(observed[order]))
     joint = np.zeros(observed.size)
-    step = max(1, _HELD // max(exchange.width, 1))
-    for start in range(0, replicates, step):
-        scores = exchange.drawn(rng, min(step, replicates - start))[order[::-1]]
+    for size in piece_sizes(replicates, _HELD, exchange.width):
+        scores = exchange.drawn(rng, size)[order[::-1]]
         largest = np.maximum.accumulate(scores, axis=0, out=scores)[::-1]
         joint += (largest >= bar[:, None]).sum(axis=1)
     p = np.empty(observed.size)
@@ -112,12 +111,12 @@ class Clusters:
     def stratum(self) -> Integers:
         """What each piece is compared within: its class, there clusters of several classes by themselves."""
         is_shared = self.relabelling.block[self.unit] < 0
-        return np.unique(2 * self.truth + is_shared, return_inverse=True)[1].astype(np.int64)
+        return codes_of(2 * self.truth + is_shared)
 
     @cached_property
     def share(self) -> Floats:
         """Share of mistakes of all rows of the stratum of each piece."""
-        return np.asarray((sum_by(self.stratum, self.wrong) / sum_by(self.stratum, self.rows))[self.stratum])
+        return (sum_by(self.stratum, self.wrong) / sum_by(self.stratum, self.rows))[self.stratum]
 
     @cached_property
     def noise(self) -> Floats:
@@ -157,7 +156,7 @@ class ClusterExchange:
             sums = (sum_by(c.unit[mine], values[mine], c.group.size) for values in (above, c.noise))
             numbers = np.stack(list(sums))
             slots = np.flatnonzero((block == y) | (block < 0) if y != ALL else block > -2)
-            blocks, code = np.unique(block[slots], return_inverse=True)
+            blocks, code = keys_and_codes(block[slots])
             members = self.subgroups.members[self.regions.subgroup[index]][:, c.group[slots]].tocsr()
             of_block = sparse.csr_array((np.ones(slots.size), (np.arange(slots.size), code)))
             sizes = np.bincount(code, minlength=blocks.size)

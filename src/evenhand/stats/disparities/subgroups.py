@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, ratio
 from evenhand.stats.contingency.tables import sum_by
 
 ALL = -1
@@ -146,7 +146,7 @@ class Regions:
 
     def _is_large(self, rows: float, expected: float) -> Mask:
         enough = (self.rows >= rows) & (self.rest_rows >= rows) & (self.expected >= expected)
-        return np.asarray(enough & (self.variance > 0))
+        return enough & (self.variance > 0)
 
     def take(self, index: Codes | Mask) -> Regions:
         """Some of them."""
@@ -162,4 +162,4 @@ class Regions:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
+    return ratio(above, below, 0.0)

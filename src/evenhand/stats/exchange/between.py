@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair, nan_without_warning, ratio
 from evenhand.stats.contingency.tables import sum_by
 
 _TINY = 1e-18
@@ -32,7 +32,7 @@ class Between:
     between: Floats
     noise: Floats
     within: Floats
-    freedom: tuple[Floats, Floats]
+    freedom: Ends
     rows: int
 
     @classmethod
@@ -53,11 +53,7 @@ class Between:
         noise, within = spread.sum(axis=-2), (share * variance).sum(axis=-2)
         first = (variance**2).sum(axis=-2) + within**2 - 2 * (share * variance**2).sum(axis=-2)
         second = (spread**2 / np.maximum(size - 1, 1)).sum(axis=-2)
-        ones = np.ones(noise.shape)
-        freedom = (
-            np.divide(noise**2, first, out=(groups - 1) * ones, where=first > 0),
-            np.divide(noise**2, second, out=ones, where=second > 0),
-        )
+        freedom = ratio(noise**2, first, groups - 1), ratio(noise**2, second, 1.0)
         return cls((size * mean**2).sum(axis=-2), noise, within, freedom, len(columns))
 
     def __getitem__(self, draw: int) -> Between:
@@ -78,7 +74,7 @@ class Between:
     @property
     def p_values(self) -> Floats:
         """P of equal means by the F distribution of ``freedom``."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             f = np.where(self.between > _TINY, self.between / self.noise, 0.0)
         return np.asarray(special.fdtrc(*self.freedom, f))
 
@@ -153,9 +149,5 @@ class UnitSums:
         noise, squared = spread.sum(axis=-1), (scaled**2).sum(axis=(-2, -1))
         clusters = size**2 / (self.sizes**2).sum(axis=0)  # of equal weight that say as much (Kish)
         unsure = (spread**2 / np.maximum(clusters - 1, 1)).sum(axis=-1)
-        ones = np.ones(noise.shape)
-        freedom = (
-            np.divide(noise**2, squared, out=(size.size - 1) * ones, where=squared > 0),
-            np.divide(noise**2, unsure, out=ones, where=unsure > 0),
-        )
+        freedom = ratio(noise**2, squared, size.size - 1), ratio(noise**2, unsure, 1.0)
         return Between((size[:, None] * apart**2).sum(axis=1), noise, within, freedom, int(rows))

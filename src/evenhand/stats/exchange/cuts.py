@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, ratio
 from evenhand.stats.exchange.rates import LEAST_OF_OWN, Tally
 
 
@@ -29,7 +29,7 @@ def reached_by_chance(groups: int) -> Floats:
     """
     scores = special.ndtri((np.arange(1, groups + 1) - 0.375) / (groups + 0.25))
     k = np.arange(1, groups)
-    return np.asarray(-scores.cumsum()[:-1] / np.sqrt(k * (1 - k / groups)))
+    return -scores.cumsum()[:-1] / np.sqrt(k * (1 - k / groups))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class Cuts:
     @property
     def above_chance(self) -> Floats:
         """Differences in standard errors less what such cuts reach by chance, shape (R, G - 1)."""
-        z = np.divide(self.apart, self.error, out=np.zeros_like(self.apart), where=self.error > 0)
-        return np.asarray(z - reached_by_chance(self.order.shape[-1]))
+        z = ratio(self.apart, self.error, 0.0)
+        return z - reached_by_chance(self.order.shape[-1])
 
     @property
     def largest(self) -> Floats:

@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers
+from evenhand.stats.arrays import Ends, Floats, Integers, nan_without_warning, pieces, ratio
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
-from evenhand.stats.rates.clustered import blended, ratio_variance
+from evenhand.stats.rates.clustered import ratio_variance, telling, unit_variance
 from evenhand.stats.rates.confusion import range_over_first, range_over_groups
 
 LEAST_OF_OWN = 0.1
@@ -57,33 +57,32 @@ class Tally:
     @cached_property
     def rates(self) -> Floats:
         """Shape (R, G, L); NaN without trials."""
-        return np.asarray(self.hits / np.where(self.trials > 0, self.trials, np.nan))
+        return ratio(self.hits, self.trials)
 
     @cached_property
     def away(self) -> Floats:
         """Rates less what is expected of a group, by its strata or the rate of all; NaN without trials."""
-        return np.asarray(self.rates - (self._pooled if self.expected is None else self.expected))
+        return self.rates - (self._pooled if self.expected is None else self.expected)
 
     @cached_property
     def _pooled(self) -> Floats:
         """The rates of all groups together, shape (R, 1, L)."""
         trials = np.broadcast_to(self.trials, self.hits.shape).sum(axis=-2, keepdims=True)
-        share = self.hits.sum(axis=-2, keepdims=True) / np.where(trials > 0, trials, np.nan)
-        return np.asarray(np.clip(share, 0, 1))  # sums of weights miss 0 and 1 by their last digits
+        share = ratio(self.hits.sum(axis=-2, keepdims=True), trials)
+        return np.clip(share, 0, 1)  # sums of weights miss 0 and 1 by their last digits
 
     @cached_property
     def variance(self) -> Floats:
         """Of the rates, shape (R, G, L)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            noise = self._pooled * (1 - self._pooled) / self.trials
-            if self.moments is None:
-                return np.asarray(noise)
+        with nan_without_warning():
             m = self.moments
-            own_variance = ratio_variance(self.rates, self.trials, m.units, (m.hits, m.both, m.trials))
+            if m is None:
+                return self._pooled * (1 - self._pooled) / self.trials
+            squares = m.hits, m.both, m.trials
             if m.alike is None:
+                own_variance = ratio_variance(self.rates, self.trials, m.units, squares)
                 return self._of_weighted_rows(m, own_variance)
-            noise = noise * (m.alike * m.trials / self.trials + 1 - m.alike)
-            return np.asarray(np.where(m.units > 1, blended(own_variance, self._telling, noise), noise))
+            return unit_variance(self.rates, self._pooled, self.trials, m.units, squares, m.alike)
 
     def _of_weighted_rows(self, m: UnitMoments, own_variance: Floats) -> Floats:
         """Their own variance, and where few rows tell of it at least what all rows lead to expect.
@@ -98,21 +97,16 @@ class Tally:
         relative = np.nan_to_num(spread * (m.units / self.trials) ** 2).sum(axis=-2, keepdims=True)
         of_mean = relative / m.units.sum(axis=-2, keepdims=True) / m.units
         lacking = np.maximum(np.maximum(of_squares * m.trials / self.trials**2, of_mean) - own_variance, 0)
-        telling = np.minimum(m.units, self.trials**2 / m.trials * p * (1 - p))
-        return np.asarray(own_variance + lacking * _FEW_WEIGHED / (telling + _FEW_WEIGHED))
-
-    @property
-    def _telling(self) -> Floats:
-        """Units that say how they vary: those without a single hit do not; so many should have one."""
-        units = np.zeros(()) if self.moments is None else self.moments.units
-        return np.asarray(np.minimum(units, self.trials * self._pooled * (1 - self._pooled)))
+        units = telling(m.units, self.trials**2 / m.trials, p)
+        return np.asarray(own_variance + lacking * _FEW_WEIGHED / (units + _FEW_WEIGHED))
 
     @cached_property
     def covariance(self) -> Floats | None:
         """Of the rates of two groups that share units, shape (R, G, G, L), with a diagonal of 0."""
         if self.moments is None or self.moments.shared is None:
             return None
-        weight = self._telling / (self._telling + _PRIOR)
+        units = telling(self.moments.units, self.trials, self._pooled)
+        weight = units / (units + _PRIOR)
         joint_weight = np.minimum(weight[:, :, None], weight[:, None])
         covariance = np.nan_to_num(self.moments.shared) * joint_weight
         same = np.arange(covariance.shape[1])
@@ -126,16 +120,13 @@ class Tally:
             return np.ones(self.hits.shape)  # their variance is that of their own rates
         p = self._pooled
         own_rate = (self.hits + _PRIOR * p) / (self.trials + _PRIOR)
-        ratio = np.divide(
-            own_rate * (1 - own_rate), p * (1 - p), out=np.ones(own_rate.shape), where=p * (1 - p) > 0
-        )
-        return np.asarray(np.sqrt(ratio))
+        return np.sqrt(ratio(own_rate * (1 - own_rate), p * (1 - p), 1.0))
 
     def scaled_to(self, observed: Tally) -> Floats:
         """``away`` of draws with the spread of the groups as they are, whose units may be of other sizes."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             scale = np.sqrt(observed.variance / self.variance)
-        return np.asarray(np.where(np.isfinite(scale), self.away * scale, self.away))
+        return np.where(np.isfinite(scale), self.away * scale, self.away)
 
     def largest(self) -> Floats:
         """The largest difference of two groups in any of the rates, in standard errors, shape (R,)."""
@@ -149,9 +140,7 @@ class Tally:
         best = _apart(*(np.take_along_axis(array, at, -2) for at in pair for array in (z, error)))[..., 0, :]
         best = best.max(axis=-1)
         draw, label = np.nonzero(bound > best[:, None])
-        step = max(1, _HELD // z.shape[-2])
-        for start in range(0, draw.size, step):
-            some = slice(start, start + step)
+        for some in pieces(draw.size, _HELD, z.shape[-2]):
             row = draw[some]
             values, errors = (array[row, :, label[some]] for array in (z, error))
             for of, a, b in _pairs_above(values, best[row]):
@@ -190,7 +179,7 @@ class Tally:
             row = np.einsum("rghl,rhl->rgl", self.covariance, trials)
             among = (trials * row).sum(axis=-2, keepdims=True) - 2 * trials * row
             square = np.maximum(square + among / others**2 - 2 * row / others, LEAST_OF_OWN * square)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             away = self.hits / trials - (all_hits - self.hits) / others
         has_value = (square > 0) & np.isfinite(away)
         error = np.sqrt(square, where=has_value, out=np.ones_like(square))
@@ -267,4 +256,4 @@ def _significant(away: Floats, variance: Floats) -> Floats:
     has_value = ~np.isnan(away) & (variance > 0)
     square = np.where(has_value, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
     p = special.chdtrc(np.maximum(has_value.sum(axis=0) - 1, 1), square)
-    return np.asarray(away * np.where(p <= ALPHA, 1.0, LEAST))
+    return away * np.where(p <= ALPHA, 1.0, LEAST)

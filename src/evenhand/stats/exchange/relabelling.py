@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes
 
 _ROUNDING = 1e-9
 _LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others
@@ -49,13 +49,18 @@ class Relabelling:
         return label[self.whole]
 
     @cached_property
-    def block(self) -> Integers:
-        """What each of these changes places within, shape (K,): its stratum, or -1 for several."""
+    def unit_block(self) -> Integers:
+        """What each unit changes places within, shape (units,): its stratum, or -1 for several."""
         block = np.zeros(self.mixed.size, dtype=np.int64)
         if self.stratum is not None:
             block[self.unit] = self.stratum
             block[several_in(self.unit, self.stratum)] = -1
-        return block[self.whole]
+        return block
+
+    @property
+    def block(self) -> Integers:
+        """The same of these, shape (K,)."""
+        return self.unit_block[self.whole]
 
     @cached_property
     def inside(self) -> Integers:
@@ -65,17 +70,23 @@ class Relabelling:
     @cached_property
     def piece(self) -> Integers:
         """The unit, stratum (of a unit of several labels) and label of each row, from 0, shape (N,)."""
-        labels, code = np.unique(self.label, return_inverse=True)
-        key = self._inside_block * labels.size + code
-        return np.asarray(np.unique(key, return_inverse=True)[1].astype(np.int64))
+        labels, code = keys_and_codes(self.label)
+        key = self.inside_block * labels.size + code
+        return codes_of(key)
 
     @cached_property
-    def _inside_block(self) -> Integers:
+    def inside_block(self) -> Integers:
         """What labels of rows inside units change places within, shape (N,)."""
-        if self.stratum is None:
-            return self.unit
-        width = int(self.stratum.max(initial=0)) + 1
-        return self.unit * width + np.where(self.mixed[self.unit], self.stratum, 0)
+        return self.key_of(self.unit, self.stratum)
+
+    def key_of(self, unit: Integers, stratum: Integers | None) -> Integers:
+        """A number of units, or of their rows of one stratum where they have several labels."""
+        return unit if stratum is None else unit * self.strata + np.where(self.mixed[unit], stratum, 0)
+
+    @cached_property
+    def strata(self) -> int:
+        """How many strata there are."""
+        return 1 if self.stratum is None else int(self.stratum.max(initial=0)) + 1
 
     @property
     def fixed(self) -> bool:
@@ -85,15 +96,15 @@ class Relabelling:
         """
         if self.mixed.any():
             return self.mixed.size == 1
-        _, block = np.unique(self.block, return_inverse=True)
+        block = codes_of(self.block)
         labels = np.unique(np.stack([block, self.label_of]), axis=1)[0]
         return bool((np.bincount(block) <= np.bincount(labels)).all() or not self.movable.any())
 
     @property
     def movable(self) -> Mask:
         """Which of the units that are wholes have one of another label in their stratum, shape (K,)."""
-        _, block = np.unique(self.block, return_inverse=True)
-        return np.asarray(several_in(block, self.label_of)[block])
+        block = codes_of(self.block)
+        return several_in(block, self.label_of)[block]
 
     def wholes(self, rng: np.random.Generator, size: int) -> Integers:
         """Labels of the units that are wholes, in so many draws, shape (size, K)."""
@@ -103,7 +114,7 @@ class Relabelling:
         """Labels of the rows of the others, shape (size, M): a piece keeps together."""
         _, first, piece = np.unique(self.piece[self.inside], return_index=True, return_inverse=True)
         row = self.inside[first]
-        return shuffled(rng, self.label[row], self._inside_block[row], size)[:, piece]
+        return shuffled(rng, self.label[row], self.inside_block[row], size)[:, piece]
 
     def drawn(self, rng: np.random.Generator, size: int) -> Integers:
         """Labels of all rows, shape (size, N)."""
@@ -124,7 +135,7 @@ def several_in(unit: Integers, label: Integers) -> Mask:
     lowest, highest = np.full(count, int(label.max(initial=0)) + 1), np.full(count, -1)
     np.minimum.at(lowest, unit, label)
     np.maximum.at(highest, unit, label)
-    return np.asarray(lowest < highest)
+    return lowest < highest
 
 
 def units_in(unit: Integers, label: Integers, labels: int) -> Integers:
@@ -187,7 +198,7 @@ class Levels:
     @classmethod
     def of(cls, block: Integers, moments: Floats, label: Integers, labels: int) -> Levels | None:
         """From blocks of any codes, shape (N,), and moments, shape (N, M); None where nothing is saved."""
-        _, code = np.unique(block, return_inverse=True)
+        code = codes_of(block)
         size = float(np.abs(moments[:, 0]).max(initial=0)) or 1.0
         level = np.round(moments[:, 0] / size, 12)
         pairs, here, counts = np.unique(

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, nan_without_warning, piece_sizes
 from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded, on_scale_of
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import blended, ratio_variance
@@ -40,7 +40,7 @@ class UnitRows:
         """Unit of each row, numbered from 0."""
         if self.unit is None:
             return np.arange(self.value.size)
-        return np.unique(self.unit, return_inverse=True)[1].astype(np.int64)
+        return codes_of(self.unit)
 
     @cached_property
     def weights(self) -> Floats:
@@ -54,7 +54,7 @@ class UnitRows:
 
     def relabelling(self, stratum: Integers | None = None) -> Relabelling:
         """How groups are exchanged, within strata of any codes where there are any."""
-        code = None if stratum is None else np.unique(stratum, return_inverse=True)[1].astype(np.int64)
+        code = None if stratum is None else codes_of(stratum)
         return Relabelling(self.group, self.units, code)
 
     @cached_property
@@ -73,7 +73,7 @@ class UnitRows:
         Values keep the mean of all rows, so that rates compare groups of one mix of strata, and may lie a
         little outside [0, 1].
         """
-        _, code = np.unique(stratum, return_inverse=True)
+        code = codes_of(stratum)
         total = np.bincount(code, self.weights * self.value) / np.bincount(code, self.weights)
         return replace(self, value=self.value - total[code] + self.mean)
 
@@ -104,7 +104,7 @@ def expected_variance(rows: UnitRows) -> Floats:
     size = np.bincount(rows.units).astype(np.float64)
     weight = np.bincount(rows.units, rows.weights)
     alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
-    return np.asarray(weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size))
+    return weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class ComparedRates:
         ``contrast`` holds weights of the rates, shape (K, G), each adding up to 0.
         """
         square = contrast_variance(self.variance, self.covariance, contrast)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             t = (self.rates @ contrast.T) / np.sqrt(square)
         return np.where(square > 0, t, 0.0)
 
@@ -153,7 +153,7 @@ class ExchangedRates:
         middle = float(self.observed.rates[0] @ self.share)
         drawn_variance = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
         moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn_variance))
-        return np.asarray(np.clip(middle + moved, 0, 1))
+        return np.clip(middle + moved, 0, 1)
 
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
@@ -166,7 +166,7 @@ class ExchangedRates:
         ``chance_at`` is the gap that is expected without differences.
         """
         above = on_scale_of(value - chance_at, self._most, self.largest)
-        return np.asarray(np.clip(chance_at + above, 0, 1))
+        return np.clip(chance_at + above, 0, 1)
 
     @cached_property
     def _most(self) -> float:
@@ -209,14 +209,14 @@ def pairs_of(groups: int) -> Floats:
     """The contrast of each two groups, shape (G (G - 1) / 2, G)."""
     first, second = np.triu_indices(groups, 1)
     unit = np.eye(groups)
-    return np.asarray(unit[first] - unit[second])
+    return unit[first] - unit[second]
 
 
 def against_rest(share: Floats) -> Floats:
     """The contrast of each group with all the others together, shape (G, G)."""
     rest = 1 - share
     others = np.tile(share, (share.size, 1)) * (1 - np.eye(share.size))
-    return np.asarray(np.eye(share.size) - others / np.where(rest > 0, rest, 1)[:, None])
+    return np.eye(share.size) - others / np.where(rest > 0, rest, 1)[:, None]
 
 
 def exchange(
@@ -297,9 +297,7 @@ class _Design:
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
         """Draws in pieces that fit in memory."""
         wide = len(self.moments) * (1 if self.shares is None else self.rows.groups)
-        step = max(1, _HELD // max(wide, 1))
-        for start in range(0, replicates, step):
-            size = min(step, replicates - start)
+        for size in piece_sizes(replicates, _HELD, wide):
             if self.shares is not None:
                 yield self._of_shares(self.shares.drawn(rng, size))
             else:
@@ -336,7 +334,7 @@ class _Design:
         key = rows.units * rows.groups + rows.group
         by_group = np.bincount(key, rows.weights * rows.value, shape[0] * shape[1]).reshape(shape)
         share = by_group if self.shares is None else self.shares.of_units
-        return np.asarray(by_group - share * self.moments[:, :1])
+        return by_group - share * self.moments[:, :1]
 
     def _of_shares(self, spread: DrawnShares) -> ComparedRates:
         """Rates and their covariance from drawn shares of the units."""
@@ -348,7 +346,7 @@ class _Design:
         expected = w**2 * mean * (1 - mean) * (alike + (1 - alike) / np.where(size > 0, size, 1))
         parts = (s, w, s**2, s * w, w**2, expected)
         totals, units = np.stack([part.sum(axis=1) for part in parts], axis=-1), (share > 0).sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             away = (s - (totals[..., 0] / totals[..., 1])[:, None] * w) / totals[:, None, :, 1]
             covariance = np.einsum("rcg,rch->rgh", away, away)
         covariance *= blended(np.ones(()), units, np.zeros(()))[:, :, None]
@@ -364,7 +362,7 @@ class _Design:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
         s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
         n = np.broadcast_to(units, s.shape).astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             rates, expected = s / w, e / w**2
             own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
             variance = np.where((n > 1) & (not self.binary), own_variance, expected)

@@ -21,8 +21,8 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.exchange.relabelling import several_in, shuffled
+from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, ratio
+from evenhand.stats.exchange.relabelling import Relabelling, shuffled
 
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
@@ -56,21 +56,18 @@ class UnitShares:
     stratum: Integers | None = None
 
     @cached_property
+    def labels(self) -> Relabelling:
+        """Which units lie in several groups, and what changes places with what."""
+        return Relabelling(self.group, self.unit, self.stratum)
+
+    @property
     def mixed(self) -> Mask:
         """Which units lie in several groups, shape (C,)."""
-        return several_in(self.unit, self.group)
+        return self.labels.mixed
 
     @cached_property
     def _keys(self) -> tuple[Integers, Integers]:
-        keys, atom = np.unique(self._key(self.unit, self.stratum), return_inverse=True)
-        return keys, atom.astype(np.int64)
-
-    def _key(self, unit: Integers, stratum: Integers | None) -> Integers:
-        return unit if stratum is None else unit * self._strata + np.where(self.mixed[unit], stratum, 0)
-
-    @cached_property
-    def _strata(self) -> int:
-        return 1 if self.stratum is None else int(self.stratum.max(initial=0)) + 1
+        return keys_and_codes(self.labels.inside_block)
 
     @property
     def atom(self) -> Integers:
@@ -93,9 +90,7 @@ class UnitShares:
         inside = np.bincount(code * self.groups + self.group, self.weight, count * self.groups)
         inside = inside.reshape(count, self.groups)
         total = inside.sum(axis=1, keepdims=True)
-        return np.asarray(
-            np.divide(inside, total, out=np.full(inside.shape, 1 / self.groups), where=total > 0)
-        )
+        return ratio(inside, total, 1 / self.groups)
 
     @property
     def observed(self) -> DrawnShares:
@@ -105,7 +100,7 @@ class UnitShares:
 
     def drawn(self, rng: np.random.Generator, size: int) -> DrawnShares:
         """Shares and numbers of so many draws."""
-        donor = shuffled(rng, np.arange(self.mixed.size), self._block, size).T
+        donor = shuffled(rng, np.arange(self.mixed.size), self.labels.unit_block, size).T
         if not self.mixed.any():
             units, signs = np.zeros((*donor.shape, self.groups)), np.ones(donor.shape)
             np.put_along_axis(units, self.share.argmax(axis=1)[donor][..., None], 1.0, axis=2)
@@ -116,19 +111,10 @@ class UnitShares:
         keys = self._keys[0]
         if keys.size == self.mixed.size:
             return DrawnShares(units, units, signs, signs)
-        of, stratum = keys // self._strata, keys % self._strata
+        of, stratum = np.divmod(keys, self.labels.strata)
         other = donor[of]
-        donor_key = self._key(other, stratum[:, None])
+        donor_key = self.labels.key_of(other, stratum[:, None])
         position = np.minimum(np.searchsorted(keys, donor_key), keys.size - 1)
         choices = np.concatenate([self.share, self.of_units])
         index = np.where((keys[position] == donor_key) & self.mixed[of, None], position, keys.size + other)
         return DrawnShares(choices[index], units, signs[of], signs)
-
-    @cached_property
-    def _block(self) -> Integers:
-        """What each unit changes places within: its stratum, or -1 for several, shape (C,)."""
-        block = np.zeros(self.mixed.size, dtype=np.int64)
-        if self.stratum is not None:
-            block[self.unit] = self.stratum
-            block[several_in(self.unit, self.stratum)] = -1
-        return block

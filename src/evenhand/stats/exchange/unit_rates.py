@@ -8,13 +8,21 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import (
+    Floats,
+    Integers,
+    Mask,
+    keys_and_codes,
+    nan_without_warning,
+    piece_sizes,
+    pieces,
+)
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.rates import Tally, UnitMoments
 from evenhand.stats.exchange.relabelling import Relabelling, units_in
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.exchange.unit_cells import Column, UnitColumns, product
-from evenhand.stats.rates.clustered import Jackknife
+from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 
 _HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
@@ -41,10 +49,10 @@ class UnitRates:
     _column_cache: dict[tuple[str, bool, bool], UnitColumns] = field(default_factory=dict, repr=False)
     _alike: dict[str, Floats] = field(default_factory=dict, repr=False)
 
-    @cached_property
+    @property
     def relabelling(self) -> Relabelling:
         """How groups are exchanged among all units."""
-        return Relabelling(self.group, self.unit)
+        return self._shares_over_all.labels
 
     @property
     def mixed(self) -> Mask:
@@ -67,16 +75,15 @@ class UnitRates:
     def rates(self, kind: str) -> Rates:
         """Rates of each label and group, shape (L, G), or (1, G) of ``hit``; sizes as of ``ClusterMean``."""
         # pieces are units of one group
-        key, piece = np.unique(self.unit * self.groups + self.group, return_inverse=True)
+        key, piece = keys_and_codes(self.unit * self.groups + self.group)
         group = key % self.groups
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
         rows = (np.bincount(piece) / np.bincount(piece, self.weight))[order, None]
         columns = self._summed(kind, piece)[:2]
-        step = max(1, _HELD // key.size)
         parts = []
-        for start in range(0, columns[0].labels, step):
-            hits, trials = (column.dense(slice(start, start + step))[order] for column in columns)
+        for some in pieces(columns[0].labels, _HELD, key.size):
+            hits, trials = (column.dense(some)[order] for column in columns)
             jackknife = Jackknife.of(hits, trials, trials * rows, starts)
             shared = self._covariance(jackknife.shift, key[order])
             parts.append(Rates(jackknife.value.T, jackknife.size.T, jackknife.freedom.T, shared))
@@ -110,9 +117,9 @@ class UnitRates:
         changes places with any other such.
         """
         shares = self._shares(within)
-        step = max(1, _HELD // max(self.unit.size, self.groups * self.labels, shares.share.size))
-        for start in range(0, replicates, step):
-            spread = shares.drawn(rng, min(step, replicates - start))
+        width = max(self.unit.size, self.groups * self.labels, shares.share.size)
+        for size in piece_sizes(replicates, _HELD, width):
+            spread = shares.drawn(rng, size)
             yield {kind: self._tally(kind, within, spread) for kind in kinds}
 
     def _shares(self, within: bool) -> UnitShares:
@@ -137,7 +144,7 @@ class UnitRates:
             support = self._columns("true", within, by_unit=False).w.summed(
                 spread.of_atoms.reshape(len(spread.of_atoms), -1), hits.shape[:2]
             )
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with nan_without_warning():
                 mistaken = product(self._mistaken, support.reshape(-1, self.labels).T)
                 expected = mistaken.T.reshape(hits.shape) / trials
         return Tally(hits, trials, expected, self._moments(kind, within, spread, hits, trials))
@@ -156,7 +163,7 @@ class UnitRates:
         shared = None
         if columns.inside and self.labels * self.groups**2 <= _SHARED_OF_DRAW:
             first, second = np.triu_indices(self.groups, 1)
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with nan_without_warning():
                 rates = hits / trials
                 a, b = rates[:, first], rates[:, second]
                 two, mine, other, rows = columns.products(share, sign, first, second)
@@ -214,7 +221,7 @@ class UnitRates:
             s = sum_by(key, right, count)
             return tuple(Column(1, count, common) for common in (s, w, s**2, s * w, w**2, constant))
         places = [key * self.labels + label for label in (self.truth, self.prediction)]
-        cells, where = np.unique(np.concatenate(places), return_inverse=True)
+        cells, where = keys_and_codes(np.concatenate(places))
         of_truth, of_label = where[: key.size], where[key.size :]
         support, correct = (sum_by(of_truth, numbers, cells.size) for numbers in (self.weight, right))
         predicted = sum_by(of_label, self.weight, cells.size)
@@ -239,9 +246,5 @@ class UnitRates:
         """How alike the rows of a unit are by label, in [0, 1], shape (L,)."""
         if kind not in self._alike:
             s, w, ss, sw, ww, _ = (column.total() for column in self._summed(kind, self.unit))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                mean = s / w
-                noise, pairs = mean * (1 - mean), ww - w
-                likeness = (ss - 2 * mean * sw + mean**2 * ww - w * noise) / (pairs * noise)
-            self._alike[kind] = np.clip(np.nan_to_num(likeness, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
+            self._alike[kind] = likeness_of(s, w, (ss, sw, ww))
         return self._alike[kind]

@@ -18,9 +18,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import (
+    Codes,
+    Ends,
+    Floats,
+    Integers,
+    Mask,
+    codes_of,
+    keys_and_codes,
+    piece_sizes,
+    pieces,
+    ratio,
+)
 from evenhand.stats.contingency.effect_intervals import PhiSquared, blended, phi_squared
 from evenhand.stats.contingency.tables import Association, TableBatch, sum_by
 from evenhand.stats.exchange.relabelling import Relabelling
@@ -43,13 +53,11 @@ class UnitTables:
     spread: Floats | None = None
 
     @classmethod
-    def of_clusters(
-        cls, batch: TableBatch, cell: Integers, unit: npt.NDArray[np.integer], n: Floats
-    ) -> UnitTables:
+    def of_clusters(cls, batch: TableBatch, cell: Integers, unit: Codes, n: Floats) -> UnitTables:
         """From pieces of which several may be of one unit and cell."""
-        _, codes = np.unique(unit, return_inverse=True)
+        codes = codes_of(unit)
         width = int(codes.max(initial=0)) + 1
-        key, inverse = np.unique(cell * width + codes, return_inverse=True)
+        key, inverse = keys_and_codes(cell * width + codes)
         return cls(batch, key // width, key % width, sum_by(inverse, n))
 
     @cached_property
@@ -79,9 +87,9 @@ class UnitTables:
         return bool(few and not self._labels.mixed.any())
 
     @property
-    def few(self) -> npt.NDArray[np.bool_]:
+    def few(self) -> Mask:
         """Tables of so few units that a tail beyond the draws would be guessed."""
-        return np.asarray((self.units < _FEW) & (self.spread is None))
+        return (self.units < _FEW) & (self.spread is None)
 
     @property
     def fixed(self) -> bool:
@@ -97,7 +105,7 @@ class UnitTables:
         r, c = self._row_share, self._column_share
         if self.spread is not None:  # each row is a unit: (1/r - 1)(1/c - 1) of its squared weight
             inside = squares * (1 / r[row] - 1) * (1 / c[column] - 1)
-            return np.asarray(sum_by(table, inside, self.batch.n_tables) / self._total)
+            return sum_by(table, inside, self.batch.n_tables) / self._total
         total = sum_by(table, squares / (r[row] * c[column]), self.batch.n_tables)
         width = int(self.unit.max(initial=0)) + 1
         for margin, share, owner, sign in (
@@ -105,10 +113,10 @@ class UnitTables:
             (column, c, self.batch.column_table, -1),
             (table, np.ones(self.batch.n_tables), np.arange(self.batch.n_tables), 1),
         ):
-            key, inverse = np.unique(margin.astype(np.int64) * width + self.unit, return_inverse=True)
+            key, inverse = keys_and_codes(margin.astype(np.int64) * width + self.unit)
             inside = sum_by(inverse, self.n) ** 2 / share[key // width]
             total = total + sign * sum_by(owner[key // width], inside, self.batch.n_tables)
-        return np.asarray(np.maximum(total, 0) / self._total)
+        return np.maximum(total, 0) / self._total
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Chi-squared without association, shape (replicates, T)."""
@@ -116,12 +124,12 @@ class UnitTables:
 
         if self.exchanged:
             return self._exchanged(rng, replicates)
-        codes, unit = np.unique(self.unit, return_inverse=True)
+        codes, unit = keys_and_codes(self.unit)
         values = self.n if self.spread is None else np.sqrt(self.spread)
         adds = sparse.csr_array((values, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
-        step, chi2 = max(1, _HELD // max(self.batch.n.size + codes.size, 1)), []
-        for start in range(0, replicates, step):
-            shape = (codes.size, min(step, replicates - start))
+        chi2 = []
+        for size in piece_sizes(replicates, _HELD, self.batch.n.size + codes.size):
+            shape = (codes.size, size)
             # many rows of a cell, each with a sign of its own, add up to a normal number
             signs = rng.choice([-1.0, 1.0], shape) if self.spread is None else rng.standard_normal(shape)
             chi2.append(self._chi2_of(np.asarray(adds @ signs)).T)
@@ -131,7 +139,7 @@ class UnitTables:
         """Groups of whole units exchanged; each draw on the scale of the observed groups."""
         codes = self._labels.wholes(rng, replicates)
         table, column = self.batch.table[self.cell], self.batch.column_of_cell[self.cell]
-        pairs, pair = np.unique(column, return_inverse=True)
+        pairs, pair = keys_and_codes(column)
         owner = np.zeros(pairs.size, dtype=np.int64)
         owner[pair] = table
         units, tables = self._labels.mixed.size, self.batch.n_tables
@@ -148,13 +156,13 @@ class UnitTables:
             rows = np.where(rows > 0, rows, np.inf)
             chi2 += (member @ apart) ** 2 @ total / rows
             mean += (1 / rows - 1 / self._total) * (member @ squares)
-        return chi2 * np.divide(self.expected, mean, out=np.zeros(mean.shape), where=mean > 0)
+        return chi2 * ratio(self.expected, mean, 0.0)
 
     def _chi2_of(self, moved: Floats) -> Floats:
         """Sum of squared deviations over expected counts, of changes to cells (K, size): shape (T, size)."""
         b, size = self.batch, moved.shape[1]
 
-        def sums(index: npt.NDArray[np.integer], values: Floats, count: int) -> Floats:
+        def sums(index: Codes, values: Floats, count: int) -> Floats:
             key = (index[:, None].astype(np.int64) * size + np.arange(size)).ravel()
             return sum_by(key, values.ravel(), count * size).reshape(count, size)
 
@@ -169,7 +177,7 @@ class UnitTables:
         occupied = np.flatnonzero(b.column_total > 0)
         inside -= sums(table_of_column[occupied], columns[occupied] ** 2 / c[occupied], b.n_tables)
         inside += sums(table_of_row, rows, b.n_tables) ** 2
-        return np.asarray(np.maximum(inside, 0) / self._total[:, None])
+        return np.maximum(inside, 0) / self._total[:, None]
 
     @cached_property
     def _total(self) -> Floats:
@@ -177,11 +185,11 @@ class UnitTables:
 
     @cached_property
     def _row_share(self) -> Floats:
-        return np.asarray(self.batch.row_total / self._total[self.batch.row_table])
+        return self.batch.row_total / self._total[self.batch.row_table]
 
     @cached_property
     def _column_share(self) -> Floats:
-        return np.asarray(self.batch.column_total / self._total[self.batch.column_table])
+        return self.batch.column_total / self._total[self.batch.column_table]
 
     def phi_squared(self, tables: Association, chi2: Floats) -> PhiSquared:
         """Bias-corrected phi-squared, in the same form as of independent counts (``effect_intervals``).
@@ -208,7 +216,7 @@ class UnitTables:
         scaled = TableBatch(b.table, b.row, b.column, b.n * scale[b.table], b.n_tables, integral=False)
         return phi_squared(scaled, replace(tables, chi2=tables.chi2 * scale, n=tables.n * scale))
 
-    def _leave_one_out(self, tables: Association, floor: Floats) -> tuple[Floats, Floats]:
+    def _leave_one_out(self, tables: Association, floor: Floats) -> Ends:
         """Variance and bias of phi-squared by leaving out each unit (jackknife), shape (T,) each."""
         variance, bias = np.full((2, self.batch.n_tables), np.nan)
         order = np.argsort(self.batch.table[self.cell], kind="stable")
@@ -224,18 +232,16 @@ class UnitTables:
 
     def _without_each(self, some: Integers) -> Floats:
         """Phi-squared of one table without each of its units."""
-        codes, unit = np.unique(self.unit[some], return_inverse=True)
-        rows, row = np.unique(self.batch.row[self.cell[some]], return_inverse=True)
-        columns, column = np.unique(self.batch.column[self.cell[some]], return_inverse=True)
+        codes, unit = keys_and_codes(self.unit[some])
+        rows, row = keys_and_codes(self.batch.row[self.cell[some]])
+        columns, column = keys_and_codes(self.batch.column[self.cell[some]])
         counts = np.zeros((rows.size, columns.size))
         np.add.at(counts, (row, column), self.n[some])
-        step = max(1, _HELD // max(counts.size, 1))
         phi2 = []
-        for start in range(0, codes.size, step):
-            here = (unit >= start) & (unit < start + step)
-            left = np.repeat(counts[None], min(step, codes.size - start), axis=0)
-            np.subtract.at(left, (unit[here] - start, row[here], column[here]), self.n[some][here])
+        for piece in pieces(codes.size, _HELD, counts.size):
+            here = (unit >= piece.start) & (unit < piece.stop)
+            left = np.repeat(counts[None], piece.stop - piece.start, axis=0)
+            np.subtract.at(left, (unit[here] - piece.start, row[here], column[here]), self.n[some][here])
             margins = left.sum(axis=2, keepdims=True) * left.sum(axis=1, keepdims=True)
-            ratio = np.divide(left**2, margins, out=np.zeros(left.shape), where=margins > 0)
-            phi2.append(ratio.sum(axis=(1, 2)) - 1)
+            phi2.append(ratio(left**2, margins, 0.0).sum(axis=(1, 2)) - 1)
         return np.concatenate(phi2)

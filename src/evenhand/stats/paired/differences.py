@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, piece_sizes
 
 FLIPS = 9999
 _ENUMERATED = 13  # 2^13 < FLIPS: so many signs are enumerated
@@ -93,7 +93,7 @@ class Deviations:
         """Unit of each sample, numbered from 0."""
         if self.cluster is None:
             return np.arange(self.difference.size)
-        return np.unique(self.cluster, return_inverse=True)[1].astype(np.int64)
+        return codes_of(self.cluster)
 
     @property
     def each(self) -> Floats:
@@ -153,7 +153,6 @@ def _flipped(some: Floats, rng: np.random.Generator) -> tuple[Floats, int | None
     if some.size <= _ENUMERATED:
         signs = 1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)
         return np.sort(signs @ some), None
-    step = max(_CHUNK // some.size, 1)
-    sizes = (min(step, FLIPS - start) for start in range(0, FLIPS, step))
+    sizes = piece_sizes(FLIPS, _CHUNK, some.size)
     sums = np.concatenate([rng.choice((-1.0, 1.0), size=(size, some.size)) @ some for size in sizes])
     return np.sort(sums), FLIPS

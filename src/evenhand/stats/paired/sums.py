@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair
+from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair, nan_without_warning, pair_of, pieces
 from evenhand.stats.association.families import unit_of
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import (
@@ -84,7 +84,7 @@ class PairedSums:
 
     def _summed(self, sums: Floats, size: Floats) -> Floats:
         """Every summary of sums of shape (..., C), shape (..., S)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             rates = sums / size
         return np.stack([summary.of(rates) for summary in self.summaries], axis=-1)
 
@@ -112,8 +112,7 @@ class PairedSums:
         rates = self._rates(columns)
 
         def limits(level: float) -> Pair:
-            low, high = mean_limits(rates, signs, level, hidden=0.0)
-            return float(low), float(high)
+            return pair_of(mean_limits(rates, signs, level, hidden=0.0))
 
         return limits
 
@@ -173,15 +172,14 @@ class PairedSums:
             return np.minimum(low, values[model]), values[model], np.maximum(high, values[model])
 
         def limits(level: float) -> Pair:
-            low, high = mover(figure(0, level), figure(1, level), correlation)
-            return max(float(low), -1.0), min(float(high), 1.0)
+            return pair_of(mover(figure(0, level), figure(1, level), correlation), -1.0, 1.0)
 
         return limits
 
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Units drawn again within their stratum, with the answers of both models: (2, replicates, S)."""
         draws = np.empty((2, replicates, len(self.summaries)))
-        for part in _parts(replicates, max(self.size.shape)):
+        for part in pieces(replicates, _HELD, max(self.size.shape)):
             unit_counts = drawn_units(rng, self.units, self.stratum, part.stop - part.start)
             size = unit_counts @ self.size
             for model, sums in enumerate((self.first, self.second)):
@@ -197,13 +195,6 @@ def _t_limits(value: float, error: float, freedom: float) -> Limits:
         return value - reach, value + reach
 
     return limits
-
-
-def _parts(replicates: int, width: int) -> Iterator[slice]:
-    """Replicates in pieces of bounded size."""
-    step = max(1, min(replicates, _HELD // max(width, 1)))
-    for start in range(0, replicates, step):
-        yield slice(start, min(start + step, replicates))
 
 
 def drawn_units(rng: np.random.Generator, units: Integers, stratum: Integers, replicates: int) -> Integers:
@@ -283,7 +274,7 @@ class PairedEffects:
     def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Units drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
         effects = np.empty((2, replicates, 1))
-        for part in _parts(replicates, self.first.size):
+        for part in pieces(replicates, _HELD, self.first.size):
             size = part.stop - part.start
             times = []
             for unit, units in self._units:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, piece_sizes
 from evenhand.stats.exchange.relabelling import Relabelling, exceeded
 from evenhand.stats.rankings.fairness import NO_SAMPLE, RankedPools
 from evenhand.stats.rates.clustered import blended
@@ -78,9 +78,7 @@ class RankingExchange:
         """Rankings of exchanged groups, several draws at a time: rankings of a draw follow each other."""
         width = self.order.shape[1]
         count = int(np.clip(_WORK // self.order.size, _FEWEST, _MOST))
-        step = max(1, _HELD // self.order.size)
-        for start in range(0, count, step):
-            size = min(step, count - start)
+        for size in piece_sizes(count, _HELD, self.order.size):
             labels = self._relabelling.drawn(rng, size).astype(np.int32)
             codes = np.where(self.order >= 0, labels[:, self.order], NO_SAMPLE).reshape(-1, width)
             starts, stops = (np.tile(edges, (size, 1)) for edges in (self.ranked.starts, self.ranked.stops))
@@ -146,7 +144,7 @@ class Means:
         sign = 1 if side == "high" else -1
         return min(1.0, 2 * exceeded(sign * t, sign * t_draws))
 
-    def limits(self, side: str, level: float) -> tuple[float, float] | None:
+    def limits(self, side: str, level: float) -> Pair | None:
         """Means that the test does not reject; None where all draws are alike.
 
         Away from the fair side a one-sided figure reaches at least as far as a normal one: its tail there is

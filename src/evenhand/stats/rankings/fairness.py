@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, pieces
 from evenhand.stats.hypergeometric import log_choose, top_outcomes, unique_rows
 
 Codes = npt.NDArray[np.int32]
@@ -77,7 +77,7 @@ class RankedPools:
         """
         self._cuts.add(k)
         if len(self._cuts) > self.n_groups:
-            return np.asarray(self.counts[:, min(k, self.codes.shape[1])])
+            return self.counts[:, min(k, self.codes.shape[1])]
         codes = self.codes[:, :k]
         if self.n_groups <= _FEW_GROUPS:
             return np.stack([np.count_nonzero(codes == group, axis=1) for group in range(self.n_groups)]).T
@@ -214,12 +214,12 @@ def skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: st
 def max_skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """Largest skew over groups, shape (T,); NaN for an empty pool."""
     # column by column, many times faster than row by row
-    return np.asarray(reduce(np.fmax, skews(counts, pools, targets, k, absent).T))
+    return reduce(np.fmax, skews(counts, pools, targets, k, absent).T)
 
 
 def min_skews(counts: Integers, pools: Integers, targets: Floats, k: int, absent: str) -> Floats:
     """Smallest skew over groups, shape (T,); NaN for an empty pool."""
-    return np.asarray(reduce(np.fmin, skews(counts, pools, targets, k, absent).T))
+    return reduce(np.fmin, skews(counts, pools, targets, k, absent).T)
 
 
 def difference(plus: Integers, minus: Integers, *, neither: float = np.nan) -> Floats:
@@ -289,7 +289,7 @@ def x_log_x(n: int) -> Floats:
     return x * np.log(np.maximum(x, 1))
 
 
-def _expected(ranked: RankedPools, rows: Integers, places: Integers) -> tuple[Floats, Floats]:
+def _expected(ranked: RankedPools, rows: Integers, places: Integers) -> Ends:
     """Expected counts (P, G) and expected sums of ``n ln n`` (P,) at cuts through tie blocks."""
     start, stop = ranked.starts[rows, places], ranked.stops[rows, places]
     before = ranked.counts[rows, start]
@@ -298,9 +298,9 @@ def _expected(ranked: RankedPools, rows: Integers, places: Integers) -> tuple[Fl
     expected = before + block * (n_taken / size)[:, None]
     columns = (np.repeat(numbers, ranked.n_groups) for numbers in (size, n_taken))
     states, which = unique_rows(np.stack([before.ravel(), block.ravel(), *columns], axis=1))
-    table, step = x_log_x(ranked.codes.shape[1]), max(1, _CELLS // (int(states[:, 1].max()) + 1))
-    pieces = [_expected_x_log_x(states[at : at + step], table) for at in range(0, len(states), step)]
-    return expected, np.concatenate(pieces)[which].reshape(before.shape).sum(axis=1)
+    table, blocks = x_log_x(ranked.codes.shape[1]), pieces(len(states), _CELLS, int(states[:, 1].max()) + 1)
+    numbers = np.concatenate([_expected_x_log_x(states[block], table) for block in blocks])
+    return expected, numbers[which].reshape(before.shape).sum(axis=1)
 
 
 def _expected_x_log_x(states: Integers, table: Floats) -> Floats:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, nan_without_warning, piece_sizes
 from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded, on_scale_of
 from evenhand.stats.exchange.rows import contrast_variance, pairs_of
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
@@ -38,7 +38,7 @@ class RelabelledPrecision:
     def expected(self) -> Floats:
         """Precision that labels which say nothing lead to expect, shape (G,)."""
         excess = self.value.mean(axis=0) if self.shared else np.zeros(self.value.shape[1])
-        return np.asarray(np.clip(self.observed.chance + excess, 0, 1))
+        return np.clip(self.observed.chance + excess, 0, 1)
 
     @property
     def expected_total(self) -> float:
@@ -48,12 +48,12 @@ class RelabelledPrecision:
     @property
     def rates(self) -> Floats:
         """Precision of groups by chance with the observed mix of labels, shape (R, G)."""
-        return np.asarray(np.clip(self.observed.chance + self.value, 0, 1))
+        return np.clip(self.observed.chance + self.value, 0, 1)
 
     @property
     def totals(self) -> Floats:
         """The same of all queries, shape (R,)."""
-        return np.asarray(np.clip(self.observed.total_chance + self.total, 0, 1))
+        return np.clip(self.observed.total_chance + self.total, 0, 1)
 
     def p_total(self) -> float:
         """Two-sided p of the precision of all queries."""
@@ -93,7 +93,7 @@ class RelabelledPrecision:
         free = (self.observed.chance + self.value - self.expected)[:, codes]
         return np.asarray(_in_errors(*self._apart(free, self.covariance, codes)).max(axis=1))
 
-    def _apart(self, value: Floats, covariance: Floats, codes: Integers) -> tuple[Floats, Floats]:
+    def _apart(self, value: Floats, covariance: Floats, codes: Integers) -> Ends:
         contrast = pairs_of(codes.size)
         inside = covariance[:, codes][:, :, codes]
         variance = np.diagonal(inside, axis1=1, axis2=2)
@@ -102,7 +102,7 @@ class RelabelledPrecision:
 
 
 def _in_errors(apart: Floats, error: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with nan_without_warning():
         t = apart / error
     without = np.where(np.abs(apart) > _ROUNDING, np.copysign(np.inf, apart), 0.0)
     return np.where(error > 0, t, without)
@@ -137,7 +137,7 @@ class _Moved:
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Moved:
         n, marks = rows.unit.size, rows.marks
-        unit = np.unique(np.concatenate([rows.unit, rows.item_unit]), return_inverse=True)[1].astype(np.int64)
+        unit = codes_of(np.concatenate([rows.unit, rows.item_unit]))
         asking = np.arange(unit.size) < n
         row_marks = np.full((unit.size, 3), -2)  # -2: not on this side
         row_marks[:n, 0], row_marks[:n, 1], row_marks[n:, 2] = marks.query_labels, marks.group, marks.labels
@@ -158,7 +158,7 @@ class _Moved:
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
         """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
-        for start in range(0, replicates, self.step):
-            label = self.labels.drawn(rng, min(self.step, replicates - start))
+        for size in piece_sizes(replicates, self.step):
+            label = self.labels.drawn(rng, size)
             query_labels, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
             yield Marks(query_labels, group, self.marks[label[:, self.queries :], 2])

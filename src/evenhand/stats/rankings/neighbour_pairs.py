@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes
 from evenhand.stats.rates.clustered import blended, effective_size
 from evenhand.stats.rates.rates import Rates
 
@@ -159,7 +159,7 @@ class NeighbourRows:
         """What each pair adds to how far its group's precision is from its mean, shape (R, N, K)."""
         mean = np.take_along_axis(value / max(self.fits, 1e-12), marks.group, axis=1)[..., None]
         size = np.take_along_axis(n, marks.group, axis=1)[..., None]
-        return np.asarray((same - self.weight * mean) / (size * self.k))
+        return (same - self.weight * mean) / (size * self.k)
 
     @cached_property
     def rates(self) -> Rates:
@@ -196,12 +196,12 @@ class _Pairs:
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Pairs:
-        occurring, items = np.unique(rows.items, return_inverse=True)
+        occurring, items = keys_and_codes(rows.items)
         items = items.reshape(rows.items.shape)
         all_units = np.concatenate([rows.unit, rows.item_unit[occurring]])
-        units, code = np.unique(all_units, return_inverse=True)
+        units, code = keys_and_codes(all_units)
         asker, owner = code[: rows.unit.size], code[rows.unit.size :]
-        pair_codes, cell = np.unique(asker[:, None] * units.size + owner[items], return_inverse=True)
+        pair_codes, cell = keys_and_codes(asker[:, None] * units.size + owner[items])
         within_unit = np.flatnonzero(pair_codes // units.size == pair_codes % units.size)
         return cls(
             items, occurring, owner, asker, units.size, cell.reshape(items.shape), pair_codes.size,

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, piece_sizes
 from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings.fairness import RankedPools, x_log_x
@@ -74,7 +74,7 @@ class NullDistribution:
         cell = (shares * first.size).astype(np.int32)
         places, some = first[cell], is_open[cell]
         places[some] = np.searchsorted(edges, shares[some], "right")
-        return np.asarray(self.values[places])
+        return self.values[places]
 
     @property
     def sd(self) -> float:
@@ -85,7 +85,7 @@ class NullDistribution:
         """Distance from the mean in standard deviations; NaN where every ranking gives the same."""
         return (observed - self.mean) / self.sd if self.variance > _SAME**2 else float("nan")
 
-    def band(self, level: float) -> tuple[float, float]:
+    def band(self, level: float) -> Pair:
         """The narrowest [low, high] with at most (1 - level) / 2 of the chance beyond each end."""
         below, tail = np.cumsum(self.weight), (1 - level) / 2
         low = int(np.searchsorted(below, tail + _TINY, side="right"))
@@ -155,7 +155,7 @@ def _arrangements(sizes: Integers, depth: int) -> float:
     return count if np.isfinite(count) else np.inf
 
 
-def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> tuple[Floats, Floats]:
+def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> Ends:
     """NDKL of every sequence of the first ``depth`` places, and its chance."""
     table, log_target = x_log_x(int(sizes.max())), np.log(targets)
     groups = range(sizes.size)
@@ -326,8 +326,8 @@ def exact_moments(
     if np.isnan(mean):
         return FigureMoments(mean, mean, mean, mean)
     spread = float(np.sqrt(np.array([null.variance for null in nulls]).sum())) / len(nulls)
-    pieces = (min(_ROWS, draws - start) for start in range(0, draws, _ROWS))
-    sigmas = np.concatenate([_sigmas(drawn_values(nulls, rng, size)) for size in pieces])
+    sizes = piece_sizes(draws, _ROWS)
+    sigmas = np.concatenate([_sigmas(drawn_values(nulls, rng, size)) for size in sizes])
     return FigureMoments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
 
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Codes, Floats, Integers, Pair
+from evenhand.stats.arrays import (
+    Codes,
+    Floats,
+    Integers,
+    Pair,
+    codes_of,
+    keys_and_codes,
+    nan_without_warning,
+    ratio,
+)
 
 _PRIOR = 4.0
 FEWEST = 2
@@ -87,11 +96,11 @@ class Jackknife:
         lengths = np.diff(np.append(starts, len(sums)))
 
         def total(values: Floats) -> Floats:
-            return np.asarray(np.add.reduceat(values, starts, axis=0))
+            return np.add.reduceat(values, starts, axis=0)
 
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             weight, count = total(weights), total((weights > 0).astype(np.float64))
-            value = total(sums) / np.where(weight > 0, weight, np.nan)
+            value = ratio(total(sums), weight)
             mean, all_, units = (np.repeat(by_group, lengths, axis=0) for by_group in (value, weight, count))
             share = weights / all_
             shift = (sums - mean * weights) / all_ / np.maximum(1 - share, 1e-12)
@@ -117,9 +126,9 @@ def effective_size(value: Floats, variance: Floats, effective: Floats, rows: Flo
     Where nothing varies between clusters it is the number of clusters of equal weight (Kish).
     """
     spread = value * (1 - value)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with nan_without_warning():
         size = np.where((variance > 1e-15) & (spread > 0), spread / variance, effective)
-        return np.asarray(np.minimum(size, rows))
+        return np.minimum(size, rows)
 
 
 def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[Floats, ...]) -> Floats:
@@ -130,7 +139,35 @@ def ratio_variance(value: Floats, total: Floats, units: Floats, squares: tuple[F
     """
     hits, products, weights = squares
     away = np.maximum(hits - 2 * value * products + value**2 * weights, 0)
-    return np.asarray(away / total**2 * units / np.maximum(units - 1, 1))
+    return away / total**2 * units / np.maximum(units - 1, 1)
+
+
+def unit_variance(
+    value: Floats, pooled: Floats, total: Floats, units: Floats, squares: tuple[Floats, ...], alike: Floats
+) -> Floats:
+    """Variance of rates by how far units are from them, blended with what is expected at the pooled rate.
+
+    ``alike`` is how alike the rows of a unit are (``likeness_of``); the rest is as of ``ratio_variance``. Of
+    one unit it is the expected variance.
+    """
+    noise = pooled * (1 - pooled) / total * (alike * squares[2] / total + 1 - alike)
+    own_variance = ratio_variance(value, total, units, squares)
+    return np.where(units > 1, blended(own_variance, telling(units, total, pooled), noise), noise)
+
+
+def telling(units: Floats, total: Floats, pooled: Floats) -> Floats:
+    """Units that say how they vary: those without a single hit do not; so many should have one."""
+    return np.minimum(units, total * pooled * (1 - pooled))
+
+
+def likeness_of(hits: Floats, total: Floats, squares: tuple[Floats, ...]) -> Floats:
+    """How alike the rows of a unit are, in [0, 1], from sums over all units as of ``ratio_variance``."""
+    of_hits, products, weights = squares
+    with nan_without_warning():
+        mean = hits / total
+        noise, pairs = mean * (1 - mean), weights - total
+        alike = (of_hits - 2 * mean * products + mean**2 * weights - total * noise) / (pairs * noise)
+    return np.clip(np.nan_to_num(alike, nan=0.0, posinf=0.0, neginf=0.0), 0, 1)
 
 
 def blended(own_variance: Floats, units: npt.NDArray[np.number], expected: Floats) -> Floats:
@@ -171,8 +208,8 @@ class GroupCells:
     @classmethod
     def of_rows(cls, value: Floats, group: Integers, groups: int, cluster: Integers) -> GroupCells:
         """From rows that count alike: their values, groups and clusters, shape (N,) each."""
-        _, local = np.unique(cluster, return_inverse=True)
-        cell, code = np.unique(local * groups + group, return_inverse=True)
+        local = codes_of(cluster)
+        cell, code = keys_and_codes(local * groups + group)
         sizes = np.bincount(code, minlength=cell.size).astype(np.float64)
         sums = np.asarray(np.bincount(code, value, minlength=cell.size), dtype=np.float64)
         return cls(sums, sizes, sizes, cell // groups, cell % groups, groups)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, ratio
 
 _FEW_CLASSES = 32  # below so many a reduction over groups is quicker with groups first in memory
 
@@ -33,19 +33,19 @@ class Confusion:
 
     def accuracy_by_group(self) -> Floats:
         """Accuracy of each group pooled over classes, shape (..., Z)."""
-        return _ratio(self.correct.sum(axis=-1), self.group_size)
+        return ratio(self.correct.sum(axis=-1), self.group_size)
 
     def accuracy_by_cell(self) -> Floats:
         """Accuracy of each (group, class), shape (..., Z, L); NaN where a cell has no rows."""
-        return _ratio(self.correct, self.support)
+        return ratio(self.correct, self.support)
 
     def false_positive_rate(self) -> Floats:
         """P(prediction = l | truth is not l, group), shape (..., Z, L); NaN without such rows."""
-        return _ratio(self.predicted - self.correct, self.group_size[..., None] - self.support)
+        return ratio(self.predicted - self.correct, self.group_size[..., None] - self.support)
 
     def parity_by_class(self) -> Floats:
         """Range over groups of P(prediction = l | group), shape (..., L)."""
-        return range_over_groups(_ratio(self.predicted, self.group_size[..., None]), self.fewest)
+        return range_over_groups(ratio(self.predicted, self.group_size[..., None]), self.fewest)
 
     def odds_by_class(self, how: str) -> Floats:
         """Range over groups of the true and of the false positive rate, their ``max`` or ``avg``.
@@ -62,10 +62,6 @@ def odds_of(true: Floats, false: Floats, how: str) -> Floats:
     if how == "max":
         return np.fmax(true, false)
     return (np.where(np.isnan(true), false, true) + np.where(np.isnan(false), true, false)) / 2
-
-
-def _ratio(part: Floats, total: Floats) -> Floats:
-    return np.asarray(part / np.where(total > 0, total, np.nan))
 
 
 def range_over_groups(rates: Floats, fewest: int) -> Floats:

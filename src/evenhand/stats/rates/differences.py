@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Mask, Pair
+from evenhand.stats.arrays import Ends, Floats, Mask, Pair, ratio
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates
 
@@ -143,7 +143,7 @@ def mover(first: Figure, second: Figure, correlation: npt.ArrayLike | None = Non
         square = mine**2 + other**2
         if correlation is not None:
             square = square - 2 * np.asarray(correlation) * mine * other
-        return np.asarray(np.sqrt(np.maximum(square, 0)))
+        return np.sqrt(np.maximum(square, 0))
 
     return a - b - arm(a - a_low, b_high - b), a - b + arm(a_high - a, b - b_low)
 
@@ -264,8 +264,8 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     spread = (a**2).sum(axis=-1), (b**2).sum(axis=-1)
     scale = np.where(np.minimum(*spread) > _NOTHING, np.sqrt(spread[0] * spread[1]), 0.0)
     size = np.asarray(n, dtype=np.float64)
-    correlation = np.divide((a * b).sum(axis=-1), scale, out=np.zeros(scale.shape), where=scale > 0)
-    return np.asarray(correlation * size / (size + 2))
+    correlation = ratio((a * b).sum(axis=-1), scale, 0.0)
+    return correlation * size / (size + 2)
 
 
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
@@ -273,7 +273,7 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
 
     def leaves(p: Floats) -> Mask:
         low, high = limits(1 - p)
-        return np.asarray((low > _ROUNDING) | (high < -_ROUNDING))
+        return (low > _ROUNDING) | (high < -_ROUNDING)
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)

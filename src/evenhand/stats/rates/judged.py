@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair, ratio
 from evenhand.stats.rates.clustered import Jackknife
 
 _PRIOR = 0.5  # Jeffreys
@@ -72,7 +72,7 @@ def corrected(shares: Floats, rates: Floats) -> Floats:
     inverse = np.linalg.inv(rates[..., :-1])
     true = np.maximum(np.einsum("...k,...kj->...j", shares, inverse), 0)
     total = true.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(true, total, out=np.full_like(true, np.nan), where=total > 0))
+    return ratio(true, total)
 
 
 def effective_images(counts: Integers) -> float:
@@ -110,7 +110,7 @@ def share_draws(counts: Integers, confusions: Floats, rng: np.random.Generator) 
 
 def judged_draws(
     images: Integers, reference: Floats, confusions: Floats, rates: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+) -> Ends:
     """Corrected shares of prompts whose images show the reference: of each prompt, and of all images.
 
     Args:
@@ -132,7 +132,7 @@ def judged_draws(
 def as_shares(counts: Integers) -> Floats:
     """Counts over their sum, NaN where there is none; shape (..., K)."""
     total = counts.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0))
+    return ratio(counts, total)
 
 
 def total_variation(shares: Floats, reference: Floats) -> Floats:

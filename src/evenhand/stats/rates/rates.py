@@ -14,7 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers
+from evenhand.stats.arrays import (
+    Codes,
+    Ends,
+    Floats,
+    Integers,
+    keys_and_codes,
+    nan_without_warning,
+    pieces,
+    ratio,
+)
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, Jackknife, effective_size
 
 _MOST_FREEDOM = 1e7  # beyond it t is normal to all digits
@@ -38,7 +47,7 @@ class Rates:
     def of_rows(cls, hits: npt.ArrayLike, n: npt.ArrayLike) -> Rates:
         """Rates of independent rows that count alike: the size is their number."""
         total = np.asarray(n, dtype=np.float64)
-        share = np.asarray(hits, dtype=np.float64) / np.where(total > 0, total, np.nan)
+        share = ratio(hits, total)
         size = np.broadcast_to(total, share.shape)
         return cls(share, size, np.full(share.shape, np.inf))
 
@@ -64,8 +73,8 @@ class Rates:
         ``squares`` is the sum of the rows' squared weights.
         """
         total, square = np.asarray(weights, dtype=np.float64), np.asarray(squares, dtype=np.float64)
-        share = np.asarray(sums, dtype=np.float64) / np.where(total > 0, total, np.nan)
-        size = np.divide(total**2, square, out=np.zeros(share.shape), where=square > 0)
+        share = ratio(sums, total)
+        size = ratio(total**2, square, 0.0)
         return cls(share, size, np.full(share.shape, np.inf))
 
     @classmethod
@@ -84,7 +93,7 @@ class Rates:
         """
         kish = cls.of_weights(sums, weights, squares)
         r = kish.value
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with nan_without_warning():
             variance = (hit_squares * (1 - r) ** 2 + (squares - hit_squares) * r**2) / weights**2
         varies = kish.size < rows * (1 - _ALIKE)
         variance = variance * np.where(varies, rows / np.maximum(rows - 1, 1), 1.0)
@@ -121,15 +130,15 @@ class Rates:
         z = np.asarray(quantile, dtype=np.float64)
         size = self.size * (z / self.quantiles(z)) ** 2
         high = special.betaincinv(self.value * size + 0.5, (1 - self.value) * size + 0.5, special.ndtr(z))
-        return np.asarray(np.where((size > 0) & (self.value < 1), np.maximum(high, self.value), 1.0))
+        return np.where((size > 0) & (self.value < 1), np.maximum(high, self.value), 1.0)
 
     def quantiles(self, quantile: npt.ArrayLike) -> Floats:
         """The quantile of t that has the probability of a normal quantile, for each rate."""
         z = np.asarray(quantile, dtype=np.float64)
         if not (self.freedom < _MOST_FREEDOM).any():
-            return np.asarray(np.broadcast_to(z, np.broadcast_shapes(z.shape, self.value.shape)))
+            return np.broadcast_to(z, np.broadcast_shapes(z.shape, self.value.shape))
         freedom = np.minimum(self.freedom, _MOST_FREEDOM)
-        return np.asarray(-special.stdtrit(freedom, special.ndtr(-z)))
+        return -special.stdtrit(freedom, special.ndtr(-z))
 
     def correlation(self, hidden: float = 0.0) -> Floats | None:
         """Correlation of the rates of each two groups, shape (..., G, G); None where none share units.
@@ -140,9 +149,7 @@ class Rates:
             return None
         spread = np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
         scale = spread[..., :, None] * spread[..., None, :]
-        coefficients = np.divide(
-            self.covariance, scale, out=np.full(scale.shape, float(hidden)), where=scale > 0
-        )
+        coefficients = ratio(self.covariance, scale, float(hidden))
         coefficients = np.clip(coefficients, -_MOST_ALIKE, _MOST_ALIKE)
         same = np.arange(coefficients.shape[-1])
         coefficients[..., same, same] = 1.0
@@ -170,7 +177,7 @@ def reached(values: Floats, group: Integers, groups: int, thresholds: Floats) ->
     width = thresholds.size + 1
     n_passed = np.searchsorted(thresholds, values, side="right")
     counts = np.bincount(group * width + n_passed, minlength=groups * width).reshape(groups, width)
-    return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:])
+    return counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
 
 
 def reached_rates(
@@ -187,11 +194,9 @@ def reached_rates(
     size, freedom = np.zeros(hits.shape), np.full(hits.shape, np.inf)
     for code in range(groups):
         inside = group == code
-        clusters, local = np.unique(cluster[inside], return_inverse=True)
+        clusters, local = keys_and_codes(cluster[inside])
         weights = np.bincount(local).astype(np.float64)[:, None]
-        step = max(1, _CELLS // max(clusters.size, 1))
-        for start in range(0, thresholds.size if clusters.size else 0, step):
-            some = slice(start, start + step)
+        for some in pieces(thresholds.size if clusters.size else 0, _CELLS, clusters.size):
             sums = reached(values[inside], local, clusters.size, thresholds[some]).astype(np.float64)
             means = Jackknife.of(sums, weights, weights)
             size[some, code], freedom[some, code] = means.size[0], means.freedom[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.arrays import Ends, Floats, pieces
 
 _HELD = 5_000_000  # numbers drawn at once
 
@@ -60,10 +60,9 @@ def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: np.random.G
     for cell in cells:
         n, m = cell.values.size, min(k, cell.values.size)
         sizes[int(cell.second)] += m
-        for start in range(0, trials, max(1, _HELD // n)):
-            stop = min(trials, start + max(1, _HELD // n))
-            indices = np.argsort(rng.random((stop - start, n)), axis=1)[:, :m]
-            rates[int(cell.second), start:stop] += cell.values[indices].sum(axis=1)
+        for some in pieces(trials, _HELD, n):
+            indices = np.argsort(rng.random((some.stop - some.start, n)), axis=1)[:, :m]
+            rates[int(cell.second), some] += cell.values[indices].sum(axis=1)
     with np.errstate(invalid="ignore"):
         rates = rates / sizes[:, None]
     return rates.mean(axis=0), rates[0] - rates[1]

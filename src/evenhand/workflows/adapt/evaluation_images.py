@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,10 +11,11 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
-from evenhand.core.errors import InputError, one_line
+from evenhand.core.errors import InputError
 from evenhand.execution.leakage import hashes_of
 from evenhand.files.images.sources import ImageBytes, ImageFiles, TarImages
 from evenhand.files.images.tar import members
+from evenhand.files.json_file import read_json
 from evenhand.files.tables import scan as sources
 
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
@@ -79,7 +79,7 @@ def _of_tar(path: Path) -> set[str]:
 
 def _of_parquet(path: Path) -> set[str]:
     """Of the images in every column of bytes; a table without one holds none."""
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         schema = pl.read_parquet_schema(path)
     hashes: set[str] = set()
     for name, dtype in schema.items():
@@ -131,7 +131,7 @@ def _texts(path: Path) -> Iterable[str]:
     if path.suffix.lower() == ".json":
         yield from _of_json(path)
         return
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         lazy, _ = sources.scan(path)
         names = [name for name, dtype in lazy.collect_schema().items() if dtype == pl.String]
         for name in names:
@@ -140,12 +140,7 @@ def _texts(path: Path) -> Iterable[str]:
 
 def _of_json(path: Path) -> Iterable[str]:
     """Every text in it, names of fields too, at any depth."""
-    try:
-        waiting: list[Any] = [json.loads(path.read_text(encoding="utf-8-sig"))]
-    except (OSError, ValueError, RecursionError) as problem:
-        raise InputError(
-            f"--evaluation {str(path)!r} is no JSON: {one_line(problem)[:200]}; give the folder of the images"
-        ) from None
+    waiting: list[Any] = [read_json(path, "give --evaluation the folder of the images")]
     while waiting:
         node = waiting.pop()
         if isinstance(node, str):

@@ -75,7 +75,7 @@ class FineTuning:
                     raise
                 raise UserError(
                     f"memory does not hold {self.recipe['batch']} images at once with all that training "
-                    f"keeps: {one_line(problem)[:200]}; give a smaller -p batch"
+                    f"keeps: {one_line(problem, 200)}; give a smaller -p batch"
                 ) from problem
 
     def _run(self, torch: Any) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def _accelerator(options: LoadOptions, precision: str) -> Any:
     except ValueError as problem:
         raise ParameterError(
             f"accelerate cannot compute with -p precision={precision} on {device.type}: "
-            f"{one_line(problem)[:200]}; give -p precision=no"
+            f"{one_line(problem, 200)}; give -p precision=no"
         ) from None
     if accelerator.num_processes > 1:
         raise UserError("fine-tuning here runs in one process; start evenhand itself, not accelerate launch")

@@ -167,7 +167,7 @@ def _from_source(run: Run) -> pl.DataFrame | str:
     renamed = [pl.col(column).alias(name) for name, column in columns.items()]
     sample = pl.col(id).cast(pl.String) if id else pl.int_range(pl.len()).cast(pl.String) + f" of {digest}"
     attributes = [name for grouping in run.manifest.get("by", []) for name in _attributes(run, grouping)]
-    with sources.reading(repr(path)):
+    with sources.reading(path):
         attribute_columns = [pl.col(name) for name in dict.fromkeys(attributes)]
         cluster = run.counts[COUNTS].cluster
         units = [] if cluster is None else [pl.col(cluster).alias(CLUSTER + cluster)]

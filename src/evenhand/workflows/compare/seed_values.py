@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.core.bound import MetricId
 from evenhand.core.findings import Finding, Interval, Param
+from evenhand.core.numbers.rounding import low_and_high
 from evenhand.metrics.differences.seeds import (
     SEEDS_ONLY,
     SPREAD,
@@ -144,7 +145,7 @@ def _spread(key: Name, group: SeedGroup, run_findings: Found, read: Sequence[Com
             seed,
             read[index].name,
             finding.value,
-            (finding.interval.low, finding.interval.high) if finding.interval else (None, None),
+            low_and_high(finding.interval),
             finding.n,
         )
         for seed, index, finding in zip(group.seeds, group.places, findings, strict=True)

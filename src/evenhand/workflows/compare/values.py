@@ -10,6 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, check_known
 from evenhand.core.findings import Finding
+from evenhand.core.numbers.rounding import low_and_high
 from evenhand.workflows.compare.runs import ComparedRun
 
 Name = tuple[str, str, str]
@@ -40,7 +41,7 @@ def values_of(runs: Sequence[ComparedRun], by: Sequence[str], metrics: Sequence[
         for name, finding in wanted_findings(compared_run, by, metrics).items():
             keyed.setdefault(name, []).append((compared_run, finding))
     rows = [
-        (*key, compared_run.name, finding.value, *_ends(finding), finding.reason, finding.n)
+        (*key, compared_run.name, finding.value, *low_and_high(finding.interval), finding.reason, finding.n)
         for key, several in keyed.items()
         if len(several) > 1
         for compared_run, finding in several
@@ -71,10 +72,6 @@ def key_of(finding: Finding) -> Name:
     """Name, grouping and parameters, by which findings of two runs are the same."""
     params = json.dumps(finding.params, sort_keys=True, ensure_ascii=False)
     return finding.name, finding.grouping, params
-
-
-def _ends(finding: Finding) -> tuple[float | None, float | None]:
-    return (finding.interval.low, finding.interval.high) if finding.interval else (None, None)
 
 
 def settings_of(values: pl.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:

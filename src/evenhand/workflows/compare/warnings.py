@@ -135,7 +135,7 @@ def not_joined(a: ComparedRun, b: ComparedRun, rows_a: pl.DataFrame, rows_b: pl.
     without = [run.name for run in audits if not run.manifest.get("id")]
     if without:
         return f"audited without ids: {' and '.join(without)}; audit again with --id COL"
-    here, there = (one_line(rows["sample"][0])[:_LONG] for rows in (rows_a, rows_b))
+    here, there = (one_line(rows["sample"][0], _LONG) for rows in (rows_a, rows_b))
     return (
         f"no sample id is in both: {a.name} has such as {here!r} and {b.name} {there!r}; write ids alike, or "
         "name the same column with --id COL when auditing"

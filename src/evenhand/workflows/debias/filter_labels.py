@@ -100,7 +100,7 @@ def _listed(path: Path, samples: list[str]) -> dict[str, str]:
             f"--labels {str(path)!r} does not exist; give {GROUPS}, {NO_LABELS}, a run folder of "
             "classification, or a table with the columns sample and label"
         )
-    with reading(f"{str(path)!r}"):
+    with reading(path):
         lazy, _ = scan(path)
         columns = lazy.collect_schema().names()
         check_known(f"column of {path.name}", _COLUMNS, columns)

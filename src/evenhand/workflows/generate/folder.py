@@ -19,6 +19,7 @@ from evenhand.core.errors import InputError, ParameterError, one_line
 from evenhand.core.numbers.unseen import json_escaped
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.hashing import sha256_text
+from evenhand.files.json_file import read_json
 from evenhand.files.tables.write import telling_where, write_table
 from evenhand.workflows.generate.journal import PARTS, Record, records
 
@@ -118,12 +119,7 @@ class GeneratedFolder:
         path = self.path / MANIFEST
         if not path.is_file():
             return {}
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as problem:
-            raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; give a new folder") from None
-        if not isinstance(content, dict):
-            raise InputError(f"{str(path)!r} is no JSON object; give a new folder with -o")
+        content: dict[str, Any] = read_json(path, "give a new folder with -o", dict)
         return content
 
     def write_manifest(self, facts: Mapping[str, Any]) -> None:

@@ -98,7 +98,7 @@ class Generating:
     def _record(self, row: Row, answer: Any) -> Record:
         record: Record = {"sample": row["sample"], "seed": row["seed"], "key": self.folder.key}
         if isinstance(answer, NotAnswered):
-            return {**record, "reason": one_line(answer.reason), "detail": one_line(answer.detail)[:300]}
+            return {**record, "reason": one_line(answer.reason), "detail": one_line(answer.detail, 300)}
         checked = answer if isinstance(answer, CheckedImage) else None
         pixels = _pixels(answer if checked is None else checked.pixels)
         texts = {"prompt": row["prompt"], "seed": str(row["seed"]), "model": model_name(self.folder.identity)}

@@ -62,7 +62,7 @@ def read_suite(text: str) -> Suite:
     except OSError as problem:
         raise InputError(f"{text!r} cannot be read: {problem.strerror}; check the path") from None
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise InputError(f"{text!r} is no YAML: {one_line(problem)[:200]}") from None
+        raise InputError(f"{text!r} is no YAML: {one_line(problem, 200)}") from None
     return parse_suite(content, text, path.absolute().parent)
 
 
@@ -207,7 +207,7 @@ class _SuiteReader:
 
     def _wrong(self, at: str, value: object, possible: str) -> InputError:
         where = f"{at} of {self.where!r}" if at else f"{self.where!r}"
-        return InputError(f"{where} is {one_line(repr(value))[:80]}; give {possible}")
+        return InputError(f"{where} is {one_line(repr(value), 80)}; give {possible}")
 
 
 def _content_of(name: str) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def check_keys(holder: Mapping[Any, Any], possible: Sequence[str], where: str) -
     """
     for key in holder:
         if key not in possible:
-            raise UnknownName(f"key of {where}", one_line(key)[:60], possible, "see docs/generate.md")
+            raise UnknownName(f"key of {where}", one_line(key, 60), possible, "see docs/generate.md")
 
 
 def _check_keys(node: Any, file_name: str) -> None:
@@ -128,4 +128,4 @@ def _check_keys(node: Any, file_name: str) -> None:
 
 def _shown(value: Any) -> str:
     kind = next((words for kind, words in _KINDS.items() if type(value) is kind), "something else")
-    return f"{one_line(value)[:40]!r}" if isinstance(value, str | bool | int | float) else kind
+    return f"{one_line(value, 40)!r}" if isinstance(value, str | bool | int | float) else kind

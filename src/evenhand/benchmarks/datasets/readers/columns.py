@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from evenhand.benchmarks.datasets.readers.rows import ColumnSpec, ImageRows
 from evenhand.benchmarks.datasets.readers.tables import find_files, read_table
 from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.files.images.sources import ImageFiles
+from evenhand.files.json_file import read_json
 from evenhand.files.tables import scan as sources
 
 _JSON = ".json"
@@ -43,7 +43,7 @@ def read_columns(
         files, by_name = find_files(places, [lists[0].parent], by_name=True)
         rows = ImageRows(table, ImageFiles(files), places, None, by_name=by_name)
     else:
-        with sources.reading(f"{str(data)!r}"):
+        with sources.reading(data):
             columns = sources.scan(data)[0].collect_schema().names()
         column = _image_of(columns, image, needed)
         there = tuple(name for name in (*needed, *optional) if name in columns)
@@ -54,11 +54,8 @@ def read_columns(
 
 def _records(file: Path) -> list[dict[str, object]]:
     """A list of records."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"{str(file)!r} is not JSON ({problem}); give a list of records") from None
-    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+    content: list[dict[str, object]] = read_json(file, "give a list of records", list)
+    if not all(isinstance(row, dict) for row in content):
         raise InputError(f"{str(file)!r} holds no list of records; give [{{...}}, {{...}}]")
     return content
 

@@ -70,7 +70,7 @@ def _joined(table: pl.DataFrame, folder: Path, spec: ColumnSpec) -> pl.DataFrame
             f"{str(folder)!r} holds a folder for each class but no {_ANNOTATIONS}, where {column_names} "
             f"would stand beside a column {_PATH!r} of paths such as {table[_PATH][0]!r}"
         )
-    with sources.reading(f"{str(file)!r}"):
+    with sources.reading(file):
         lazy, _ = sources.scan(file)
         columns = lazy.collect_schema().names()
         ColumnSpec(truth=_PATH).check(columns)

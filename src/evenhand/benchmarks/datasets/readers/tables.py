@@ -30,7 +30,7 @@ def read_table(data: Path, spec: ColumnSpec, roots: Sequence[Path]) -> ImageRows
         InputError: The table or a column cannot be used.
         UnknownName: A column that does not exist.
     """
-    with sources.reading(f"{str(data)!r}"):
+    with sources.reading(data):
         lazy, files = _scan(data)
         schema = lazy.collect_schema()
         spec.check(schema.names())

@@ -55,7 +55,7 @@ def read_facet(setting: Setting) -> LabelledSamples:
     tables = listing.named("annotations", ending=".csv")
     if not tables:
         raise InputError(f"{str(listing.folder)!r} has no annotations.csv; it should hold {LAYOUT}")
-    with sources.reading(f"{tables[0]!r}"):
+    with sources.reading(tables[0]):
         rows = sources.scan(listing.folder / tables[0])[0].collect()
     check_known(
         f"column of {tables[0]}", ("person_id", "filename", "class1", "bounding_box", *TONES), rows.columns

@@ -67,7 +67,7 @@ class FairFaceWords(Benchmark[Faces]):
     def plan(self, setting: Setting) -> Plan[Faces]:
         """Each face once, and every text of every objective once."""
         people = (faces := read_faces(setting)).people
-        by = groupings_of(people, str(setting.parameters["by"]))
+        by = groupings_of(people, setting.text("by"))
         choices = [*faces.objectives.values(), faces.objectives[WORDS].extended(CHILD)]
         texts = list(
             dict.fromkeys(text for choice in choices for text in prompted(choice.labels, choice.how))
@@ -138,9 +138,9 @@ def read_faces(setting: Setting) -> Faces:
             "people type: evenhand run indicators/label_association"
         )
     if "split" in people.attributes:
-        people = people.where("split", [str(setting.parameters["split"])])
+        people = people.where("split", [setting.text("split")])
     inside = setting.data if (setting.data / TEMPLATES).is_file() else Path(__file__).parent
-    folder = Path(str(setting.parameters["words"]) or inside)
+    folder = Path(setting.text("words") or inside)
     objectives = {WORDS: read_objective(folder, WORDS, least=PEOPLE + ANIMALS + 1)}
     for name in OBJECTIVES:
         objectives[name] = read_objective(folder, name, people.definitions[f"perceived_{name}"].levels)

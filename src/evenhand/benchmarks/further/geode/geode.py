@@ -17,6 +17,7 @@ from evenhand.benchmarks.labelling.elicitation import Labels, choose_way
 from evenhand.benchmarks.labelling.objectives import CLASSES
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples, in_turn, require_folder
 from evenhand.benchmarks.skewsize.labelled_image_benchmark import PictureBenchmark
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.nouns import Nouns
 from evenhand.core.requests import ImageSource
@@ -43,7 +44,7 @@ def read_geode(setting: Setting) -> LabelledSamples:
     """
     folder = require_folder(setting.data, LAYOUT)
     in_shards = bool(shards_in(folder))
-    regions = str(setting.parameters["regions"])
+    regions = setting.text("regions")
     table, images, dropped = _of_shards(folder, regions) if in_shards else _of_table(list_files(folder))
     objects = tuple(_objects(folder) if in_shards else table["truth"].unique().sort())
     most = table.group_by("region").agg(pl.col("country").n_unique())["country"].min()
@@ -54,8 +55,8 @@ def read_geode(setting: Setting) -> LabelledSamples:
         notes={BY_COUNTRY if cluster else ONE_COUNTRY: len(table)},
         about={"layout": "shards" if in_shards else "table", "annotated_by": {"region": RECORDED}},
     )  # fmt: skip
-    if choose_way(str(setting.parameters["ask"]), setting.capabilities, "geode") == "classify":
-        material = _mapped(material, str(setting.parameters["map"]))
+    if choose_way(setting.text("ask"), setting.capabilities, "geode") == "classify":
+        material = _mapped(material, setting.text("map"))
     order = in_turn(material.annotations.with_row_index("\0row"), ["region"])
     images = ChosenImages(material.images, order["\0row"].to_list())
     return replace(material, annotations=order.drop("\0row"), images=images)
@@ -66,7 +67,7 @@ def _of_table(listing: Listing) -> tuple[pl.DataFrame, ImageSource, dict[str, in
     for name in listing.tables:
         if name.endswith((".json", ".lst")):
             continue
-        with sources.reading(f"{name!r}"):
+        with sources.reading(name):
             rows = sources.scan(listing.folder / name)[0].collect()
         path, thing = (next((c for c in names if c in rows.columns), "") for names in (PATHS, OBJECTS))
         if path and thing and "ip_country" in rows.columns:
@@ -82,7 +83,7 @@ def _of_table(listing: Listing) -> tuple[pl.DataFrame, ImageSource, dict[str, in
     table = pl.DataFrame({**columns, "region": there["region"] if "region" in there.columns else above})
     dropped = {UNUSED: rows.height - complete.height, NO_IMAGE: complete.height - there.height}
     images = ImageFiles([listing.folder / file for file in files.to_list()])
-    return table, images, {reason: count for reason, count in dropped.items() if count}
+    return table, images, occurring(dropped)
 
 
 def _of_shards(folder: Path, regions: str) -> tuple[pl.DataFrame, ImageSource, dict[str, int]]:

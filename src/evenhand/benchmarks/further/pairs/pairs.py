@@ -56,7 +56,7 @@ class Pairs(Benchmark[RoleQuestions]):
         images, passed = scenario_images(setting.data)
         unclear = UNCLEAR if setting.parameters["unclear"] == "yes" else ""
         rows, options = [], []
-        asked_of = read_questions(str(setting.parameters["questions"]))
+        asked_of = read_questions(setting.text("questions"))
         for index, (section, scenario, race, gender) in enumerate(images):
             for number, about in enumerate(asked_of):
                 if about["section"] == section and about["scenario"] in (scenario, "*"):
@@ -72,9 +72,9 @@ class Pairs(Benchmark[RoleQuestions]):
         if table.is_empty():
             raise InputError("no question fits a scenario of these images; see -p questions=FILE")
         asking = RoleQuestions(
-            choose_way(str(setting.parameters["ask"]), setting.capabilities, self.name),
+            choose_way(setting.text("ask"), setting.capabilities, self.name),
             table["sample"].to_list(), ImageFiles(list(images.values())), table["image"].to_list(),
-            table["question"].to_list(), options[: len(table)], orders=str(setting.parameters["orders"]),
+            table["question"].to_list(), options[: len(table)], orders=setting.text("orders"),
             noise=int(setting.parameters["noise"]),
         )  # fmt: skip
         dropped = {NO_IMAGES: passed} if passed else {}

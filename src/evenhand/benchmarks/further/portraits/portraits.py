@@ -116,7 +116,7 @@ def read_portraits(
             f"--data FOLDER, with {LAYOUT}"
         )
     if is_generated(data):
-        material = read_generated(data, flagged=str(setting.parameters["flagged"]))
+        material = read_generated(data, flagged=setting.text("flagged"))
         table = material.annotations.rename({"truth": "profession"})
         samples = LabelledImages(table.with_columns(truth=pl.lit(None, pl.String)), material.images)
         return samples, material.dropped, material.notes, material.about
@@ -141,7 +141,7 @@ def read_table(path: str) -> pl.DataFrame | None:
     """
     if not path:
         return None
-    with tables.reading(f"{path!r}"):
+    with tables.reading(path):
         return tables.scan(path)[0].collect()
 
 

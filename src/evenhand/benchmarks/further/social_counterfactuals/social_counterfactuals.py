@@ -80,7 +80,7 @@ def read_sets(setting: Setting) -> tuple[pl.DataFrame, ImageSource, Pair, dict[s
     rows = read_table(folder, ColumnSpec(by=("caption", SET, *TYPES, *GROUPS)), [])
     ids = pl.Series(unique_ids(None, None, rows.places)[0], dtype=pl.String)
     table = rows.table.cast(pl.String).with_columns(sample=ids, row=pl.int_range(pl.len()))
-    pair = _pair(table, str(setting.parameters["pair"]))
+    pair = _pair(table, setting.text("pair"))
     first, second = (pl.col(name) for name in TYPES)
     here = ((first == pair[0]) & (second == pair[1])) | ((first == pair[1]) & (second == pair[0]))
     captions = [

@@ -136,7 +136,7 @@ def _table2(runs: Sequence[RunFolder], setting: Setting) -> Made:
 
 
 def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    taxonomy = str(setting.parameters["taxonomy"])
+    taxonomy = setting.text("taxonomy")
     names = list(TAXONOMIES) if taxonomy == _AUTO else [taxonomy]
     synonyms = setting.parameters["synonyms"] == "yes"
     rows = [row for name in names for row in _labels(name, synonyms)]

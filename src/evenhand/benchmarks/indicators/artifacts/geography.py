@@ -98,7 +98,7 @@ def _figure4(runs: Sequence[RunFolder]) -> Made:
 
 
 def _figure5(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    reference = str(setting.parameters["reference"])
+    reference = setting.text("reference")
     pairs = named(runs)
     if len(runs) == 1:
         if reference:

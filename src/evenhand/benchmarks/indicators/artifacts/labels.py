@@ -62,7 +62,7 @@ _PRINTED = (
 
 
 def _wanted(setting: Setting, usual: Sequence[frozenset[str]]) -> Sequence[frozenset[str]]:
-    by = str(setting.parameters["by"])
+    by = setting.text("by")
     return usual if by == _AUTO else asked_groupings(by)
 
 
@@ -209,7 +209,7 @@ def _need_kinds(
     """
     findings = [finding for _, run, _ in runs for finding in run.findings.findings]
     if HUMAN not in kinds and not any(finding.name == _HARMFUL_RATE for finding in findings):
-        kind_names = ", ".join(one_line(kind)[:30] for kind in kinds if kind != HARMFUL)
+        kind_names = ", ".join(one_line(kind, 30) for kind in kinds if kind != HARMFUL)
         raise InputError(
             f"{artifact} draws {HARMFUL} and {HUMAN} labels, and the map of these runs has neither (it has "
             f"{kind_names}); type: evenhand artifact indicators/figure9 RUN, which draws every kind"

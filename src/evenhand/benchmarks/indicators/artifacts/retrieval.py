@@ -44,11 +44,11 @@ _GROUPED = "groupings, such as gender,race; auto: gender, skin tone and both, el
 
 def _rows(runs: Sequence[RunFolder], setting: Setting, artifact: str) -> list[Row]:
     """A row for each run, grouping, group and K."""
-    ks = [int(k) for k in numbers_in("k", str(setting.parameters["k"]), low=1, high=1e9, integers=True)]
+    ks = [int(k) for k in numbers_in("k", setting.text("k"), low=1, high=1e9, integers=True)]
     rows: list[Row] = []
     cutoffs: dict[object, None] = {}
     for name, run in named(runs):
-        for by in _groupings(run, str(setting.parameters["by"])):
+        for by in _groupings(run, setting.text("by")):
             for k in ks:
                 finding = find(run, _PRECISION, "+".join(by), k=k)
                 if finding is not None:

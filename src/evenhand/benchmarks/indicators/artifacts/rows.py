@@ -221,7 +221,7 @@ def unsized(row: Row, size: str) -> str | None:
     tag = row["tags"].get(size)
     if tag is None:
         return f"no tag {size}=NUMBER"
-    return f"tag {size}={one_line(tag)[:20]} is no number above 0"
+    return f"tag {size}={one_line(tag, 20)} is no number above 0"
 
 
 def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
@@ -232,7 +232,7 @@ def need_sizes(rows: Sequence[Row], size: str, artifact: str) -> None:
     """
     if not any(row[size] is not None for row in rows):
         tag = next((str(row["tags"][size]) for row in rows if size in row["tags"]), None)
-        what = "has the tag" if tag is None else f"has a number above 0 there, not {one_line(tag)[:20]!r}"
+        what = "has the tag" if tag is None else f"has a number above 0 there, not {one_line(tag, 20)!r}"
         raise InputError(
             f"{artifact} draws runs against {size}, and none of these {what}; type: evenhand run ... "
             f"--tag {size}=1e9, with the model's own number"

@@ -10,10 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.benchmarks.indicators.households.samples import Households
-from evenhand.benchmarks.indicators.people.videos import read_json
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, one_line
 from evenhand.evidence.derivation.from_vectors import plain
 from evenhand.evidence.ranked_labels import WORDNET
+from evenhand.files.json_file import read_json
 
 AUTO, IMAGENET, NAMES = "auto", "imagenet", "names"
 CONCEPT_MAPS: tuple[str, ...] = (AUTO, IMAGENET, NAMES)
@@ -192,11 +193,11 @@ def _by_file(
     matches = {index: tuple(dict.fromkeys(concepts)) for index, concepts in matched.items() if concepts}
     if not matches:
         raise InputError(
-            f"no class of {file_name!r} is both a label of the model (such as {one_line(labels[0])[:40]!r}) "
+            f"no class of {file_name!r} is both a label of the model (such as {one_line(labels[0], 40)!r}) "
             f"and has a concept of the images (such as {_some(households)!r}); give {_SHAPE}"
         )
     notes = {NO_CLASS: absent, NO_THING: len(strange)}
-    return matches, {reason: count for reason, count in notes.items() if count}
+    return matches, occurring(notes)
 
 
 def _places(
@@ -229,7 +230,7 @@ def read_concept_map(file_name: str) -> dict[str, list[str]]:
         raise InputError(
             f"there is no concept map {file_name!r}; give {IMAGENET!r}, {NAMES!r}, or a JSON file {_SHAPE}"
         )
-    content = read_json(path)
+    content = read_json(path, "get the file again")
     pairs = content.items() if isinstance(content, dict) else ()
     concepts_by_class = {
         key: [concepts] if isinstance(concepts, str) else concepts for key, concepts in pairs
@@ -258,7 +259,7 @@ def _names(label: str) -> set[str]:
 
 
 def _nothing(households: Households, labels: Sequence[str]) -> str:
-    example = one_line(labels[0])[:40] if labels else "none"
+    example = one_line(labels[0], 40) if labels else "none"
     return (
         f"no label of the model is called as a concept of the images is: labels are such as {example!r}, "
         f"concepts such as {_some(households)!r}; give concept_map=FILE, JSON {_SHAPE}"
@@ -266,4 +267,4 @@ def _nothing(households: Households, labels: Sequence[str]) -> str:
 
 
 def _some(households: Households) -> str:
-    return one_line(next(iter(households.concepts), ""))[:40]
+    return one_line(next(iter(households.concepts), ""), 40)

@@ -13,8 +13,9 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.households.samples import HouseholdImage, Households, households_of
-from evenhand.benchmarks.indicators.people.videos import as_word, read_json
+from evenhand.benchmarks.indicators.people.videos import as_word
 from evenhand.core.errors import InputError, check_known
+from evenhand.files.json_file import read_json
 from evenhand.files.tables import scan as sources
 
 NAME = "dollar_street"
@@ -104,7 +105,11 @@ def read_dollar_street(listing: Listing, *, duplicates: str = "paper", table: st
         raise InputError(f"{str(listing.folder)!r} has no metadata of Dollar Street; it should hold {LAYOUT}")
     dropped: Counter[str] = Counter()
     path = listing.folder / table
-    content = read_json(path) if path.suffix.casefold() == ".json" else _table(path).to_dicts()
+    content = (
+        read_json(path, "get the file again")
+        if path.suffix.casefold() == ".json"
+        else _table(path).to_dicts()
+    )
     if not isinstance(content, list):
         raise InputError(f"{table!r} is no list; it should be as {LAYOUT}")
     rows = list(_entries(content, dropped))
@@ -177,7 +182,7 @@ def _table_of(listing: Listing, split: str) -> str:
 
 
 def _table(path: Path) -> pl.DataFrame:
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         return sources.scan(path)[0].collect()
 
 
@@ -253,7 +258,7 @@ def form_of(path: Path) -> str:
         return NAME
     if name.startswith(START) and name.endswith(".csv"):
         return MLCOMMONS
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         columns = set(sources.scan(path)[0].collect_schema().names())
     if columns >= {*_COLUMNS, "topics"}:
         return MLCOMMONS

@@ -53,7 +53,7 @@ def read_households_table(listing: Listing, table: str, *, duplicates: str = "pa
         InputError: A table that cannot be read, or without one of the columns needed.
     """
     path = listing.folder / table
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         lazy = sources.scan(path)[0]
         names = {name.strip().lower(): name for name in reversed(lazy.collect_schema().names())}
         columns = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from evenhand.benchmarks.attributes import AnnotatedAttribute
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.requests import ImageSource
 from evenhand.evidence.label_matches import UNKNOWN
@@ -78,7 +79,7 @@ class People:
     def unknown(self) -> dict[str, int]:
         """How many samples have an unknown group, by attribute; those that have none are left out."""
         counts = {name: int(_is_unknown(self.annotations, name).sum()) for name in self.attributes}
-        return {name: count for name, count in counts.items() if count}
+        return occurring(counts)
 
     def counts(self, attribute: str) -> dict[str, int]:
         """How many samples each group has, those not annotated left out."""

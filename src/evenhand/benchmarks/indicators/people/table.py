@@ -70,7 +70,7 @@ def read_people_table(
         InputError: No column of images, or a table that cannot be read.
         UnknownName: A column that does not exist.
     """
-    with sources.reading(f"{str(table)!r}"):
+    with sources.reading(table):
         lazy, _ = sources.scan(table)
         schema = lazy.collect_schema()
     names = {name.lower(): name for name in reversed(schema.names())}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from evenhand.core.errors import InputError, one_line
+from evenhand.benchmarks.tidy import occurring
 
 _FRAME = re.compile(r"_(?:raw_)?frame_?[0-9]+$", re.IGNORECASE)
 
@@ -89,21 +87,7 @@ def join_frames(images: Sequence[str], folder: Path, videos: Sequence[str]) -> J
     several = sum(count for count in Counter(of).values() if count > 1)
     dropped = {NO_IMAGE: len(video_keys - set(of)), NO_ANNOTATION: strangers}
     notes = {"image found by its file name alone": named_only, "image that shares its video": several}
-    return Joined(frames, of, _positive(dropped), _positive(notes))
-
-
-def read_json(path: Path) -> Any:
-    """The content of a JSON file.
-
-    Raises:
-        InputError: It cannot be read, or is no JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as problem:
-        raise InputError(
-            f"{str(path)!r} is no JSON that can be read: {one_line(problem)[:200]}; get the file again"
-        ) from problem
+    return Joined(frames, of, occurring(dropped), occurring(notes))
 
 
 def as_word(value: object) -> str | None:
@@ -120,7 +104,3 @@ def as_word(value: object) -> str | None:
 
 def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
-
-
-def _positive(counts: Mapping[str, int]) -> dict[str, int]:
-    return {reason: count for reason, count in counts.items() if count}

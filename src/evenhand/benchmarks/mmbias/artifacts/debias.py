@@ -43,8 +43,8 @@ _ASSOCIATED, _ACCURACY = "association", "accuracy"
 _ACCURACIES = ("linear_probe_accuracy", "zero_shot_accuracy")
 _HELD_OUT_ITEMS = "Accuracy: on held-out items."
 _OF_PAPER = (
-    "The paper does not say of which classifier its accuracies are, nor after which pair's mitigation. Of CIFAR-100: evenhand debias --utility RUN, with a run of classification in a "
-    "folder of that name."
+    "The paper does not say of which classifier its accuracies are, nor after which pair's mitigation. "
+    "Of CIFAR-100: evenhand debias --utility RUN, with a run of classification in a folder of that name."
 )
 _CHOSEN_ON = {
     "all items": "Before and after: all items; the removal was chosen on them too, as in the paper.",

@@ -17,6 +17,7 @@ from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.mmbias.artifacts.rows import OURS, RUNS, Row, is_debias, named_runs, needed_table
 from evenhand.benchmarks.mmbias.data.groups import NAMES
 from evenhand.benchmarks.mmbias.published import class_of
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, MissingExtra
 from evenhand.core.figure import Figure
 from evenhand.evidence.derivation.from_vectors import normalised
@@ -88,7 +89,7 @@ def read_vectors(run: RunFolder, modality: str) -> GroupVectors:
         "in a second group": selected.height - single.height,
         "without a usable vector": single.height - vector_rows.height,
     }
-    dropped = {reason: count for reason, count in counts.items() if count}
+    dropped = occurring(counts)
     return GroupVectors(
         vector_rows["sample"].to_list(),
         vector_rows["set"].to_list(),

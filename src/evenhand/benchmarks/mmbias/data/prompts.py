@@ -35,7 +35,7 @@ def check_template(name: str, text: str) -> str:
     """
     if text.count(BLANK) != 1:
         raise ParameterError(
-            f"-p {name}={one_line(text)[:80]!r} has {text.count(BLANK)} places for a phrase; write {{}} "
+            f"-p {name}={one_line(text, 80)!r} has {text.count(BLANK)} places for a phrase; write {{}} "
             "once, for instance 'This is {}.'"
         )
     return text
@@ -68,7 +68,7 @@ def parse_templates(text: str) -> tuple[str, ...]:
     if not path.is_file():
         listing = ", ".join(PRESETS)
         raise ParameterError(
-            f"-p templates={one_line(text)[:80]!r} is neither a file nor one of {listing}; give a text file "
+            f"-p templates={one_line(text, 80)!r} is neither a file nor one of {listing}; give a text file "
             "with a template such as 'This is {}.' on each line"
         )
     return _checked(path, _lines(path))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future
-from typing import Any
 
 from evenhand.core.capabilities import Pixels
 from evenhand.core.requests import ImageSource, UnreadableImage
+from evenhand.files.images.sources import Reopening
 
 KEPT = 8
 """Decoded images that are remembered: a batch and those read ahead of it touch few at a time."""
 
 
-class RepeatedImages:
+class RepeatedImages(Reopening):
     """Every image of a source so many times, one after the other: row ``r`` is image ``r // times``.
 
     The last decoded images are remembered. Threads that want the same one wait for it. What is remembered
@@ -35,13 +35,6 @@ class RepeatedImages:
     def _open(self) -> None:
         self._lock = threading.Lock()
         self._decoded: OrderedDict[int, Future[Pixels]] = OrderedDict()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"source": self.source, "times": self.times}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._open()
 
     def __len__(self) -> int:
         return len(self.source) * self.times

@@ -63,7 +63,7 @@ def _shown(view: RunSlice, options: Mapping[str, Any]) -> str:
 def _figure2(runs: Sequence[RunFolder], setting: Setting) -> Made:
     rows: list[Row] = []
     texts: list[str] = []
-    tag = str(setting.parameters["colour"])
+    tag = setting.text("colour")
     tags = {name for run in runs for name in tags_of(run)}
     if tag and tag not in tags:
         raise UnknownName("tag of these runs", tag, tags)

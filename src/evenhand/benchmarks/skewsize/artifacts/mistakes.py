@@ -48,7 +48,7 @@ _SIGNS = (
 def _figure1(runs: Sequence[RunFolder], setting: Setting) -> Made:
     slices = views(runs, setting, "skewsize/figure1")
     options = [{**chosen_options(view, setting), "inference": "none"} for view in slices]
-    keys = _chosen_classes(slices, options, str(setting.parameters["classes"]))
+    keys = _chosen_classes(slices, options, setting.text("classes"))
     top = max(1, int(setting.parameters["top"]))
     short = [f"M{number}" for number in range(1, len(slices) + 1)]
     rows = [row for key in keys for row in _bars(slices, short, key, top)]

@@ -95,7 +95,7 @@ def _table3(runs: Sequence[RunFolder], setting: Setting) -> Made:
         options = chosen_options(view, setting)
         settings.append(view.options_in_words(options))
         rows += sorted(_classes(view, view.effect("skewsize", **options)), key=_by_effect)
-    rows = _only(rows, str(setting.parameters["classes"]))
+    rows = _only(rows, setting.text("classes"))
     present = {str(row["class"]).casefold() for row in rows}
     printed = [
         {"source": PAPER, "model": published.TABLE3_MODEL, "benchmark": "occupations",
@@ -142,8 +142,8 @@ def _only(rows: list[Row], text: str) -> list[Row]:
 
 
 def _table4(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    mev, inference = expected_value(str(setting.parameters["mev"])), str(setting.parameters["inference"])
-    rule = str(setting.parameters["mev_rule"])
+    mev, inference = expected_value(setting.text("mev")), setting.text("inference")
+    rule = setting.text("mev_rule")
     rows: list[Row] = []
     for benchmark, values in published.TABLE4.items():
         options = {"mev": published.PAPER_MEV, "answers": NORMALISED} if benchmark == "occupations" else {}
@@ -170,8 +170,8 @@ def _table6(runs: Sequence[RunFolder], setting: Setting) -> Made:
             "skewsize/table6 sets raw beside normalised answers, and none of these runs has answers in "
             f"words; type: {IN_WORDS}"
         )
-    mev, inference = expected_value(str(setting.parameters["mev"])), str(setting.parameters["inference"])
-    rule = str(setting.parameters["mev_rule"])
+    mev, inference = expected_value(setting.text("mev")), setting.text("inference")
+    rule = setting.text("mev_rule")
     rows: list[Row] = []
     for answers, values in published.TABLE6.items():
         rows += _paper("occupations", values, "as published", answers=answers, mev=published.PAPER_MEV)

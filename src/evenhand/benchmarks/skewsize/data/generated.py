@@ -19,6 +19,7 @@ from evenhand.benchmarks.skewsize.data.samples import (
     from_definition,
     leaves,
 )
+from evenhand.benchmarks.tidy import occurring
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.files.tables import scan as sources
 
@@ -56,7 +57,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
             f"{str(folder)!r} has a {DEFINITION} and no {ANNOTATIONS}: its images are not all made; type the "
             "same evenhand generate again"
         )
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         table = pl.read_parquet(path)
     check_known(
         "column",
@@ -79,7 +80,7 @@ def read_generated(folder: Path, *, flagged: str = "keep") -> LabelledSamples:
     origin = [name for name in _ORIGIN if name in table.columns and name != attribute]
     annotations = table.select("sample", "truth", attribute, "image", *origin, FLAGGED)
     images = files_below(folder, table["image"].to_list())
-    note_counts = {note: count for note, count in notes.items() if count}
+    note_counts = occurring(notes)
     about: dict[str, Any] = {"layout": "generated", "annotated_by": {attribute: PROMPT}}
     if "model" in origin:
         about["generator"] = sorted(set(annotations["model"].cast(pl.String).drop_nulls().to_list()))

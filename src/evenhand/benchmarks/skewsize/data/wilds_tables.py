@@ -81,7 +81,7 @@ def read_rows(
         InputError: It cannot be read.
         UnknownName: A column that it lacks.
     """
-    with sources.reading(f"{str(file)!r}"):
+    with sources.reading(file):
         lazy = _blank_separated(file, path, headless)
         if lazy is None:
             lazy, _ = sources.scan(file)
@@ -135,7 +135,7 @@ def _first_odd(raw_table: pl.DataFrame, parsed: pl.DataFrame, coded: Mapping[str
     for name, words in coded.items():
         odd = raw_table[name].filter(parsed[name].is_null())
         if len(odd):
-            value = "nothing" if odd[0] is None else repr(one_line(odd[0])[:40])
+            value = "nothing" if odd[0] is None else repr(one_line(odd[0], 40))
             return f"such as {value} in {name!r}, where {', '.join(words)} can be"
     return ""
 

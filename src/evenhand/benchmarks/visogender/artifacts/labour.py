@@ -135,7 +135,7 @@ def _points(
 
 
 def _figure3(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    shares, which = male_shares(setting), str(setting.parameters["setting"])
+    shares, which = male_shares(setting), setting.text("setting")
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):
         gaps = occupation_gaps(answers_of(run, setting), which)

@@ -172,7 +172,7 @@ def _table6(runs: Sequence[RunFolder]) -> Made:
 
 
 def _figure7(runs: Sequence[RunFolder], setting: Setting) -> Made:
-    template = str(setting.parameters["template"])
+    template = setting.text("template")
     rows: list[Row] = []
     for model, run in zip(labels_of(runs), runs, strict=True):
         findings = {

@@ -86,7 +86,7 @@ def given_scores(places: Sequence[Path], setting: Setting) -> GivenScores:
             *(["wording"] if "wording" in table.columns else []),
         )
         return GivenScores(material.samples.frame, scores, dropped=material.samples.dropped)
-    resolution = upstream.read_resolution(*outputs, model=str(setting.parameters["model"]))
+    resolution = upstream.read_resolution(*outputs, model=setting.text("model"))
     beside = [upstream.read_retrieval(file) for file in files if _is_retrieval(file, resolution.model)]
     return GivenScores(
         resolution.samples,
@@ -115,7 +115,7 @@ def given_rankings(places: Sequence[Path], setting: Setting) -> GivenRankings:
         outputs = [file for file in outputs if _is_retrieval(file)]
     if not outputs:
         return _ranking_table(_one_table(files, places, "rankings"), setting)
-    model = str(setting.parameters["model"])
+    model = setting.text("model")
     models = sorted({match["model"] for file in outputs if (match := _RETRIEVAL.fullmatch(file.name))})
     if model and models:
         check_known("model of these files", model, models)
@@ -197,7 +197,7 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
     for file in files:
         if not sources.is_table(file):
             continue
-        with sources.reading(f"{str(file)!r}"):
+        with sources.reading(file):
             lazy, _ = sources.scan(file)
             columns = lazy.collect_schema().names()
         all_columns += columns
@@ -205,7 +205,7 @@ def _one_table(files: Sequence[Path], places: Sequence[Path], kind: str) -> pl.D
             tables.append((file, lazy))
     if len(tables) == 1:
         file, lazy = tables[0]
-        with sources.reading(f"{str(file)!r}"):
+        with sources.reading(file):
             table = lazy.collect()
             return table.with_columns(pl.col("score").cast(pl.Float64))
     if tables:

@@ -21,6 +21,7 @@ from evenhand.core.display.overview.phrasing import (
 )
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
+from evenhand.core.numbers.rounding import Ends, lead_of
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, listing, model_name, of
@@ -39,7 +40,7 @@ class _Change:
 
     finding: Finding
     holder: Finding | Part
-    pair: tuple[float, float]
+    pair: Ends
 
     @classmethod
     def of(cls, finding: Finding, holder: Finding | Part) -> _Change | None:
@@ -62,7 +63,7 @@ class _Change:
         return model_name(model), model_name(reference)
 
     @property
-    def counts(self) -> tuple[float, float] | None:
+    def counts(self) -> Ends | None:
         """How many of the same samples both have; None where the values are no rates of single samples."""
         if not self.card.sentences.hits or self.finding.details.get("compared") != _SAME:
             return None
@@ -149,7 +150,7 @@ def gain(finding: Finding, holder: Finding | Part | None = None) -> float | None
     card, part = finding.card.of or finding.card, holder if isinstance(holder, Part) else None
     direction = card.direction if part is None else card.parts_direction or card.direction
     of = part or finding
-    value = of.value if of.corrected is None else of.corrected
+    value = lead_of(of)
     return None if value is None or direction not in _BETTER else _BETTER[direction] * value
 
 

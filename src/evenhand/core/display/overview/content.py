@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from evenhand.core.numbers.rounding import Ends
 from evenhand.core.text.language import _
 
 NONE_RIGHT = (
@@ -40,8 +41,8 @@ class Mark:
     label: str
     value: float
     text: str = ""
-    interval: tuple[float, float] | None = None
-    null: tuple[float, float] | None = None
+    interval: Ends | None = None
+    null: Ends | None = None
     named: bool = False
     beyond: bool = False
 

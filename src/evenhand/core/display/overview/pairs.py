@@ -19,6 +19,7 @@ from evenhand.core.display.overview.phrasing import (
 )
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding
+from evenhand.core.numbers.rounding import Ends
 from evenhand.core.significance import excludes, is_beyond, p_shown
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, key_text, number, of, p_value, plural, shorten
@@ -83,7 +84,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     ]
 
 
-def hits_of(finding: Finding, detail: str, turned: bool) -> tuple[float, float] | None:
+def hits_of(finding: Finding, detail: str, turned: bool) -> Ends | None:
     """Pairs in which the one lies nearer, and all pairs; None where the details do not say.
 
     A tie counts half, so that the number may end in .5.

@@ -141,14 +141,14 @@ def whole_number(value: float | str | None) -> float | None:
     return float(round(value))
 
 
-def plain_counts(rates: Iterable[tuple[float, float]]) -> list[str]:
+def plain_counts(rates: Iterable[Ends]) -> list[str]:
     """A note where shares of counts, first of each pair, are not the values beside which they stand."""
     if all(abs(share - value) <= NEAR for share, value in rates):
         return []
     return [_("A dot is the mean that is tested, the counts beside it are plain.")]
 
 
-def ends_of(band: Interval | Null | None) -> tuple[float, float] | None:
+def ends_of(band: Interval | Null | None) -> Ends | None:
     """Both ends of an interval or null band."""
     return None if band is None else (band.low, band.high)
 

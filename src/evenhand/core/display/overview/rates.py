@@ -25,6 +25,7 @@ from evenhand.core.display.overview.phrasing import (
 )
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
+from evenhand.core.numbers.rounding import Ends
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
 from evenhand.core.text.formatting import count, key_text, listing, of, short_label
@@ -255,7 +256,7 @@ def _of_its_size(finding: Finding, source: Finding, worse: GroupRate) -> str:
     return _("Chance alone would give {ends} % in a group of {rows}.", ends=ends, rows=count(worse.rows))
 
 
-def _within(value: float | None, band: tuple[float, float]) -> bool:
+def _within(value: float | None, band: Ends) -> bool:
     return value is not None and band[0] <= value <= band[1]
 
 

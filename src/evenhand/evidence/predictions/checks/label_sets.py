@@ -38,7 +38,7 @@ def check_one_label(counts: Counts, columns: Mapping[str, str]) -> None:
             names = " and ".join(repr(columns.get(name, name)) for name in ("truth", "prediction"))
             raise InputError(
                 f"most labels in {names} are several in one, separated by {separator!r}, such as "
-                f"{', '.join(repr(one_line(label)[:40]) for label in examples)}; an audit compares one label "
+                f"{', '.join(repr(one_line(label, 40)) for label in examples)}; an audit compares one label "
                 "a row, and their order would be a mistake: audit each label as a column of its own (yes or "
                 "no), or, where each set is one class, join its parts in one order with +"
             )

@@ -12,7 +12,12 @@ from typing import TypeAlias
 import numpy as np
 
 from evenhand.core.findings import TableWarning, ValueCount
-from evenhand.evidence.predictions.checks.lookalikes import look_alike, printed_form
+from evenhand.evidence.predictions.checks.lookalikes import (
+    columns_text,
+    look_alike,
+    more_and_many,
+    printed_form,
+)
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
 from evenhand.evidence.predictions.label_rules import Renaming, folded
 from evenhand.evidence.predictions.levels import CLUSTER, MISSING
@@ -188,14 +193,13 @@ def _spelled_alike(rows_by_column: Mapping[str, _Rows], total: _Rows, *, labels:
         if any(value_count.value in rows for g in several for value_count in g)
     ]
     examples = "; ".join(listed(values) for values in several[:_SHOWN])
-    more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
-    many = f"{len(several)} labels are" if len(several) > 1 else "one label is"
+    more, many = more_and_many(several)
     apart = "a prediction in another spelling than its truth is wrong" if labels else "each is its own group"
     warning = TableWarning(
         code="spelled_alike",
         columns=columns,
         message=(
-            f"in {_called(columns)} {many} written in several ways: {examples}{more}. They count as "
+            f"in {columns_text(columns)} {many} written in several ways: {examples}{more}. They count as "
             f"different labels, and {apart}"
         ),
         values=[value_count for values in several for value_count in values],
@@ -286,10 +290,6 @@ def _is(values: Sequence[ValueCount]) -> str:
     return "is" if len(values) == 1 else "are"
 
 
-def _called(columns: Sequence[str]) -> str:
-    return ("columns " if len(columns) > 1 else "column ") + " and ".join(map(repr, columns))
-
-
 def _unused(
     unused: Sequence[Renaming], rows: Mapping[str, _Rows], called: Mapping[str, str]
 ) -> Iterable[_Advised]:
@@ -331,6 +331,5 @@ def _unused_missing(texts: Sequence[str], called: Mapping[str, str]) -> Iterable
 
 def _renamed_groups(columns: Sequence[str]) -> str:
     """How groups are renamed."""
-    return (
-        f"To rename groups of {_called(columns)}, give --map a CSV file with the columns old, new and column"
-    )
+    names = columns_text(columns)
+    return f"To rename groups of {names}, give --map a CSV file with the columns old, new and column"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Sized
 
 from evenhand.core.findings import TableWarning, ValueCount
 from evenhand.evidence.predictions.label_rules import folded
@@ -36,13 +36,12 @@ def look_alike(
         return
     odd = {label for labels in several for label in labels}
     columns = [column for column, rows in rows_by_column.items() if odd & rows.keys()]
-    names = ("columns " if len(columns) > 1 else "column ") + " and ".join(map(repr, columns))
+    names = columns_text(columns)
     examples = "; ".join(
         ", ".join(f"{label!a} ({total[label]:,.0f} {_noun(total[label])})" for label in labels)
         for labels in several[:_SHOWN]
     )
-    more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
-    many = f"{len(several)} labels are" if len(several) > 1 else "one label is"
+    more, many = more_and_many(several)
     maps = [(other, labels[0]) for labels in several[:_SHOWN] for other in labels[1:]]
     is_group = len(rows_by_column) == 1
     option = "--map" if is_group else " ".join(f"--map {shlex.quote(f'{old}={new}')}" for old, new in maps)
@@ -65,3 +64,14 @@ def look_alike(
 
 def _noun(n: float) -> str:
     return "row" if n == 1 else "rows"
+
+
+def columns_text(columns: Sequence[str]) -> str:
+    """Columns by their names, with the noun before them."""
+    return ("columns " if len(columns) > 1 else "column ") + " and ".join(map(repr, columns))
+
+
+def more_and_many(several: Sized) -> tuple[str, str]:
+    """How many labels are not listed, and how many there are."""
+    more = f"; and {len(several) - _SHOWN} more" if len(several) > _SHOWN else ""
+    return more, f"{len(several)} labels are" if len(several) > 1 else "one label is"

@@ -56,7 +56,7 @@ def check_rows(predictions: Predictions, counts: Counts) -> tuple[list[TableWarn
     repeated: int | None = None
     if predictions.rank is not None:
         return warnings, None
-    with sources.reading("the table"):
+    with sources.reading(what="the table"):
         if predictions.id is not None:
             repeated = predictions.repeated_values(predictions.id)
             warnings += _repeated_ids(predictions, predictions.id, repeated, counts.n_total)

@@ -69,7 +69,7 @@ class Bins:
         except ValueError:
             number = np.nan
         if isinstance(level, bool) or not np.isfinite(number):
-            text = one_line(level)[:40]
+            text = one_line(level, 40)
             raise ParameterError(
                 f"--bins {self.written}: column {self.column!r} holds {text!r} ({rows:,.0f} rows): no "
                 f"number; if it means a missing value, type: --missing {text!r}"

@@ -65,7 +65,7 @@ def engine_errors(what: str) -> Iterator[None]:
             raise InputError(f"{what} cannot be read: {reading_cause(problem)}") from None
         if type(problem).__module__.partition(".")[0] not in _ENGINES:
             raise
-        cause = f"{type(problem).__name__}: {one_line(problem)[:200]}"
+        cause = f"{type(problem).__name__}: {one_line(problem, 200)}"
         raise InputError(
             f"{what} cannot be read: {cause}; give it as a frame of Polars or pandas"
         ) from problem

@@ -106,7 +106,7 @@ def _first_values(values: pl.DataFrame, rank: str) -> list[Any]:
     wrong = ranks.filter((numbers.is_null() | (numbers % 1 != 0)).fill_null(True))
     if len(wrong):
         raise InputError(
-            f"column {rank!r} holds ranks such as {one_line(repr(wrong[0]))[:60]}; ranks are whole numbers, "
+            f"column {rank!r} holds ranks such as {one_line(repr(wrong[0]), 60)}; ranks are whole numbers, "
             "and the best prediction of a sample has 1: number them so"
         )
     if not len(ranks):
@@ -138,6 +138,6 @@ def _check_one_row(samples: Frame, id: str, rank: str) -> None:
     if example.height:
         sample, n, lowest = example.row(0)
         raise InputError(
-            f"{one_line(sample)[:60]!r} of column {id!r} has {n:,} rows of rank {lowest:.0f} in column "
+            f"{one_line(sample, 60)!r} of column {id!r} has {n:,} rows of rank {lowest:.0f} in column "
             f"{rank!r}; give each prediction of a sample its own rank"
         )

@@ -49,7 +49,7 @@ def _numbers(values: pl.Series, column: str) -> pl.Series:
             f"{1 / _LARGEST:g} to {_LARGEST:g}: divide all by their mean"
         )
     if not wrong.is_empty():
-        example = "no weight" if wrong[0] is None else one_line(repr(wrong[0]))[:60]
+        example = "no weight" if wrong[0] is None else one_line(repr(wrong[0]), 60)
         raise InputError(
             f"weight column {column!r} has rows with {example}; weights are numbers, 0 or more: mend them, "
             "or give these rows the weight 0, which leaves them out and counts them"

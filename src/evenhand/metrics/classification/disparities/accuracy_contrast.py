@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.findings import Details, Finding, Part
+from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
@@ -17,7 +17,7 @@ from evenhand.metrics.classification.margins import MarginInference, margin_find
 from evenhand.metrics.estimates import number
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import Z_POWER, BoundCounts, By, Evidence, Inference, Mode
-from evenhand.stats.arrays import Floats, Mask, Pair
+from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
 from evenhand.stats.exchange.rates import Tally
@@ -157,7 +157,7 @@ class GroupsApart:
         ]  # fmt: skip
 
     @property
-    def details(self) -> dict[str, float | str | None]:
+    def details(self) -> NewDetails:
         """Whether these are worse or better off."""
         return {} if self._cuts is None else {"side": "worse" if self._smaller[1] else "better"}
 
@@ -173,8 +173,7 @@ class GroupsApart:
         def ends(level: float) -> Pair:
             low, high = pair_limits(rates, level)
             if draws is None:
-                low, high = (float(end) for end in range_limits(rates, level))
-                return low, high
+                return pair_of(range_limits(rates, level))
             quantile = float(np.quantile(draws, level, method="higher"))
             z = float(cuts.critical(np.array(quantile))) / max(float(cuts.error[0, cuts.widest - 1]), 1e-300)
             below = pair_limits(strict, quantile=max(z, normal_quantile(level)))[0]

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import BoundCounts
-from evenhand.stats.arrays import Integers
+from evenhand.stats.arrays import Integers, codes_of
 from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.clusters import ClusterRows, clustered_lines
@@ -206,7 +206,7 @@ class GroupMistakes:
         units = self.bound.grouped.units
         if units is None:
             raise ValueError("these rows have no clusters")
-        unit = np.unique(units.unit, return_inverse=True)[1]
+        unit = codes_of(units.unit)
         codes = np.stack([units.truth, units.group, units.prediction, unit]).astype(np.int64)
         rows = ClusterRows(*np.repeat(codes, units.rows.astype(np.int64), axis=1))
         lines = clustered_lines(candidates, rows, self.bound.stream("disparities"), self.options.alpha)

@@ -11,7 +11,7 @@ from evenhand.metrics.classification.disparities.comparison import GroupMistakes
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Ends, Floats
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition
@@ -109,9 +109,7 @@ def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
     ]  # fmt: skip
 
 
-def _mistakes(
-    bound: BoundCounts, lines: Lines, shares: tuple[Floats, Floats], z: int, errors: float
-) -> list[Part]:
+def _mistakes(bound: BoundCounts, lines: Lines, shares: Ends, z: int, errors: float) -> list[Part]:
     """Listed mistakes of a group, and what is left of its errors."""
     g, parts = bound.grouped, []
     some = np.flatnonzero(lines.group == z).tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import Details, Finding, Interval, Part
+from evenhand.core.findings import Details, Finding, Interval, NewDetails, Part
 from evenhand.core.text.disparities import line_sentence
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import (
@@ -199,7 +199,7 @@ def _parts(comparison: GroupMistakes) -> list[Part]:
     for index, (truth, group, label) in enumerate(codes):
         row = {name: column[index] for name, column in columns.items()}
         key = [g.label_key(truth), *map(str, g.groups[group])]
-        details: dict[str, float | str | None] = {name: number(float(row[name])) for name in _NUMBERS}
+        details: NewDetails = {name: number(float(row[name])) for name in _NUMBERS}
         details |= {"direction": "more" if row["is_more"] else "less", "rank": float(index + 1)}
         if comparison.parents[index] is not None:
             details["repeats"] = comparison.parents[index]
@@ -225,9 +225,9 @@ def _noticed(comparison: GroupMistakes, alpha: float) -> Details:
     }  # fmt: skip
 
 
-def _details(comparison: GroupMistakes) -> dict[str, float | str | None]:
+def _details(comparison: GroupMistakes) -> NewDetails:
     """What came of it, how much was compared, what would have been noticed, and the largest where none is."""
-    details: dict[str, float | str | None] = {
+    details: NewDetails = {
         "status": comparison.status, "candidates": float(comparison.candidates),
         "tested": float(len(comparison.lines)) if comparison.status != "weighted" else None,
         "classes": float(np.unique(comparison.mistakes.truth).size),

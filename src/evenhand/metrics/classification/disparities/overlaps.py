@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.predictions.counts import Counts
+from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.hypergeometric import unique_rows
 
 SHARED = "shared with "
@@ -22,8 +22,6 @@ OF_SEARCH = "subgroup of a class"
 """Parts of a search that are mistakes of one class, whatever they are called."""
 _MOST = 20  # mistakes that are compared with each other
 _AGREE = 0.5  # of the way from groups that have nothing to do with each other to one inside the other
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ class _Line:
     side: Mask  # those of its groups
     cases: Mask  # those with its mistakes
 
-    def shares_with(self, other: _Line, n: npt.NDArray[np.float64]) -> float:
+    def shares_with(self, other: _Line, n: Floats) -> float:
         """The cases of both, if they are most of either's and their groups go together; else 0.
 
         Groups go together where the smaller side lies in the other by more than half of the way from what

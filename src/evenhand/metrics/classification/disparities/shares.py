@@ -9,7 +9,7 @@ from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
 from evenhand.metrics.estimates import null_band
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Pair, codes_of, keys_and_codes
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.mid_p import mid_p
@@ -63,7 +63,7 @@ def _parts(
     comparison: GroupMistakes,
     mistake: tuple[int, int],
     groups: tuple[np.ndarray, Floats, Floats],
-    margins: tuple[float, float],
+    margins: Pair,
     rank: float,
 ) -> list[Part]:
     g, (truth, label), (codes, a, n) = comparison.bound.grouped, mistake, groups
@@ -116,8 +116,8 @@ def _of_units(
     columns = np.stack([cells.group, cells.prediction, cells.unit])[:, of_class].astype(np.int64)
     group, prediction, unit = np.repeat(columns, cells.rows[of_class].astype(np.int64), axis=1)
     is_hit = prediction != truth if label == MISS else prediction == label
-    occurring, group = np.unique(group, return_inverse=True)
-    unit, constant = np.unique(unit, return_inverse=True)[1], np.ones(group.size)
+    occurring, group = keys_and_codes(group)
+    unit, constant = codes_of(unit), np.ones(group.size)
     rows = UnitRates(np.ones_like(group), group, is_hit.astype(np.int64), unit, constant, occurring.size, 2)
     places = np.searchsorted(occurring, codes)
     rates = rows.rates("hit").at(0).take(places)

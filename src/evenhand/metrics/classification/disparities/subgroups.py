@@ -11,12 +11,12 @@ from itertools import combinations
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.core.findings import Finding, Part, key_of
+from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import Options
 from evenhand.metrics.estimates import build
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, codes_of, keys_and_codes
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.redundancy import not_redundant
 from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExchange, step_down
@@ -150,10 +150,10 @@ class _Search:
         units = self.bound.grouped.units
         if units is None:
             return None
-        unit = np.unique(units.unit, return_inverse=True)[1].astype(np.int64)
+        unit = codes_of(units.unit)
         group = np.zeros(int(unit.max()) + 1, dtype=np.int64)
         group[unit] = units.group
-        keys, piece = np.unique(units.truth.astype(np.int64) * group.size + unit, return_inverse=True)
+        keys, piece = keys_and_codes(units.truth.astype(np.int64) * group.size + unit)
         rows = units.rows.astype(np.float64)
         wrong = np.where(units.truth != units.prediction, rows, 0.0)
         truth, unit, *sums = keys // group.size, keys % group.size, sum_by(piece, rows), sum_by(piece, wrong)
@@ -165,7 +165,7 @@ class _Search:
         units, by = self.bound.grouped.units, self.bound.grouped.by
         if units is None:
             return []
-        unit = np.unique(units.unit, return_inverse=True)[1].astype(np.int64)
+        unit = codes_of(units.unit)
         values = self.cells.levels[units.group]
         return [name for at, name in enumerate(by) if several_in(unit, values[:, at]).any()]
 
@@ -297,9 +297,9 @@ def _differences(regions: Regions, level: float) -> list[dict[str, float]]:
     return [dict(zip(("difference", "low", "high"), map(float, numbers), strict=True)) for numbers in columns]
 
 
-def _details(search: _Search) -> dict[str, float | str | None]:
+def _details(search: _Search) -> NewDetails:
     """What came of it, how many were tested, and how many were beyond chance before pruning."""
-    details: dict[str, float | str | None] = {"status": search.status}
+    details: NewDetails = {"status": search.status}
     if search.status in ("found", "none_beyond_chance"):
         details |= {"tested": float(len(search.regions)), "beyond": float(search.beyond.size)}
         details["level"] = search.level

@@ -141,7 +141,7 @@ class ApiClient:
                 return {"refuses": refused, "said": explain(error, self._sent)}
             missing = await self._give_up(error)
             code = getattr(error, "code", None)
-            message = self._sent.struck(one_line(code)[:100]) if code else ""
+            message = self._sent.struck(one_line(code, 100)) if code else ""
             return replace(missing, detail=f"{missing.detail} ({message})") if message else missing
         self._failures, self._answered = 0, True
         return self._count(self._sent.struck(raw.http_response.json()))

@@ -142,7 +142,7 @@ def _import_diffusers() -> Any:
         first: BaseException = problem
         while first.__cause__ is not None:
             first = first.__cause__
-        cause = one_line(f"{type(first).__name__}: {first}")[:200]
+        cause = one_line(f"{type(first).__name__}: {first}", 200)
         fit = "torchvision does not fit this torch: install the release that does"
         remedy = fit if "torchvision" in cause else "install what it lacks"
         raise InputError(f"diffusers cannot be imported: {cause}; {remedy}") from problem

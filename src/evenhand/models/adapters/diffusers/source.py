@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InputError, UserError, described, one_line
-from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.files.hashing import sha256_inside
 from evenhand.models.adapters.huggingface.snapshots import download
 from evenhand.models.identity.source import ImageOptions, LoadOptions, ModelSource
 from evenhand.models.weights.checkpoint import check_memory, n_numbers, stored_dtype
@@ -68,7 +68,7 @@ class DiffusersSource:
         own_code += [index[name] for name in _components(index) if _is_own(index[name][0], folder / name)]
         if own_code:
             raise UserError(
-                f"{self.uri!r} needs code of its own ({one_line(own_code[0])[:80]}), which is never run; "
+                f"{self.uri!r} needs code of its own ({one_line(own_code[0], 80)}), which is never run; "
                 "give a pipeline that diffusers has, or your own class as FILE.py:object"
             )
         return index
@@ -83,18 +83,13 @@ class DiffusersSource:
         Raises:
             UserError: It cannot be had, has no safetensors, or brings code of its own.
         """
-        digests = sha256_files(self._files())
-        listing = "\n".join(
-            f"{file.relative_to(self._folder).as_posix()} {digest}"
-            for file, digest in sorted(digests.items())
-        )
         local, index = self._local is not None, self._index
         scheduler, checker = index.get("scheduler") or [None, "none"], _checker(index)
         image_options = self._options.images or ImageOptions()
         return {
             "name": self._folder.name if local else self._repository,
             "revision": "local" if local else self._folder.name,
-            "sha256": sha256_text(listing),
+            "sha256": sha256_inside(self._folder, self._files()),
             "pipeline": str(index["_class_name"]),
             "scheduler": str(scheduler[1]),
             "safety checker": checker,

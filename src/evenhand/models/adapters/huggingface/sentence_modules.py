@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import InputError, one_line
+from evenhand.core.errors import InputError
+from evenhand.files.json_file import read_json
 from evenhand.models.weights.checkpoint import PICKLE, SAFE
 
 # From the words of older configurations to the modes, in the order in which they are joined.
@@ -21,6 +21,7 @@ _FLAGS = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 POOLINGS = tuple(_FLAGS.values())
+_AGAIN = "save the model again"
 _KINDS = ("Transformer", "Pooling", "Dense", "Normalize")
 _TEXT_SETTINGS = (
     "sentence_bert_config.json",
@@ -109,14 +110,14 @@ def read_layout(folder: Path) -> SentenceModules:
         )
     home = folder / first[1]
     paths = [home / name for name in _TEXT_SETTINGS if (home / name).is_file()]
-    settings: dict[str, Any] = _read(paths[0]) if paths else {}
+    settings: dict[str, Any] = read_json(paths[0], _AGAIN, dict) if paths else {}
     _only_text(settings, folder)
     steps = tuple(_step(folder, kind, subfolder) for kind, subfolder in others)
     if [step.kind in ("Dense", "Normalize") for step in steps] != [False, *[True] * (len(steps) - 1)]:
         listed = ", ".join(kind for kind, _ in places)
         raise InputError(f"{str(folder / MODULES)!r} lists {listed}; one Pooling must follow one Transformer")
     general = folder / "config_sentence_transformers.json"
-    defaults = _read(general) if general.is_file() else {}
+    defaults = read_json(general, _AGAIN, dict) if general.is_file() else {}
     return SentenceModules(
         first[1],
         steps,
@@ -145,7 +146,7 @@ def module_folders(folder: Path) -> list[tuple[str, str]]:
     Raises:
         InputError: It is no such list, names an unknown kind, or a folder that is not directly beside it.
     """
-    listed = _read(folder / MODULES, list)
+    listed = read_json(folder / MODULES, _AGAIN, list)
     modules = []
     for entry in listed:
         kind = str(entry.get("type", "")) if isinstance(entry, dict) else ""
@@ -189,7 +190,7 @@ def pooling_modes(settings: Mapping[str, Any], folder: str) -> tuple[str, ...]:
 
 def _step(folder: Path, kind: str, subfolder: str) -> SentenceModule:
     path = folder / subfolder / "config.json"
-    settings = _read(path) if path.is_file() else {}
+    settings = read_json(path, _AGAIN, dict) if path.is_file() else {}
     if not settings and kind in ("Pooling", "Dense"):
         raise InputError(f"{str(path)!r} is missing, which {MODULES} needs for {kind}; get the model again")
     if kind == "Pooling":
@@ -224,13 +225,3 @@ def _prompt(defaults: Mapping[str, Any], path: Path) -> str:
     if name not in prompts:
         raise InputError(f"{str(path)!r} has no prompt {name!r}, which is its default; mend the file")
     return str(prompts[name] or "")
-
-
-def _read(path: Path, kind: type = dict) -> Any:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
-    if not isinstance(content, kind):
-        raise InputError(f"{str(path)!r} is no JSON {kind.__name__}; save the model again")
-    return content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError, InputError, UserError, described, one_line
+from evenhand.core.errors import EvenhandError, InputError, UserError, described
 from evenhand.core.registry import load_object
-from evenhand.files.hashing import sha256_files, sha256_text
+from evenhand.files.hashing import sha256_inside
+from evenhand.files.json_file import read_json
 from evenhand.models.adapters.huggingface.families import (
     DUAL_ENCODER,
     POSSIBLE,
@@ -98,17 +98,10 @@ class HfSource:
     @cached_property
     def _config(self) -> dict[str, Any]:
         path = self._home / "config.json"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except OSError:
-            raise InputError(
-                f"{self.uri!r} has no config.json; give a model in the format of transformers"
-            ) from None
-        except ValueError as problem:
-            raise InputError(f"{str(path)!r} is no JSON: {one_line(problem)}; save the model again") from None
-        if not isinstance(content, dict):
-            raise InputError(f"{str(path)!r} is no JSON object; save the model again")
-        return content
+        if not path.is_file():
+            raise InputError(f"{self.uri!r} has no config.json; give a model in the format of transformers")
+        config: dict[str, Any] = read_json(path, "save the model again", dict)
+        return config
 
     @cached_property
     def _family(self) -> Family:
@@ -138,17 +131,12 @@ class HfSource:
         Raises:
             UserError: It cannot be had, or has no weights that are read.
         """
-        digests = sha256_files(self._files())
-        listing = "\n".join(
-            f"{file.relative_to(self._folder).as_posix()} {digest}"
-            for file, digest in sorted(digests.items())
-        )
         sentences = self._family is SENTENCE_ENCODER
         local, pickled = self._local is not None, self._snapshot.pickled
         return {
             "name": self._folder.name if local else self._repository,
             "revision": "local" if local else self._folder.name,
-            "sha256": sha256_text(listing),
+            "sha256": sha256_inside(self._folder, self._files()),
             "dtype": self._dtype,
             **({"quantized": quantization_name(self._options)} if self._options.quantize else {}),
             **({"converted from": pickled} if pickled else {}),

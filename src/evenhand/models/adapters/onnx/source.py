@@ -239,7 +239,7 @@ def _session(path: Path, device: str) -> Any:
     try:
         session = runtime.InferenceSession(str(path), settings, providers=[provider_entry])
     except Exception as problem:  # onnxruntime's exceptions have no common base
-        cause = one_line(problem)[:300]
+        cause = one_line(problem, 300)
         raise InputError(f"{str(path)!r} cannot be run as ONNX: {cause}; export the network again") from None
     if provider not in session.get_providers():  # onnxruntime falls back to the CPU without an error
         raise ParameterError(f"onnxruntime could not use --device {device} ({provider}); choose --device cpu")

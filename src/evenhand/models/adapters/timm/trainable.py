@@ -69,7 +69,7 @@ def open_timm_trainable(rest: str, options: LoadOptions, labels: Sequence[str]) 
         network.reset_classifier(len(labels))
     except (AttributeError, NotImplementedError, TypeError, RuntimeError, AssertionError) as problem:
         raise UserError(
-            f"{'timm:' + rest!r} cannot be given a new head by timm: {one_line(problem)[:200]}; adapt it "
+            f"{'timm:' + rest!r} cannot be given a new head by timm: {one_line(problem, 200)}; adapt it "
             "with --method probe"
         ) from problem
     fresh = [name for name, parameter in network.named_parameters() if id(parameter) not in old]

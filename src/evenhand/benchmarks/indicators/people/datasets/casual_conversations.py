@@ -14,9 +14,10 @@ from evenhand.benchmarks.datasets.listing import Listing
 from evenhand.benchmarks.indicators.people.ages import CC_AGES, cc_age
 from evenhand.benchmarks.indicators.people.samples import Coverage, People
 from evenhand.benchmarks.indicators.people.skin import FITZPATRICK, SKIN_TONES, skin_tone
-from evenhand.benchmarks.indicators.people.videos import as_word, join_frames, read_json, video_key
+from evenhand.benchmarks.indicators.people.videos import as_word, join_frames, video_key
 from evenhand.core.errors import InputError
 from evenhand.files.images.sources import ImageFiles
+from evenhand.files.json_file import read_json
 
 NAME = "casual_conversations"
 LAYOUT = (
@@ -91,7 +92,7 @@ def read_casual_conversations(listing: Listing, table: Path | None = None) -> Pe
         raise InputError(f"{str(listing.folder)!r} has no CasualConversations*.json; it should hold {LAYOUT}")
     dropped: Counter[str] = Counter()
     videos: dict[str, Row] = {}
-    for key, row in _rows(read_json(path), path, dropped):
+    for key, row in _rows(read_json(path, "get the file again"), path, dropped):
         if videos.setdefault(key, row) != row:
             dropped[_SAME] += 1
     frames = join_frames(listing.images, listing.folder, list(videos))

@@ -21,10 +21,11 @@ from evenhand.benchmarks.indicators.people.skin import (
     monk_tone,
     skin_tone,
 )
-from evenhand.benchmarks.indicators.people.videos import as_word, join_frames, read_json, video_key
+from evenhand.benchmarks.indicators.people.videos import as_word, join_frames, video_key
 from evenhand.core.errors import InputError
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.files.images.sources import ImageFiles
+from evenhand.files.json_file import read_json
 
 NAME = "casual_conversations_v2"
 FILE = "CasualConversationsV2.json"
@@ -87,7 +88,7 @@ def read_casual_conversations_v2(listing: Listing, table: Path | None = None) ->
     path = table or (listing.folder / tables[0] if tables else None)
     if path is None:
         raise InputError(f"{str(listing.folder)!r} has no {FILE}; it should hold {LAYOUT}")
-    content = read_json(path)
+    content = read_json(path, "get the file again")
     if not isinstance(content, list):
         raise InputError(f"{str(path)!r} is no list of videos; give the {FILE} as released")
     dropped: Counter[str] = Counter()

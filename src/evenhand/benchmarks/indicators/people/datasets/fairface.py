@@ -81,7 +81,7 @@ def read_fairface(listing: Listing) -> People:
 
 def _read(listing: Listing, table: str) -> pl.DataFrame:
     path = listing.folder / table
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         frame = sources.scan(path)[0].collect()
     check_known(f"column of {table}", _COLUMNS[:4], frame.columns)
     if "service_test" not in frame.columns:

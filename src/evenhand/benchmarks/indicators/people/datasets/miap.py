@@ -119,7 +119,7 @@ def _boxes(listing: Listing, split: str) -> pl.DataFrame:
             "get it from https://storage.googleapis.com/openimages/open_images_extended_miap/"
         )
     path = listing.folder / tables[split_name]
-    with sources.reading(f"{str(path)!r}"):
+    with sources.reading(path):
         frame = sources.scan(path)[0].collect()
     check_known(
         f"column of {path.name}",

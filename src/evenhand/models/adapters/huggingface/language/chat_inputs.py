@@ -306,7 +306,7 @@ def _open_processor(kind: str, folder: Path, options: LoadOptions) -> Any:
         if kind.startswith("qwen"):
             return QwenProcessor(folder, options)
         raise UserError(
-            f"the processor of {kind} needs a library that is not installed ({one_line(problem)[:160]}); "
+            f"the processor of {kind} needs a library that is not installed ({one_line(problem, 160)}); "
             "type: pip install torchvision num2words"
         ) from None
     if not options.trust_remote_code:
