@@ -279,8 +279,7 @@ class PairedEffects:
             times = []
             for unit, units in self._units:
                 cells = rng.integers(units, size=(units, size)) * size + np.arange(size)
-                times.append(
-                    np.bincount(cells.ravel(), minlength=units * size).reshape(units, size)[unit].T * 1.0
-                )
+                drawn_times = np.bincount(cells.ravel(), minlength=units * size).reshape(units, size)
+                times.append(drawn_times[unit].T.astype(np.float64))
             effects[:, part, 0] = self._effects(times)
         return effects

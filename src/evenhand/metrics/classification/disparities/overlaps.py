@@ -137,7 +137,7 @@ def _of_search(index: int, finding: Finding, counts: Counts) -> Iterator[_Line]:
 
 
 def _with(finding: Finding, index: int, shared: dict[tuple[int, int], dict[str, float]]) -> Finding:
-    about = {part: of_line for (place, part), of_line in shared.items() if place == index}
+    about = {part: of_line for (of_finding, part), of_line in shared.items() if of_finding == index}
     if not about:
         return finding
     parts = [
