@@ -26,15 +26,15 @@ def pair_of(ends: Ends | Pair, least: float = -np.inf, most: float = np.inf) -> 
     return max(float(low), least), min(float(high), most)
 
 
-def pieces(total: int, held: int, width: int = 1) -> Iterator[slice]:
+def pieces(total: int, most: int, width: int = 1) -> Iterator[slice]:
     """Slices of so many things of a width that hold at most so many numbers each, or one thing."""
-    step = max(1, held // max(width, 1))
+    step = max(1, most // max(width, 1))
     return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
-def piece_sizes(total: int, held: int, width: int = 1) -> Iterator[int]:
+def piece_sizes(total: int, most: int, width: int = 1) -> Iterator[int]:
     """How many things each of these has."""
-    return (piece.stop - piece.start for piece in pieces(total, held, width))
+    return (piece.stop - piece.start for piece in pieces(total, most, width))
 
 
 def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) -> Floats:

@@ -101,8 +101,8 @@ def _of_both(finding: Finding, least: float, alpha: float) -> float:
         return (np.inf, np.inf) if interval is None else (interval.low - EDGE, interval.high + EDGE)
 
     start = max(p, least)
-    both = joint_p(start, reference, limits)
-    return p if both is None or both == start else both
+    joint = joint_p(start, reference, limits)
+    return p if joint is None or joint == start else joint
 
 
 def _grouping(finding: Finding) -> tuple[object, ...]:

@@ -92,7 +92,7 @@ def _seeds(content: ReportInput, data: PageData) -> SeedView | None:
 
 def _lead(models: Sequence[str], spreads: Sequence[Finding]) -> str:
     sampled = any(spread.details.get("sampling_error") is not None for spread in spreads)
-    counted = (
+    coverage = (
         "The sampling error is what other samples would do to one run. The interval of the mean counts both, "
         "and so do differences."
         if sampled
@@ -101,7 +101,7 @@ def _lead(models: Sequence[str], spreads: Sequence[Finding]) -> str:
     verb = "stands for several runs" if len(models) == 1 else "stand for several runs each"
     return (
         f"{listing(map(quoted, models))} {verb}, which differ in the seed. The spread is the standard "
-        f"deviation between seeds: what training or drawing again gives. {counted}"
+        f"deviation between seeds: what training or drawing again gives. {coverage}"
     )
 
 
@@ -188,8 +188,8 @@ def _times(content: ReportInput, data: PageData, alpha: float) -> SeedView | Non
 
 def _dated(row: Mapping[str, Any], title: str) -> dict[str, Any]:
     by = [name for name in str(row["by"]).split("+") if name]
-    both = (row["low"], row["high"]), (row["change_low"], row["change_high"])
-    intervals = [span(*ends) if None not in ends else None for ends in both]
+    bands = (row["low"], row["high"]), (row["change_low"], row["change_high"])
+    intervals = [span(*ends) if None not in ends else None for ends in bands]
     measure = _measure(title, by, json.loads(row["params"]))
     return {**row, "measure": measure, "interval": intervals[0], "change_interval": intervals[1]}
 
@@ -235,9 +235,9 @@ def _parts(
 ) -> list[FigurePart]:
     """A drawing of points, and a table of lines whose file holds all of them, with intervals as numbers."""
     parts: list[FigurePart] = []
-    drawn = [row for row in points if row["value"] is not None]
-    if 0 < len(drawn) <= _MOST_DRAWN:
-        parts += figure_parts([figure], _frame(drawn), data.figures)
+    points_with_value = [row for row in points if row["value"] is not None]
+    if 0 < len(points_with_value) <= _MOST_DRAWN:
+        parts += figure_parts([figure], _frame(points_with_value), data.figures)
     table = _frame([{key: row[key] for key in columns} for row in lines])
     file_columns = {key: title for key, title in {**columns, **ends}.items() if not key.endswith("interval")}
     add_sheet(data, name, {title: [row[key] for row in lines] for key, title in file_columns.items()})

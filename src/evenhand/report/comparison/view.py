@@ -122,8 +122,8 @@ def _on(tables: Mapping[str, polars.DataFrame]) -> str:
     low, high = count(samples[0]), count(samples[-1])
     many = plural(samples[0], "sample") if low == high else f"{low} to {high} samples"
     some = "" if len(samples) == len(pairing) else f" in {len(samples)} of {plural(len(pairing), 'pair')}"
-    both = "both" if len(pairing) == 1 else "both of a pair"
-    return f", on {many} that {both} answered{some}"
+    who = "both" if len(pairing) == 1 else "both of a pair"
+    return f", on {many} that {who} answered{some}"
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:

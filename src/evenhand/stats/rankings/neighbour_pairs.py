@@ -192,7 +192,7 @@ class _Pairs:
     units: int  # how many units there are
     cell: Integers  # code of the two units of each pair, shape (N, K)
     cells: int  # how many such codes there are
-    own: tuple[Integers, Integers]  # codes of pairs within one unit, and that unit
+    within: tuple[Integers, Integers]  # codes of pairs within one unit, and that unit
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Pairs:
@@ -211,7 +211,7 @@ class _Pairs:
     @property
     def single(self) -> bool:
         """Whether no two pairs have the same two units."""
-        return self.cells == self.cell.size and not self.own[0].size
+        return self.cells == self.cell.size and not self.within[0].size
 
     def by_unit(self, group: Integers, groups: int) -> Floats:
         """Queries of each unit in each group, shape (R, U, G)."""
@@ -244,7 +244,7 @@ class _Pairs:
             twice[:, code, code] = _summed(marks.group, np.square(away).sum(axis=2), groups)
         else:
             pair = self._binned(self.cell * groups + by, away, self.cells, groups)
-            total[:, self.own[1]] -= pair[:, self.own[0]]
+            total[:, self.within[1]] -= pair[:, self.within[0]]
             twice = pair.transpose(0, 2, 1) @ pair
         covariance = total.transpose(0, 2, 1) @ total - twice
         least = np.square(asking).sum(axis=1)

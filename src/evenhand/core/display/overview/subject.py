@@ -94,8 +94,8 @@ class Subject:
             return ""
         name = attribute(_ID.sub("", self.cluster))
         if not name.replace(" ", "").isalpha():
-            one, several = " of {n} value of {column}", " of {n} values of {column}"
-            return plural_of(one, several, n, n=count(n), column=shorten(self.cluster))
+            single, several = " of {n} value of {column}", " of {n} values of {column}"
+            return plural_of(single, several, n, n=count(n), column=shorten(self.cluster))
         return _(" of {units}", units=plural(n, name, _many(name)))
 
     def attribute(self, grouping: str) -> str:

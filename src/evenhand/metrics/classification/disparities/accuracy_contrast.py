@@ -218,8 +218,8 @@ class GroupsApart:
         n = int(sizes[group])
 
         def p_of(rows: int) -> float:
-            drawn = rng.multivariate_hypergeometric(sizes, rows, size=_DRAWS_UNLIKE, method="marginals")
-            unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], drawn])[..., None]
+            draws = rng.multivariate_hypergeometric(sizes, rows, size=_DRAWS_UNLIKE, method="marginals")
+            unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], draws])[..., None]
             hits = sizes[:, None] - unlike if are_right else unlike
             largest = Cuts.of(Tally(hits.astype(np.float64), sizes[:, None].astype(np.float64))).largest
             return exceeded(float(largest[0]), largest[1:])
