@@ -20,6 +20,7 @@ _ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by on
 _RESAMPLED = 20_000_000  # cells x replicates that are resampled: a spread needs no more
 _FEWEST = 400
 _CHUNK = 300_000  # numbers of one array of replicates held at a time
+_LONG_CHUNK, _FEWEST_OF_CHUNK = 3_000_000, 100  # the same of many labels, whose calls would take longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +98,30 @@ def cellwise_null(
 
     ``draw``: random tables with given margins.
     """
-    for start, size in _chunks(replicates, support.size):
-        correct, predicted = np.zeros((2, size, *support.shape))
-        for cells in classes:
-            table, groups, labels = cells.dense()
-            tables = draw(streams((cells.label, start)), table.sum(1), table.sum(0), size)
-            predicted[:, groups[:, None], labels] += tables
-            hit = labels == cells.label
-            correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]
-        yield Confusion(support, correct, predicted)
+    width = support.shape[-1]
+    fixed_correct, fixed_predicted = np.zeros((2, support.size))
+    movable = []
+    for cells in classes:
+        table, groups, labels = cells.dense()
+        into, rows, columns = groups[:, None].astype(np.int64) * width + labels, table.sum(1), table.sum(0)
+        hit = np.flatnonzero(labels == cells.label)
+        if min(table.shape) == 1:  # nothing to draw: its margins are the table
+            fixed_predicted[into] += table
+            fixed_correct[into[:, hit]] += table[:, hit]
+        else:
+            movable.append((cells.label, into.ravel(), rows, columns, hit))
+    long = max(1, _LONG_CHUNK // max(support.size, 1))
+    for start, size in _chunks(replicates, support.size, min(_FEWEST_OF_CHUNK, long)):
+        correct, predicted = np.empty((2, size, support.size))
+        correct[:], predicted[:] = fixed_correct, fixed_predicted
+        for label, into, rows, columns, hit in movable:
+            tables = draw(streams((label, start)), rows, columns, size).reshape(size, -1)
+            predicted[:, into] += tables
+            if hit.size:
+                of_hit = slice(hit[0], None, columns.size)
+                correct[:, into[of_hit]] += tables[:, of_hit]
+        shape = (size, *support.shape)
+        yield Confusion(support, correct.reshape(shape), predicted.reshape(shape))
 
 
 def marginal_null(
@@ -171,7 +187,7 @@ def _split_multinomial(rng: np.random.Generator, total: Floats, weights: Floats,
     return parts
 
 
-def _chunks(replicates: int, width: int) -> Iterator[tuple[int, int]]:
-    size = max(1, min(replicates, _CHUNK // max(width, 1)))
+def _chunks(replicates: int, width: int, fewest: int = 1) -> Iterator[tuple[int, int]]:
+    size = min(replicates, max(fewest, _CHUNK // max(width, 1)))
     for start in range(0, replicates, size):
         yield start, min(size, replicates - start)
