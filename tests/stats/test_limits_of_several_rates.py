@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.stats.rates import differences
 from evenhand.stats.rates.differences import (
     gap_limits,
     mean_limits,
@@ -134,3 +135,15 @@ def test_shared_units_narrow_a_range_of_two():
         np.sqrt(x**2 + y**2 + 2 * r * x * y) / 2 for x, y in ((p[0] - a, p[1] - b), (c - p[0], d - p[1]))
     )
     assert (float(low), float(high)) == pytest.approx((p.mean() - below, p.mean() + above))
+
+
+@pytest.mark.parametrize("quantile", [None, 3.3])
+@pytest.mark.parametrize("rows", [3, 30])
+def test_limits_of_many_groups_are_those_of_all_their_pairs(monkeypatch, rows, quantile):
+    rng = np.random.default_rng(rows)
+    n = rng.integers(0, rows, (12, 80)).astype(float)
+    n[0, 2:], n[1] = 0, 0  # two groups with rows, and none
+    rates = Rates.of_rows(rng.binomial(n.astype(int), 0.8).astype(float), n)
+    few = range_limits(rates, 0.95, families=12, quantile=quantile)
+    monkeypatch.setattr(differences, "_PAIRED", 80)
+    np.testing.assert_array_equal(few, range_limits(rates, 0.95, families=12, quantile=quantile))

@@ -111,6 +111,9 @@ def test_chunks_draw_as_many_replicates_as_asked(monkeypatch):
     monkeypatch.setattr(resampling, "_CHUNK", 7 * prepared.confusion.support.size)
     drawn = joined(resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams))
     assert drawn["correct"].shape[0] == 30
+    monkeypatch.setattr(resampling, "_FEWEST_OF_CHUNK", 4)
+    few = resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams)
+    assert [len(chunk.correct) for chunk in few] == [7, 7, 7, 7, 2]
     wrong, rng = prepared.expected_wrong(), np.random.default_rng(0)
     chunks = list(resampling.marginal_null(prepared.confusion, wrong, 30, rng))
     assert [len(chunk.correct) for chunk in chunks] == [7, 7, 7, 7, 2]

@@ -131,19 +131,13 @@ def prepare(figure: Figure, table: pl.DataFrame) -> FigureData:
     """
     table = chosen(figure, table)
     names = _names(figure, table)
-    rows = [_row(figure, row, names) for row in table.iter_rows(named=True)]
+    rows = _rows(figure, table, names)
     if figure.kind in _HEIGHTS and not figure.colour:
         rows = [row for row in rows if row["source"] == "ours"]
     orders = {role: _order(figure, role, rows) for role in (*sorted(names), "colour")}
-    orders["series"] = list(
-        dict.fromkeys(
-            series
-            for colour in orders["colour"]
-            for source in ("ours", "paper")
-            for series in (_series(colour, source),)
-            if any(row["series"] == series for row in rows)
-        )
-    )
+    present = {row["series"] for row in rows}
+    series = (_series(colour, source) for colour in orders["colour"] for source in ("ours", "paper"))
+    orders["series"] = list(dict.fromkeys(name for name in series if name in present))
     if _apart(rows, names):
         orders["series"] = orders["series"][:1]
     drawn_rows = [row for row in rows if _has_place(figure, row, names)]
@@ -171,27 +165,35 @@ def _names(figure: Figure, table: pl.DataFrame) -> set[str]:
     return text
 
 
-def _row(figure: Figure, row: Row, names: set[str]) -> Row:
-    values: Row = {}
-    for role in _ROLES:
-        column = getattr(figure, role)
-        value = row[column] if column else None
-        if role in names or role in ("colour", "label"):
-            values[role] = _name(value) if column else ""
-        else:
+def _rows(figure: Figure, table: pl.DataFrame, names: set[str]) -> list[Row]:
+    """The table's rows by role, in its order."""
+    columns = {role: getattr(figure, role) for role in _ROLES}
+    texts = [role for role in _ROLES if role in names or role in ("colour", "label")]
+    numbers = [role for role in _ROLES if role not in texts]
+    lacking: Row = {role: "" if role in texts else None for role in _ROLES}
+    texts, numbers = ([role for role in roles if columns[role]] for roles in (texts, numbers))
+    facets = [name for name in (figure.facet, figure.row, figure.column) if name]
+    rows = []
+    for row in table.iter_rows(named=True):
+        values = lacking.copy()
+        for role in texts:
+            values[role] = _name(row[columns[role]])
+        for role in numbers:
+            value = row[columns[role]]
             values[role] = float(value) if finite(value) else None
-    values["source"] = "paper" if row.get("source") == "paper" else "ours"
-    values["series"] = _series(values["colour"], values["source"])
-    if values["source"] == "paper":
-        # Cells and heights cannot be hollow: the paper's have a name of their own.
-        if figure.kind == "heatmap":
-            values["y"] = _series(values["y"], "paper")
-        if figure.kind in _HEIGHTS:
-            values["colour"] = values["series"]
-    values["facets"] = tuple(_name(row[name]) for name in (figure.facet, figure.row, figure.column) if name)
-    values["reason"] = row.get("reason")
-    values["from"] = row
-    return values
+        values["source"] = "paper" if row.get("source") == "paper" else "ours"
+        values["series"] = _series(values["colour"], values["source"])
+        if values["source"] == "paper":
+            # Cells and heights cannot be hollow: the paper's have a name of their own.
+            if figure.kind == "heatmap":
+                values["y"] = _series(values["y"], "paper")
+            if figure.kind in _HEIGHTS:
+                values["colour"] = values["series"]
+        values["facets"] = tuple(_name(row[name]) for name in facets)
+        values["reason"] = row.get("reason")
+        values["from"] = row
+        rows.append(values)
+    return rows
 
 
 def _name(value: object) -> str:
@@ -233,8 +235,9 @@ def _order(figure: Figure, role: str, rows: Sequence[Row]) -> list[str]:
     present = list(dict.fromkeys(row[role] for row in rows))
     ordering = figure.order.get(column, "")
     if isinstance(ordering, tuple):
-        first = [visible(name) for name in ordering]
-        return [name for name in first if name in present] + [name for name in present if name not in first]
+        first = dict.fromkeys(visible(name) for name in ordering)
+        here = set(present)
+        return [name for name in first if name in here] + [name for name in present if name not in first]
     if not ordering:
         return present
     if ordering == "name":
@@ -242,7 +245,10 @@ def _order(figure: Figure, role: str, rows: Sequence[Row]) -> list[str]:
     by, down = ordering.removeprefix("-"), ordering.startswith("-")
     if rows and by not in rows[0]["from"]:
         raise UnknownName("column to order by", by, rows[0]["from"])
-    means = {name: _mean(row["from"][by] for row in rows if row[role] == name) for name in present}
+    values: dict[str, list[object]] = {name: [] for name in present}
+    for row in rows:
+        values[row[role]].append(row["from"][by])
+    means = {name: _mean(values[name]) for name in present}
     with_mean = [name for name in present if means[name] is not None]
     with_mean.sort(key=lambda name: means[name] or 0.0, reverse=down)
     return with_mean + [name for name in present if means[name] is None]
@@ -269,9 +275,13 @@ def _panels(figure: Figure, rows: Sequence[Row], names: set[str]) -> list[Panel]
         combinations,
         key=lambda key: [order.index(value) for order, value in zip(orders, key, strict=True)],
     )
+    by_key: dict[tuple[str, ...], list[Row]] = {key: [] for key in combinations}
+    for row in rows:
+        if row["facets"] in by_key:
+            by_key[row["facets"]].append(row)
     panels = []
     for index, key in enumerate(keys):
-        panel = _panel(figure, key, [row for row in rows if row["facets"] == key], names)
+        panel = _panel(figure, key, by_key[key], names)
         panel.position = divmod(index, 1 if figure.row else max(figure.columns, 1))
         if figure.column:
             above = sorted({other[:-1] for other in keys}, key=lambda k: keys.index(_first(keys, k)))
@@ -300,13 +310,13 @@ def _above(figure: Figure, rows: Sequence[Row]) -> list[str]:
     """The annotated numbers: one line, or one for each colour where they differ."""
     lines: dict[str, str] = {}
     for row in rows:
-        if row["source"] == "paper":
+        if row["source"] == "paper" or row["colour"] in lines:
             continue
         texts = [
             f"{words(figure, name)} {written(row['from'][name], figure.formats.get(name, _default(name)))}"
             for name in figure.annotate
         ]
-        lines.setdefault(row["colour"], "  ".join(texts))
+        lines[row["colour"]] = "  ".join(texts)
     different = list(dict.fromkeys(lines.values()))
     if len(different) <= 1:
         return [line for line in different if line]
@@ -365,10 +375,11 @@ def undefined(figure: Figure, rows: Sequence[Row], drawn_rows: Sequence[Row], na
     """One line about rows that are not drawn, which and why; those without a name are only counted."""
     present = {id(row) for row in drawn_rows}
     lost = [row for row in rows if id(row) not in present]
-    unplaced = [row for row in lost if all(row[role] is not None for role in values_of(figure, names))]
+    roles = values_of(figure, names)
+    unplaced = [row for row in lost if all(row[role] is not None for role in roles)]
     notes = []
     for group, words_ in (
-        ([row for row in lost if row not in unplaced], "not estimable"),
+        ([row for row in lost if any(row[role] is None for role in roles)], "not estimable"),
         (unplaced, "not drawn, as a logarithmic axis has no place for zero or less"),
     ):
         if not group:

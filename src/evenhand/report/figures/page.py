@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -61,11 +61,9 @@ def figure_parts(
     parts: list[FigurePart] = []
     for figure in figures:
         if figure.kind == "table":
-            text_table = sheet(figure, table)
-            left = max(len(text_table.cells) - (len(text_table.cells) if most is None else most), 0)
-            text_table = replace(text_table, cells=text_table.cells[:most], paper=text_table.paper[:most])
-            n_lines = len(text_table.cells) + left
-            more = [_("The first {n} of {all} lines.", n=most, all=n_lines)] if left else []
+            text_table = sheet(figure, table, most)
+            n_lines = len(text_table.cells) + text_table.left
+            more = [_("The first {n} of {all} lines.", n=most, all=n_lines)] if text_table.left else []
             under = [*more, *map(filled, text_table.notes), *map(visible, map(filled, figure.notes))]
             parts.append(FigurePart(visible(filled(figure.title)), text_table, under, None))
         else:

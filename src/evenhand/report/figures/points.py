@@ -106,9 +106,9 @@ def _colour(prepared: FigureData) -> Any:
 def _base(prepared: FigureData, panel: Panel, rows: Sequence[Row], y: Any = None) -> Any:
     """A chart of rows on the panel's axes; names along x keep their order along a line, too."""
     width, height = axes.panel_size(prepared)
-    x_order = prepared.orders.get("x", [])
+    x_place = {name: place for place, name in enumerate(prepared.orders.get("x", []))}
     for row in rows:
-        row["place"] = x_order.index(row["x"]) if "x" in prepared.names else row["x"]
+        row["place"] = x_place[row["x"]] if "x" in prepared.names else row["x"]
     channels = {}
     for role, size in (("x", width), ("y", height)):
         if role in prepared.names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.numbers.unseen import visible
@@ -40,6 +40,7 @@ class TableFigure:
         right: Which columns are numbers, and stand to the right.
         paper: Which rows are the paper's.
         notes: What the reader must know about dashes and slanted rows.
+        left: How many further lines there are.
     """
 
     headings: list[str]
@@ -47,22 +48,27 @@ class TableFigure:
     right: list[bool]
     paper: list[bool]
     notes: list[str]
+    left: int = 0
 
 
-def sheet(figure: Figure, table: pl.DataFrame) -> TableFigure:
-    """The cells of a table as text, spread over the columns if the figure asks for it."""
+def sheet(figure: Figure, table: pl.DataFrame, most: int | None = None) -> TableFigure:
+    """The cells of a table as text, spread over the columns if the figure asks for it; the first ``most``."""
     table = chosen(figure, table)
     paper = [value == "paper" for value in table["source"]] if "source" in table.columns else []
     if figure.kind == "table" and figure.x and figure.value:
-        text_table = _spread(figure, table)
+        every = _spread(figure, table)
+        left = max(len(every.cells) - (len(every.cells) if most is None else most), 0)
+        text_table = replace(every, cells=every.cells[:most], paper=every.paper[:most], left=left)
     else:
+        shown = table if most is None else table.head(most)  # words for the others would be thrown away
         column_names = list(figure.levels) if figure.kind == "table" and figure.levels else table.columns
         cells = [
-            [_cell(figure, name, row[name]) for name in column_names] for row in table.iter_rows(named=True)
+            [_cell(figure, name, row[name]) for name in column_names] for row in shown.iter_rows(named=True)
         ]
         right = [table[name].dtype.is_numeric() for name in column_names]
         headings = [_heading(figure, name) for name in column_names]
-        text_table = TableFigure(headings, cells, right, paper or [False] * table.height, [])
+        paper = paper[:most] or [False] * shown.height
+        text_table = TableFigure(headings, cells, right, paper, [], table.height - shown.height)
     if any("–" in row for row in text_table.cells):
         text_table.notes.append("–: no value: not estimable, or not published.")
     if any(text_table.paper):

@@ -29,6 +29,7 @@ _ROWS_PER_CELL = 20  # up to this many rows a cell, rows are resampled one by on
 _RESAMPLED = 20_000_000  # cells x replicates that are resampled: a spread needs no more
 _FEWEST = 400
 _CHUNK = 300_000  # numbers of one array of replicates held at a time
+_LONG_CHUNK, _FEWEST_OF_CHUNK = 3_000_000, 100  # the same of many labels, whose calls would take longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +107,31 @@ def cellwise_null(
 
     ``draw``: random tables with given margins.
     """
-    for some in pieces(replicates, _CHUNK, support.size):
+    width = support.shape[-1]
+    fixed_correct, fixed_predicted = np.zeros((2, support.size))
+    movable = []
+    for cells in classes:
+        table, groups, labels = cells.dense()
+        into, rows, columns = groups[:, None].astype(np.int64) * width + labels, table.sum(1), table.sum(0)
+        hit = np.flatnonzero(labels == cells.label)
+        if min(table.shape) == 1:  # nothing to draw: its margins are the table
+            fixed_predicted[into] += table
+            fixed_correct[into[:, hit]] += table[:, hit]
+        else:
+            movable.append((cells.label, into.ravel(), rows, columns, hit))
+    most = max(_CHUNK, min(_FEWEST_OF_CHUNK * support.size, _LONG_CHUNK))
+    for some in pieces(replicates, most, support.size):
         size = some.stop - some.start
-        correct, predicted = np.zeros((2, size, *support.shape))
-        for cells in classes:
-            table, groups, labels = cells.dense()
-            tables = draw(streams((cells.label, some.start)), table.sum(1), table.sum(0), size)
-            predicted[:, groups[:, None], labels] += tables
-            hit = labels == cells.label
-            correct[:, groups[:, None], np.full(hit.sum(), cells.label)] += tables[:, :, hit]
-        yield Confusion(support, correct, predicted)
+        correct, predicted = np.empty((2, size, support.size))
+        correct[:], predicted[:] = fixed_correct, fixed_predicted
+        for label, into, rows, columns, hit in movable:
+            tables = draw(streams((label, some.start)), rows, columns, size).reshape(size, -1)
+            predicted[:, into] += tables
+            if hit.size:
+                of_hit = slice(hit[0], None, columns.size)
+                correct[:, into[of_hit]] += tables[:, of_hit]
+        shape = (size, *support.shape)
+        yield Confusion(support, correct.reshape(shape), predicted.reshape(shape))
 
 
 def marginal_null(

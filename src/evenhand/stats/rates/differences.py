@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Mask, Pair, ratio
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, ratio
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates
 
@@ -25,6 +25,7 @@ Figure = tuple[Floats, Floats, Floats]
 
 MOST_PAIRED = 30
 """Groups up to which a largest difference is judged by its interval as well as by its p."""
+_PAIRED = 60  # groups up to which all pairs are computed at once
 _USUAL = 0.05  # p is at most this where, and only where, the 95 % limits exclude the reference
 _LEAST = 1e-6  # the smallest p
 _NOTHING = 1e-20  # squared deviations below it are rounding
@@ -179,6 +180,9 @@ def range_limits(
         quantile = pairwise_quantile(max(most, 2), level, families)
     else:
         strict = replace(rates, freedom=np.full(rates.freedom.shape, np.inf))
+    if rates.covariance is None and rates.value.shape[-1] > _PAIRED:
+        strict_limits, limits = strict.limits(quantile), rates.limits(normal_quantile(level))
+        return _farthest(rates.value, *strict_limits, 0), _farthest(rates.value, *limits, 1)
     low = difference_limits(strict, quantile)[0]
     high = difference_limits(rates, normal_quantile(level))[1]
     missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
@@ -186,6 +190,38 @@ def range_limits(
     ends = (np.where(missing, -np.inf, limit).max(axis=(-2, -1), initial=-np.inf) for limit in (low, high))
     lowest, highest = (np.where(has_value, np.clip(end, 0, 1), np.nan) for end in ends)
     return lowest, highest
+
+
+def _farthest(value: Floats, low: Floats, high: Floats, end: int) -> Floats:
+    """The largest lower (0) or upper (1) limit of the differences of two of many groups, in [0, 1].
+
+    A limit rises with the rate of the first group and, the upper one, with the reach of its interval; the
+    lower one falls with it. What two other groups exceed in both cannot be of the largest pair (one of them
+    may be the other group of the pair), so that few of the ``G^2`` pairs are left. All have shape (..., G).
+    """
+    result = np.full(value.shape[:-1], np.nan)
+    for at in np.ndindex(result.shape):
+        has_value = ~np.isnan(value[at])
+        rate = value[at][has_value]
+        if rate.size < 2:
+            continue
+        below, above = rate - low[at][has_value], high[at][has_value] - rate
+        first, second = (below, above) if end == 0 else (above, below)
+        sign = 2 * end - 1
+        i, j = _foremost(rate, sign * first**2), _foremost(-rate, sign * second**2)
+        reach = np.sqrt(first[i, None] ** 2 + second[j] ** 2)
+        apart = np.where(i[:, None] == j, -np.inf, rate[i, None] - rate[j] + sign * reach)
+        result[at] = np.clip(apart.max(), 0, 1)
+    return result
+
+
+def _foremost(rate: Floats, reach: Floats) -> Integers:
+    """Those that fewer than two others exceed or equal both in rate and in reach."""
+    order = np.lexsort((-reach, -rate))
+    most = np.maximum.accumulate(reach[order])
+    before = np.concatenate([[-np.inf], most[:-1]])
+    second = np.maximum.accumulate(np.minimum(reach[order], before))  # the second largest so far
+    return np.asarray(order[reach[order] > np.concatenate([[-np.inf], second[:-1]])])
 
 
 def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:

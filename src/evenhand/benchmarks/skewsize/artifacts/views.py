@@ -78,7 +78,7 @@ class RunSlice:
         """The grouping in words."""
         return " × ".join(name.replace("_", " ") for name in self.by)
 
-    @property
+    @cached_property
     def lead(self) -> Row:
         """What all rows of the run have."""
         tags = ", ".join(f"{key}={value}" for key, value in sorted(tags_of(self.run).items()))
