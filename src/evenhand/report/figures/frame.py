@@ -179,8 +179,7 @@ def _rows(figure: Figure, table: pl.DataFrame, names: set[str]) -> list[Row]:
         for role in texts:
             values[role] = _name(row[columns[role]])
         for role in numbers:
-            value = row[columns[role]]
-            values[role] = float(value) if finite(value) else None
+            values[role] = float(value) if finite(value := row[columns[role]]) else None
         values["source"] = "paper" if row.get("source") == "paper" else "ours"
         values["series"] = _series(values["colour"], values["source"])
         if values["source"] == "paper":
@@ -189,10 +188,8 @@ def _rows(figure: Figure, table: pl.DataFrame, names: set[str]) -> list[Row]:
                 values["y"] = _series(values["y"], "paper")
             if figure.kind in _HEIGHTS:
                 values["colour"] = values["series"]
-        values["facets"] = tuple(_name(row[name]) for name in facets)
-        values["reason"] = row.get("reason")
-        values["from"] = row
-        rows.append(values)
+        of_row = tuple(_name(row[name]) for name in facets)
+        rows.append(values | {"facets": of_row, "reason": row.get("reason"), "from": row})
     return rows
 
 
