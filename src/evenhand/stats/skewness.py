@@ -22,8 +22,9 @@ def skewness(values: Floats) -> Floats:
     filled = np.where(present, values, 0.0)
     mean = filled.sum(axis=-1) / count
     centred = np.where(present, values - mean[..., None], 0.0)
-    second = (centred**2).sum(axis=-1) / count
-    third = (centred**3).sum(axis=-1) / count
+    square = centred**2
+    second = square.sum(axis=-1) / count
+    third = (square * centred).sum(axis=-1) / count  # a power of 3 takes many times longer
     flat = second <= (np.finfo(np.float64).eps * mean) ** 2
     return np.where(flat, np.nan, third / np.where(flat, 1.0, second) ** 1.5)
 

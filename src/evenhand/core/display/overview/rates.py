@@ -230,7 +230,8 @@ def _together(rates: Sequence[GroupRate]) -> GroupRate:
 
 
 def _rest(apart: Sequence[GroupRate], rates: Sequence[GroupRate]) -> GroupRate:
-    return _pooled("", _(ELSEWHERE), [rate for rate in rates if rate not in apart])
+    left_out = set(apart)  # of thousands of groups half may be
+    return _pooled("", _(ELSEWHERE), [rate for rate in rates if rate not in left_out])
 
 
 def _pooled(label: str, name: str, rates: Sequence[GroupRate]) -> GroupRate:
