@@ -189,15 +189,17 @@ def _read(block: Floats, na: int, k: int, reading: str) -> Floats:
 
 
 def _best(block: Floats, k: int) -> Floats:
-    """Numbers of which the mean over a row is that of its k largest.
+    """Numbers of which the mean over a row is that of its k largest: a place, and what each is above it.
 
-    The best word that is left out, and what each of the k is above it: another word counts only by that. Of
-    the k-th in its place, k words of one family would look alike however far they are above all others.
+    Another word counts only by how far it is above the last place, which lies halfway between the last that
+    counts and the first that does not. At the last itself k words that are alike would seem certain, however
+    far they are above all others.
     """
     weights = top_weights(block, k)
-    left = np.where(weights < 1, block, -np.inf).max(axis=1, keepdims=True)
-    least = np.where(np.isfinite(left), left, block.min(axis=1, keepdims=True))
-    return np.asarray(least + weights * (block - least) * block.shape[1] / k)
+    last = np.where(weights > 0, block, np.inf).min(axis=1, keepdims=True)
+    first = np.where(weights < 1, block, -np.inf).max(axis=1, keepdims=True)
+    middle = (last + np.where(np.isfinite(first), first, last)) / 2
+    return np.asarray(middle + weights * (block - middle) * block.shape[1] / k)
 
 
 def _group_test(
