@@ -76,7 +76,9 @@ def test_what_changed_most_is_told_and_drawn(page):
     for chart in ("change", "both"):
         assert data["charts"][f"changes-by-group-{chart}"]["frame"] == "changes-by-group"
     titles = [column["title"] for column in data["tables"]["changes-by-group"]["columns"]]
-    assert titles[:5] == ["part", "first minus second", "without noise", "95% interval", "null band"]
+    assert titles[:6] == [
+        "part", "first minus second", "without noise", "interval", "its level", "null band",
+    ]  # fmt: skip
     assert "first model" not in titles, "one pair needs no column for it"
 
 

@@ -123,7 +123,7 @@ def test_each_table_is_saved_in_full(visit, tmp_path):
         assert f"of {len(lines) - 1:,} rows" in shown
         assert all(len(line) == len(lines[0]) for line in lines)
         if table == "changes-by-group":
-            assert {"95% interval low", "null band high", "only first right"} <= set(lines[0])
+            assert {"interval low", "null band high", "only first right"} <= set(lines[0])
 
 
 def test_the_pages_filter_narrows_what_changed(visit):
