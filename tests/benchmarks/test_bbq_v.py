@@ -158,5 +158,5 @@ def test_vlbiasbenchs_json_has_both_conditions_and_its_unknown_is_read_by_its_wo
     assert of(result, "answer_accuracy", condition="disambiguated").value == 0
     assert [d.count for d in clear.dropped] == [1]
     (tmp_path / "close_ended.json").write_text("{}")
-    with pytest.raises(UserError, match="no list of records"):
+    with pytest.raises(UserError, match="no JSON list; give a list of records"):
         run(Speaker(lambda prompt: PEOPLE[0]), tmp_path)

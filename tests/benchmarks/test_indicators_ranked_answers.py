@@ -76,7 +76,7 @@ def test_lists_of_numbers():
 def test_thoughts_of_free_answers_are_cut_and_unfinished_ones_answer_nothing():
     texts = ["<think>a bed?</think>a stove", "<think>a bed or", "a bed"]
     evidence = {"answers": pl.LazyFrame({"sample": ["1", "2", "3"], "text": texts})}
-    setting = SimpleNamespace(parameters={"ask": "answer"}, capabilities=("answers_questions",))
+    setting = SimpleNamespace(text=lambda _: "answer", capabilities=("answers_questions",))
     ranked = ranked_answers(SimpleNamespace(setting=setting, evidence=evidence), [], n_labels=5, who="test")
     assert ranked.predictions.collect().rows() == [("1", "a stove"), ("3", "a bed")]
     assert "1 answers say nothing (thought that did not end)" in ranked.notes[1]

@@ -317,7 +317,9 @@ def test_tests_of_all_forms_of_a_run_are_corrected_together():
     family = [f for f in adjusted if f.name == COMPARED[0]]
     p = np.sort([f.p_value for f in family])
     holm = np.minimum(1, np.maximum.accumulate(np.arange(6, 0, -1) * p))
-    assert sorted(f.p_adjusted for f in family) == pytest.approx(holm)
+    corrected = sorted(f.p_adjusted for f in family)
+    assert corrected == pytest.approx(holm, abs=0.02)
+    assert np.all(np.array(corrected) >= holm - 1e-9)  # larger where the interval would still hold 0
     assert {f.adjustment for f in family} == {"holm"}
     assert all(f.role == "exploratory" and f.p_adjusted is None for f in adjusted if f not in family)
 
