@@ -255,6 +255,9 @@ def test_a_column_of_families_is_read_and_otherwise_words_of_one_root_are_seen(t
     assert read_association_data(write(path, sets)).families == {"a": "f", "c": "f"}
     roots = {**SEAT, "attr2": {**words, "examples": ["abuse", "abused", "crash"]}}
     assert read_association_data(write(path, roots)).families == {"abuse": "abuse", "abused": "abuse"}
+    names = {"X": ["Christ", "christian"], "Y": ["Christelle", "christianity"]}  # between words of X
+    apart = {"targets": {name: {"phrases": phrases} for name, phrases in names.items()}, "attributes": TWO}
+    assert read_association_data(write(path, apart)).families == dict.fromkeys(names["X"], "Christ")
     none = {
         **SEAT,
         "attr2": {"category": "Unpleasant", "examples": ["abuse", "abused"], "family": [None, ""]},

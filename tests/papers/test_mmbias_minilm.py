@@ -21,6 +21,41 @@ from tests.conftest import SHARED, leave_pages_out
 DATA = SHARED / "data" / "mmbias"
 BOUND = 60.0
 
+# Words that a reader would call one of the same root, as the list prints them; each family counts once.
+FAMILIES = {
+    "muslim": ["islam islamist"],
+    "christian": ["Christ christian christianity"],
+    "jewish": ["judah judaism", "zionism zionist"],
+    "buddhist": ["Buddha buddhism buddhist buddhists"],
+    "hindu": ["hindoo hindu hindus", "Jain jainism"],
+    "arab": ["Amir Amira"],
+    "italian": ["Giuseppe Giuseppina"],
+    "mexican": ["Maria Mariana", "Santiago Santino"],
+    "chinese": ["chen cheng"],
+    "lgbt": ["Homosexual homosexuals", "Lesbian lesbigay", "LGBT LGBTQ"],
+    "heterosexual": ["heteronormative heteronormativity", "heterosexual heterosexuality"],
+    "visual disability": ["astigmatic astigmatism"],
+    "hearing disability": ["deafened deafening"],
+    "mental disability": ["anxiety anxious", "autism autistic", "depressed depression"],
+    "no disability": ["health healthy"],
+}
+
+IN_LIST = {
+    "lgbtq": "lgbt", "hetero.": "heterosexual", "abled": "no disability", "non-disabled": "no disability",
+    "physical": "disability", "visual": "visual disability", "hearing": "hearing disability",
+    "mental": "mental disability",
+}  # fmt: skip
+
+
+def independent_phrases(name: str) -> int:
+    """Phrases of a set, those of one family counted once; sets are called as in the paper's Table 2."""
+    name = IN_LIST.get(name.casefold(), name.casefold())
+    content = json.loads((DATA / "textual_phrases.txt").read_text(encoding="utf-8"))["category_phrases"]
+    phrases = next(phrases for category, phrases in content.items() if category.casefold() == name)
+    families = [family.split() for family in FAMILIES.get(name, [])]
+    assert {word for family in families for word in family} <= {phrase.strip() for phrase in phrases}
+    return len(phrases) - sum(len(family) - 1 for family in families)
+
 
 def minilm() -> Path:
     """The folder of the encoder; skipped where its package is not installed, which is never imported."""
@@ -63,8 +98,8 @@ def test_nineteen_pairs_with_exact_p_in_under_a_minute(ran):
         assert finding.p_adjusted is not None
         assert abs(finding.value) <= finding.details["bound"]
         assert finding.details["method"] == "exact"
-        # of 30 or 40 phrases; phrases of one root change sides together
-        assert finding.details["partitions"] in {comb(n, k) for n in range(20, 41) for k in range(8, 21)}
+        x, y = (independent_phrases(name) for name in finding.params["targets"])
+        assert finding.details["partitions"] == comb(x + y, x)
     assert 0 < seconds < BOUND
 
 

@@ -30,6 +30,9 @@ SECONDARY = {"accuracy_gap": "accuracy_contrast"}
 """Tests that count only where the primary of the same hypothesis is beyond chance."""
 
 
+_AGREE = 1 + 1e-6  # times p
+
+
 def adjust_run(
     findings: Sequence[Finding],
     primaries: Sequence[str] | None,
@@ -100,7 +103,7 @@ def _of_both(finding: Finding, least: float, alpha: float) -> float:
         interval = finding.interval_at(level)
         return (np.inf, np.inf) if interval is None else (interval.low - EDGE, interval.high + EDGE)
 
-    start = max(p, least)
+    start = max(p, least) * _AGREE  # of one statistic, an interval ends at the reference at p
     joint = joint_p(start, reference, limits)
     return p if joint is None or joint == start else joint
 

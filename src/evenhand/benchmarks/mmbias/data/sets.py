@@ -180,12 +180,14 @@ def _assemble(collected: CollectedSets, path: Path, pairs: str, drop_overlap: bo
 
 
 def _families(collected: CollectedSets, targets: Sets) -> dict[str, str]:
-    """The user's; else words of one root, each side's among its own."""
+    """The user's; else words of one root within a set: those of other sets say nothing of them."""
     if collected.families is not None:
         return collected.families
     families: dict[str, str] = {}
-    for sets in (targets, collected.attribute_phrases):
-        families |= families_of(word for words in sets.values() for word in words)
+    for words in (*targets.values(), *collected.attribute_phrases.values()):
+        for family in families_of(words):
+            first = next((families[word] for word in family if word in families), family[0])
+            families |= dict.fromkeys(family, first)  # a word of two sets has one family
     return families
 
 
