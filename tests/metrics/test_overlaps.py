@@ -112,3 +112,22 @@ def test_what_a_search_lists_again_is_told_to_be_the_first(table):
     buffer = Console(record=True, width=300, file=StringIO())
     print_subgroups(buffer, run.findings)
     assert f"p adj. {p_value(p)}" in buffer.export_text()
+
+
+def test_of_weighted_rows_the_share_of_mistakes_is_told(less_accurate):
+    """Sums of weights are no numbers of mistakes."""
+    weight = pl.Series(np.random.default_rng(5).choice([0.3, 2.75], less_accurate.height))
+    run = eh.audit(
+        less_accurate.with_columns(w=weight),
+        truth="truth",
+        prediction="said",
+        by=["gender", "age"],
+        weight="w",
+    )
+    wrong = less_accurate.with_columns(w=weight).filter(
+        (pl.col("truth") != pl.col("said")) & (pl.col("age") == "old")
+    )
+    both = wrong.filter(gender="woman")["w"].sum() / wrong["w"].sum()
+    assert run.overview.beyond[1].certainty.endswith(
+        f"{both * 100:.0f} % of its mistakes are those of finding 1."
+    )

@@ -13,6 +13,10 @@ from evenhand.core.text.rounding import Rounding, apart
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"
+SHARED = "shared with "
+"""What the details begin with that count the rows of a line that another one has, too."""
+N_WRONG = "n_wrong"
+"""The detail that counts the mistakes of the less accurate side, where others share some."""
 _FEWEST = 10  # rows from which a share is written beside its counts
 
 

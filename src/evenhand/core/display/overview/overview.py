@@ -30,6 +30,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.significance import p_shown, significance_of
+from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, listing, of, plural
 from evenhand.core.text.language import _, filled, plural_of
 from evenhand.core.text.reasons import explain
@@ -106,7 +107,7 @@ def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
     leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
     ordered = sorted(every, key=lambda line: line.weight, reverse=True)
     beyond, largest = _apart([line for line in ordered if line.beyond]), ordered[:1]
-    beyond = _echoes(beyond)
+    beyond = _echoes(beyond, subject)
     quiet = [text for form, members in _by_form(leading) for text in form.silence(members, subject)]
     title, lead = _title(beyond, largest, leading, quiet, subject)
     if len(leading) == 1 and largest and title == largest[0].text:
@@ -201,7 +202,7 @@ def _drives(second: Finding, first: Finding) -> bool:
     return max(_NEAR_LIMIT, _SURER * p) < p_of_first
 
 
-def _echoes(lines: Sequence[Headline]) -> list[Headline]:
+def _echoes(lines: Sequence[Headline], subject: Subject) -> list[Headline]:
     """Headlines that say which one before them has rows of theirs, most of its or of their own."""
     texts = []
     for index, line in enumerate(lines):
@@ -210,8 +211,8 @@ def _echoes(lines: Sequence[Headline]) -> list[Headline]:
         alike = [(n, other, line.shared[other.name]) for n, other in before if other.name in line.shared]
         most = max((hits for _, _, hits in alike), default=0.0)
         for n, other, hits in [*inner, *(pair for pair in alike if pair[-1] == most)][:1]:
-            share = _overlap(line, other, hits, n)
-            line = replace(line, certainty=f"{line.certainty} {share}")  # noqa: PLW2901
+            overlap = _overlap(line, other, hits, n, subject)
+            line = replace(line, certainty=f"{line.certainty} {overlap}")  # noqa: PLW2901
         texts.append(line)
     return texts
 
@@ -221,9 +222,11 @@ def _is_inside(inner: Headline, outer: Headline) -> bool:
     return bool(outer.rows) and outer.rows.items() < inner.rows.items()
 
 
-def _overlap(line: Headline, other: Headline, hits: float, n: int) -> str:
-    """How many of the rows of a headline are rows of another one."""
+def _overlap(line: Headline, other: Headline, hits: float, n: int, subject: Subject) -> str:
+    """How many of the rows of a headline are rows of another one; their share where rows have weights."""
     total = line.mistakes or line.cases
+    if subject.is_weighted:  # sums of weights are no numbers of rows
+        return _("{share} of its mistakes are those of finding {n}.", share=share(hits / total), n=n)
     cases = plural(total, "mistake") if line.mistakes else count(total)
     numbers = {"hits": count(hits), "cases": cases, "n": n}
     if hits == total:

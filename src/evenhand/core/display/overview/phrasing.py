@@ -10,7 +10,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Details, Finding, Interval, Null, Part
 from evenhand.core.numbers.rounding import Ends, level_text, reference_of
 from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
-from evenhand.core.text.disparities import share
+from evenhand.core.text.disparities import SHARED, share
 from evenhand.core.text.formatting import count, listing, p_value, shorten
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
@@ -19,7 +19,6 @@ from evenhand.core.text.rounding import Rounding
 Holder = Finding | Part
 _SHARES = ("share", "share difference")
 _ROUNDING = 1e-6
-_SHARED = "shared with "  # details that count rows of other lines
 _FEW = 2
 _LARGE = 0.25  # a difference of rates; where only larger ones would have shown, silence says nothing
 _FEWEST_UNITS = 10
@@ -80,9 +79,9 @@ def with_interval(holder: Holder, rounding: Rounding, write: Callable[[float], s
 def shared_with(details: Details) -> dict[str, float]:
     """How many rows of a line others have, too, by their names."""
     return {
-        key.removeprefix(_SHARED): value
+        key.removeprefix(SHARED): value
         for key, value in details.items()
-        if key.startswith(_SHARED) and isinstance(value, float)
+        if key.startswith(SHARED) and isinstance(value, float)
     }
 
 

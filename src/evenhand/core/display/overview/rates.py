@@ -27,7 +27,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.numbers.rounding import Ends
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
+from evenhand.core.text.disparities import ELSEWHERE, N_WRONG, mix_sentence, share, shares
 from evenhand.core.text.formatting import count, key_text, listing, of, short_label
 from evenhand.core.text.language import _
 from evenhand.core.text.rounding import Rounding
@@ -36,7 +36,6 @@ _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy
 _TIER = 0.5
 _NAMED = 3  # groups of a set that are named
-_CASES = "n_wrong"  # the detail that counts mistakes of the less accurate side
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             scope=scope,
             group=worse.label,
             remark=_remark(finding, worse, subject) if beyond else "",
-            mistakes=float(finding.details.get(_CASES) or 0.0),
+            mistakes=float(finding.details.get(N_WRONG) or 0.0),
             name=finding.metric,
             shared=shared_with(finding.details),
         )

@@ -10,14 +10,11 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
+from evenhand.core.text.disparities import N_WRONG, SHARED
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.hypergeometric import unique_rows
 
-SHARED = "shared with "
-"""What the details begin with that count the rows of a line that another one has, too."""
-CASES = "n_wrong"
-"""The detail that counts the mistakes of the less accurate side, where others share some."""
 OF_SEARCH = "subgroup of a class"
 """Parts of a search that are mistakes of one class, whatever they are called."""
 _MOST = 20  # mistakes that are compared with each other
@@ -76,7 +73,7 @@ def with_overlaps(findings: Sequence[Finding], counts: Counts, alpha: float) -> 
             about = shared.setdefault((line.finding, id(line.part)), {})
             about[f"{SHARED}{other.name}"] = n_shared
             if line.part is None:
-                about[CASES] = float(n[line.cases].sum())
+                about[N_WRONG] = float(n[line.cases].sum())
     return [_with(finding, index, shared) for index, finding in enumerate(findings)]
 
 
