@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,9 @@ def _places(images: Any, indices: Sequence[int]) -> Iterator[_Place]:
     """The encoded images behind a source, each once; pictures that are drawn have none."""
     if isinstance(images, ImageFiles):
         first = {images.paths[index]: index for index in reversed(indices)}
-        yield from ((images, index, Path(path).name) for path, index in sorted(first.items(), key=_index))
+        yield from (
+            (images, index, os.path.basename(path)) for path, index in sorted(first.items(), key=_index)
+        )
     if isinstance(images, EncodedImages):
         yield from ((images, index, f"picture {index + 1}") for index in indices)
     for source, inner in _inside(images, indices):

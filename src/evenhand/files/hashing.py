@@ -8,11 +8,13 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from evenhand.files.database import connect, telling, transaction
 from evenhand.files.home import home
 
+_FEW, _THREADS = 50, 4  # files from which threads are worth it, and how many threads
 _AT_ONCE = 500  # SQLite takes no more than 999 values in a statement everywhere
 _BLOCK = 1 << 20
 _SCHEMA = """create table if not exists hashes
@@ -75,26 +77,41 @@ def sha256_each(paths: Sequence[str | Path]) -> list[tuple[str, str] | OSError]:
     try:
         with telling(cache):
             entries = _lookup(connection, places)
-        results: list[tuple[str, str] | OSError] = []
-        fresh: dict[str, tuple[str, str]] = {}
+        found: dict[str, tuple[str, str] | OSError] = dict(entries)
+        changed: dict[str, str] = {}
         for file, stamp in zip(places, stamps, strict=True):
             if isinstance(stamp, OSError):
-                results.append(stamp)
-                continue
-            if entries.get(file, ("", ""))[1] != stamp:
-                try:
-                    entries[file] = fresh[file] = (sha256_file(file), stamp)
-                except OSError as problem:
-                    results.append(problem)
-                    continue
-            results.append(entries[file])
+                found[file] = stamp
+            elif entries.get(file, ("", ""))[1] != stamp:
+                changed[file] = stamp
+        fresh: dict[str, tuple[str, str]] = {}
+        for file, digest in zip(changed, _hashed(list(changed)), strict=True):
+            if isinstance(digest, OSError):
+                found[file] = digest
+            else:
+                found[file] = fresh[file] = (digest, changed[file])
         if fresh:
             rows = [(file, stamp, sha256) for file, (sha256, stamp) in fresh.items()]
             with telling(cache), transaction(connection):
                 connection.executemany("insert or replace into hashes values (?, ?, ?)", rows)
-        return results
+        return [found[file] for file in places]
     finally:
         connection.close()
+
+
+def _hashed(files: Sequence[str]) -> list[str | OSError]:
+    """The sha256 of files, or why one cannot be read; many are read by several threads."""
+    if len(files) < _FEW:
+        return [_sha256_or_why(file) for file in files]
+    with ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), _THREADS), "hashes") as pool:
+        return list(pool.map(_sha256_or_why, files))
+
+
+def _sha256_or_why(file: str) -> str | OSError:
+    try:
+        return sha256_file(file)
+    except OSError as problem:
+        return problem
 
 
 def stamp_of(status: os.stat_result) -> str:
