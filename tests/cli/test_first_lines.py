@@ -17,6 +17,7 @@ from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, 
 from evenhand.core.display.overview.mistakes import _chance
 from evenhand.core.display.overview.overview import _echoes
 from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
+from evenhand.core.display.overview.subject import Subject
 from evenhand.core.text.columns import cells, fitted, terminal_rows, wrapped
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
@@ -299,5 +300,7 @@ def test_a_finding_within_the_rows_of_a_crossed_one_says_so():
     crossed = Headline("A.", "A.", "9 points.", "", "p <0.001.", "sex+age", True, "d", rows=full, cases=36.0)
     wider = {name: value for name, value in full.items() if name != "age"}
     others = [replace(crossed, rows=wider, cases=47.0), replace(crossed, rows={**wider, "sex": "=m"})]
-    says = [line.certainty for line in _echoes([crossed, *others])]
+    says = [line.certainty for line in _echoes([crossed, *others], Subject())]
     assert says == ["p <0.001.", "p <0.001. 36 of the 47 are those of finding 1.", "p <0.001."]
+    weighted = [line.certainty for line in _echoes([crossed, *others], Subject(is_weighted=True))]
+    assert weighted == ["p <0.001.", "p <0.001. By weight, 77 % of it lies in finding 1.", "p <0.001."]

@@ -128,6 +128,4 @@ def test_of_weighted_rows_the_share_of_mistakes_is_told(less_accurate):
         (pl.col("truth") != pl.col("said")) & (pl.col("age") == "old")
     )
     both = wrong.filter(gender="woman")["w"].sum() / wrong["w"].sum()
-    assert run.overview.beyond[1].certainty.endswith(
-        f"{both * 100:.0f} % of its mistakes are those of finding 1."
-    )
+    assert run.overview.beyond[1].certainty.endswith(f"{both * 100:.0f} % of it lies in finding 1.")

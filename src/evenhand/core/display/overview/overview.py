@@ -226,7 +226,7 @@ def _overlap(line: Headline, other: Headline, hits: float, n: int, subject: Subj
     """How many of the rows of a headline are rows of another one; their share where rows have weights."""
     total = line.mistakes or line.cases
     if subject.is_weighted:  # sums of weights are no numbers of rows
-        return _("{share} of its mistakes are those of finding {n}.", share=share(hits / total), n=n)
+        return _("By weight, {share} of it lies in finding {n}.", share=share(hits / total), n=n)
     cases = plural(total, "mistake") if line.mistakes else count(total)
     numbers = {"hits": count(hits), "cases": cases, "n": n}
     if hits == total:
