@@ -20,10 +20,11 @@ import difflib
 import importlib
 import importlib.util
 import os
+import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -138,7 +139,7 @@ def require_extra(module: str, library: str, extra: str) -> None:
 
 
 class _ProcessExit:
-    """Stands for ``os._exit`` while code of the user's runs.
+    """Stands for ``os._exit``, and ``posix._exit``, which it is, while code of the user's runs.
 
     A code that a command gives itself would tell that its work was done, or why not; it becomes an exception.
     Others are errors already, and a forked process may end as it likes.
@@ -169,7 +170,7 @@ class _ProcessExit:
             self._came = self._came if self._inside else []
             self._inside, self._process = self._inside + 1, os.getpid()
             self._running.append(what)
-            os._exit = self
+            self._stand_in(self)
         try:
             yield self._came
             if self._came:  # in a thread of the user's own, which ended
@@ -178,7 +179,11 @@ class _ProcessExit:
             with self._lock:
                 self._inside -= 1
                 self._running.remove(what)
-                os._exit = self if self._inside else self._real
+                self._stand_in(self if self._inside else self._real)
+
+    def _stand_in(self, leave: Callable[[int], NoReturn]) -> None:
+        for module in (os, sys.modules[os.name]):
+            vars(module)["_exit"] = leave
 
     def library_exits(self, _: object) -> None:
         """What the C library calls first of all that its ``exit()`` does."""
