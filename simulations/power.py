@@ -22,7 +22,7 @@ _SIZES: Sequence[tuple[int, ...]] = (
     (400, 300, 200, 100, 80, 60, 40, 30),
 )  # fmt: skip
 _ATTRIBUTES = (1, 10)
-_OTHERS = (0.9, 0.7)
+_OTHERS = (1.0, 0.9, 0.7, 0.0)
 
 
 def contrast(rng: np.random.Generator, sizes: Sequence[int], rates: Sequence[float], seed: int) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evenhand.stats.contingency.effect_intervals import phi_squared
 from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.unit_tables import UnitTables
 
@@ -87,3 +88,14 @@ def test_what_units_say_of_phi_squared_does_not_depend_on_the_scale_of_their_wei
         found.append(made.phi_squared(association(batch), made.draws(np.random.default_rng(1), 200)))
     for name, values in vars(found[0]).items():
         assert getattr(found[1], name) == pytest.approx(values), name
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+def test_rows_of_one_weight_say_of_phi_squared_what_they_say_without(groups):
+    counts = np.outer([100.0, 60.0, 40.0][:groups], [5, 3, 1, 1])[None]  # no association: the mean is exact
+    plain, weighted = TableBatch.from_dense(counts), TableBatch.from_dense(3 * counts)
+    cells = np.arange(plain.n.size)
+    rows = UnitTables(weighted, cells, cells, weighted.n, 9 * plain.n)
+    found = rows.phi_squared(association(weighted), np.empty((0, 1)))
+    for name, values in vars(phi_squared(plain, association(plain))).items():
+        assert getattr(found, name) == pytest.approx(values), name

@@ -198,21 +198,19 @@ class UnitTables:
         T), variance and bias at the estimate those of leaving out one unit at a time. Weights: as of tables
         of so many rows as give chi-squared this mean without association (Rao and Scott's first order).
         """
-        if self.spread is not None:
-            return self._weighted(tables)
-        n = np.where(tables.n > 0, tables.n, np.nan)
         freedom = (tables.n_rows - 1) * (tables.n_columns - 1)
         freedom = np.where(freedom > 0, freedom, np.nan)
+        if self.spread is not None:
+            return self._weighted(tables, freedom)
+        n = np.where(tables.n > 0, tables.n, np.nan)
         units = np.maximum(self.units, 1)
         floor = np.where(self.expected > 0, self.expected / n, freedom / units)
         noise = np.maximum(chi2.var(axis=0) / n**2, 1e-9 * floor**2)
         variance, bias = self._leave_one_out(tables, floor)
         return blended(tables.chi2 / n, floor, noise, variance, bias, freedom / floor)
 
-    def _weighted(self, tables: Association) -> PhiSquared:
-        b = self.batch
-        has_size = (tables.dof > 0) & (self.expected > 0)
-        scale = np.divide(tables.dof, self.expected, out=np.ones(b.n_tables), where=has_size)
+    def _weighted(self, tables: Association, freedom: Floats) -> PhiSquared:
+        b, scale = self.batch, np.nan_to_num(ratio(freedom, self.expected), nan=1.0)
         scaled = TableBatch(b.table, b.row, b.column, b.n * scale[b.table], b.n_tables, integral=False)
         return phi_squared(scaled, replace(tables, chi2=tables.chi2 * scale, n=tables.n * scale))
 
