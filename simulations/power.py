@@ -15,6 +15,7 @@ from simulations._common import Clock, arguments, share, show
 
 import evenhand as eh
 from evenhand.core.findings import Finding
+from evenhand.core.numbers.rounding import EDGE
 from evenhand.metrics.suites.families import AUDIT, WEIGHTS
 
 _SIZES: Sequence[tuple[int, ...]] = (
@@ -36,7 +37,18 @@ def contrast(rng: np.random.Generator, sizes: Sequence[int], rates: Sequence[flo
     return eh.metrics.accuracy_contrast(counts, by="group", seed=seed)
 
 
-def found(
+def shows(finding: Finding, level: float) -> bool:
+    """Whether test and interval reject, as a run asks of both."""
+    interval = finding.interval_at(1 - level)
+    return (
+        finding.p_value is not None
+        and finding.p_value <= level
+        and interval is not None
+        and interval.low > EDGE
+    )
+
+
+def share_shown(
     sizes: Sequence[int], others: float, attributes: int, runs: int, seed: int
 ) -> tuple[float, list[bool]] | None:
     """The rate that would have shown, and whether each table shows it; None where nothing would have."""
@@ -52,8 +64,8 @@ def found(
         return None
     rate = float(np.median(said))
     planted = [rate if code == place else others for code in range(len(sizes))]
-    p = [contrast(np.random.default_rng((seed, 1, n)), sizes, planted, n).p_value for n in range(runs)]
-    return rate, [value is not None and value <= level for value in p]
+    found = (contrast(np.random.default_rng((seed, 1, n)), sizes, planted, n) for n in range(runs))
+    return rate, [shows(finding, level) for finding in found]
 
 
 def main() -> None:
@@ -63,7 +75,7 @@ def main() -> None:
         for sizes in _SIZES:
             for others in _OTHERS:
                 for attributes in _ATTRIBUTES:
-                    result = found(sizes, others, attributes, given.simulations, given.seed)
+                    result = share_shown(sizes, others, attributes, given.simulations, given.seed)
                     said = ("none", "") if result is None else (f"{result[0]:.3f}", share(result[1]))
                     rows.append((" + ".join(map(str, sizes)), others, attributes, *said))
         show("Shown of what would have", ("groups", "elsewhere", "attributes", "rate", "shown, %"), rows)

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
+from evenhand.core.numbers.rounding import EDGE
 from evenhand.core.significance import is_beyond
 
 CLASSES = 4
@@ -184,6 +185,22 @@ def test_what_would_have_shown_where_all_rows_are_right_or_none_is(usual, sizes)
         about = eh.metrics.accuracy_contrast(evidence(table(rights, sizes)), by="g", seed=seed)
         shown += about.p_value <= 0.05  # alone with a test in its run
     assert 26 <= shown <= 38
+
+
+@pytest.mark.parametrize(
+    ("sizes", "level"),
+    [((400, 150, 50), 0.05 * 0.45 / 10), ((400, 300, 200, 100, 80, 60, 40, 30), 0.05 * 0.45)],
+)
+def test_what_would_have_shown_of_right_rows_shows_in_test_and_interval(sizes, level):
+    """One mistake more can have a larger p: few rows have few different results."""
+    about = eh.metrics.accuracy_contrast(evidence(table(sizes, sizes)), by="g").at_test_level(level)
+    z, shown = sizes.index(about.details["detectable_n"]), 0
+    rates = np.where(np.arange(len(sizes)) == z, about.details["detectable_rate"], 1.0)
+    for seed in range(100):
+        rights = np.random.default_rng(seed).binomial(sizes, rates)
+        found = eh.metrics.accuracy_contrast(evidence(table(rights, sizes)), by="g", seed=seed)
+        shown += found.p_value <= level and found.interval_at(1 - level).low > EDGE
+    assert 70 <= shown <= 91
 
 
 def test_weighted_rows_that_moved_are_shares():

@@ -10,6 +10,7 @@ from scipy import special
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
+from evenhand.core.numbers.rounding import EDGE
 from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
@@ -33,7 +34,7 @@ from evenhand.stats.rates.rates import Rates
 
 _TWO = 2  # groups, whose exchange has few different results
 _DRAWS = 4_999  # of numbers of t, where weighted rows cannot be exchanged
-_DRAWS_UNLIKE = 1_999  # where all rows are alike, of some that are not
+_DRAWS_UNLIKE = 9_999  # where all rows are alike, of some that are not
 _METHOD = "MOVER of both sets of groups, at once over all cuts of the groups in order of their accuracies"
 _NORMAL = "p by numbers of t with the groups' standard errors: weighted rows are not exchanged"
 
@@ -168,19 +169,8 @@ class GroupsApart:
             return ""
         draws = self._draws(margins)
         p = None if draws is None else exceeded(float(cuts.largest[0]), draws)
-        strict = replace(rates, freedom=np.full(2, np.inf))
-
-        def ends(level: float) -> Pair:
-            low, high = pair_limits(rates, level)
-            if draws is None:
-                return pair_of(range_limits(rates, level))
-            quantile = float(np.quantile(draws, level, method="higher"))
-            z = float(cuts.critical(np.array(quantile))) / max(float(cuts.error[0, cuts.widest - 1]), 1e-300)
-            below = pair_limits(strict, quantile=max(z, normal_quantile(level)))[0]
-            return max(min(low, below), 0.0), min(high, 1.0)
-
         return MarginInference(
-            ends, _METHOD, p_value=p, reference=0.0,
+            partial(_limits, cuts, rates, draws), _METHOD, p_value=p, reference=0.0,
             draws=None if draws is None else np.clip(cuts.critical(draws), 0, 1),
             exchanged=f"{margins.exchanged} exchanged" if margins.testable else "numbers of t drawn",
             deciding=deciding(margins, np.flatnonzero(self._smaller[0]).tolist()),
@@ -211,26 +201,42 @@ class GroupsApart:
     def _unlike(self, group: int, alpha: float, *, are_right: bool) -> float:
         """The rate of rows of a group, unlike all others, that would have shown; NaN where none would.
 
-        The fewest such rows whose p is at most ``alpha`` are x; with the rate ``I^-1(power; x, n - x + 1)``
-        at least x of n rows are unlike with that probability.
+        It solves ``sum over x of P(X = x) [x unlike rows of this group show] = power``, X being binomial of
+        its n rows. Test and interval have to show them, and one row more can show less: their steps are few.
         """
+        from scipy import optimize, stats
+
         sizes, rng = self.prepared.grouped.group_sizes, self.prepared.stream("contrast", "unlike")
-        n = int(sizes[group])
+        n, least = int(sizes[group]), 1 / (_DRAWS_UNLIKE + 1)
 
-        def p_of(rows: int) -> float:
+        def p_of(rows: int) -> tuple[float, bool]:
             draws = rng.multivariate_hypergeometric(sizes, rows, size=_DRAWS_UNLIKE, method="marginals")
-            unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], draws])[..., None]
-            hits = sizes[:, None] - unlike if are_right else unlike
-            largest = Cuts.of(Tally(hits.astype(np.float64), sizes[:, None].astype(np.float64))).largest
-            return exceeded(float(largest[0]), largest[1:])
+            unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], draws]).astype(np.float64)
+            hits = sizes - unlike if are_right else unlike
+            cuts = Cuts.of(Tally(hits[..., None], sizes[:, None].astype(np.float64)))
+            lower, largest = cuts.lower(), cuts.largest
+            right, trials = ([side[~lower].sum(), side[lower].sum()] for side in (hits[0], sizes))
+            rates, p = (
+                Rates.of_rows(np.array(right), np.array(trials)),
+                exceeded(float(largest[0]), largest[1:]),
+            )
+            return p, p <= alpha and _limits(cuts, rates, largest[1:], 1 - alpha)[0] > EDGE
 
-        low, high = 1, n
-        if p_of(high) > alpha:
+        if least > alpha:
             return float("nan")
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if p_of(middle) <= alpha else (middle + 1, high)
-        return float(special.betaincinv(low, n - low + 1, special.ndtr(Z_POWER)))
+        p, shows = 1.0, [False]
+        while len(shows) <= n and not (shows[-1] and p <= max(alpha / 10, 1.5 * least)):
+            p, is_shown = p_of(len(shows))
+            shows.append(is_shown)
+        if not shows[-1]:
+            return float("nan")
+
+        def lacking(rate: float) -> float:
+            count = stats.binom(n, rate)
+            found = count.pmf(np.flatnonzero(shows)).sum() + count.sf(len(shows) - 1)
+            return float(special.ndtr(Z_POWER) - found)
+
+        return float(optimize.brentq(lacking, 0, 1))
 
     def _draws(self, margins: Margins) -> Floats | None:
         """The statistic without differences, shape (R,); None where nothing says how units vary."""
@@ -245,3 +251,15 @@ class GroupsApart:
         noisy = Tally((observed.trials * (0.5 + noise)), observed.trials)
         noisy.__dict__["variance"] = np.broadcast_to(observed.variance, noisy.hits.shape)
         return Cuts.of(noisy).largest
+
+
+def _limits(cuts: Cuts, rates: Rates, draws: Floats | None, level: float) -> Pair:
+    """Limits of the difference of the widest cut's sides; the lower one holds for all cuts at once."""
+    low, high = pair_limits(rates, level)
+    if draws is None:
+        return pair_of(range_limits(rates, level))
+    quantile = float(np.quantile(draws, level, method="higher"))
+    z = float(cuts.critical(np.array(quantile))) / max(float(cuts.error[0, cuts.widest - 1]), 1e-300)
+    strict = replace(rates, freedom=np.full(2, np.inf))
+    below = pair_limits(strict, quantile=max(z, normal_quantile(level)))[0]
+    return max(min(low, below), 0.0), min(high, 1.0)
