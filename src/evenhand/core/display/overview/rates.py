@@ -84,7 +84,9 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             sentence=phrasing.scoped(_sentence(worse, other, act) if has_counts else plain, scope),
             # within chance, what is said of the grouping says what is subtracted from what
             size=size(finding, defined(finding) if beyond else title_of(finding), finding.card),
-            chance=_of_its_size(finding, source, worse) if beyond else chance(finding, finding.card),
+            chance=_of_its_size(finding, source, worse)
+            if beyond
+            else chance(finding, finding.card, subject.alpha),
             certainty=certainty(finding, subject),
             by=finding.grouping,
             beyond=beyond,
@@ -350,7 +352,8 @@ def _chart(
 
 
 def _steps(finding: Finding, worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ...]:
-    if worse.hits is None or finding.details.get("side") == "better":
+    counts_neighbours = any("n_of" in part.details for part in group_parts(source))  # one sample, many times
+    if worse.hits is None or finding.details.get("side") == "better" or counts_neighbours:
         return (_(AGAIN),)
     higher = source.card.direction == "higher is better"
     many = worse.rows - worse.hits if higher else worse.hits
