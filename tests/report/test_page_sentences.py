@@ -153,6 +153,10 @@ def test_a_page_without_mistakes_does_not_speak_of_hidden_mistakes():
     assert "The headline is hidden" in text
     assert "Counts of fewer than 20 items are hidden in this report, and so is every finding that" in text
     assert "mistake that one group gets more often" not in text
+    assert "The findings are hidden, because too few rows are behind them." in text
+    assert "How sure: no finding that is shown here was tested; the others are hidden." in text
+    for false in ("no finding was tested", "Could not be estimated."):
+        assert false not in text
 
 
 @pytest.mark.parametrize("models", [["one"], ["one", "two"]])

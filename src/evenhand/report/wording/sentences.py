@@ -169,7 +169,9 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
         )
     if len(primary) < len(with_test):
         sentences.append(_("Every other p is exploratory: it was not corrected, and no verdict rests on it."))
-    if findings and not with_test:
+    if hidden and not with_test:
+        sentences.append(_("How sure: no finding that is shown here was tested; the others are hidden."))
+    elif findings and not with_test:
         sentences.append(
             _("How sure: no finding was tested, so nothing here says how far chance explains them.")
         )
