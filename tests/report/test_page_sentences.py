@@ -116,26 +116,27 @@ def test_no_decimal_point_ends_the_bold_part_of_a_p():
     assert "<strong>p = 0.025</strong>." in page(findings).replace("\u00a0", " ").replace("&nbsp;", " ")
 
 
-def test_neighbours_are_not_called_images_to_look_through():
-    groups = {"a": (62, 350), "b": (1010, 1400)}
+def test_neighbours_stand_beside_chance_and_are_not_called_images_to_look_through():
+    groups = {"a": (62, 350, 0.089), "b": (1010, 1400, 0.5)}
     rates = [
         Part(
             kind="group",
             key=key,
             value=hits / of,
             n=of // 50,
-            details={"n_of": float(of), "n_hits": float(hits)},
+            details={"n_of": float(of), "n_hits": float(hits), "chance": chance},
         )
-        for key, (hits, of) in groups.items()
+        for key, (hits, of, chance) in groups.items()
     ]
     params = {"match": "office", "k": 50}
     source = finding("precision_at_k", value=0.6, params=params, parts=rates, role="exploratory")
     gap = finding(
         "precision_gap", value=1010 / 1400 - 62 / 350, params=params, interval=between(0.47, 0.64),
-        null=band(0.41, 0.5), details={"best": "b", "worst": "a"}, **TESTED,
+        null=band(0.41, 0.5), details={"highest": "b", "lowest": "a"}, **TESTED,
     )  # fmt: skip
     (line,) = overview_of(Findings(manifest_id="m", findings=with_cards([source, gap])), manifest()).beyond
     assert line.text.startswith("a: 62 of 350 nearest")
+    assert "(18 %; by chance 9 %); b 1,010 of 1,400 (72 %; by chance 50 %)" in line.sentence
     assert line.steps == ("After a change, run again and type: evenhand compare OLD NEW",)
 
 
