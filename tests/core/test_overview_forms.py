@@ -95,8 +95,8 @@ def test_those_of_equal_text_say_what_tells_them_apart():
         ranking("ndkl", parts=parts, params={"context": context}) for context in ("single", "two_person")
     ]
     assert [line.text for line in overview(*alike, words=PEOPLE).headlines] == [
-        "Rankings of 3 jobs follow sex more than chance explains (context single).",
-        "Rankings of 3 jobs follow sex more than chance explains (context two person).",
+        "Rankings of 3 jobs follow sex more than chance explains (one person).",
+        "Rankings of 3 jobs follow sex more than chance explains (two persons).",
     ]
 
 
@@ -137,6 +137,38 @@ def test_no_pair_beyond_chance():
     assert lines.title == "In none of 2 comparisons of two groups does one lie nearer to bad beyond chance."
     assert "the largest is v beside w" in lines.lead
     assert lines.beyond == ()
+
+
+def test_a_value_outside_the_band_of_one_comparison_says_that_it_is_one_of_many():
+    many = {**TESTED, "p_value": 0.01, "p_adjusted": 0.4}
+    line = overview(pair(["x", "y"], 1.7, 1.0, (-0.2, 1.9), **many)).headlines[0]
+    assert (line.beyond, line.chance) == (
+        False, f"Chance alone would give {MINUS}1.000 to 1.000, in a single comparison.",
+    )  # fmt: skip
+    inside = overview(pair(["x", "y"], 0.7, 1.0, (-0.9, 1.9), **many)).headlines[0]
+    assert inside.chance == f"Chance alone would give {MINUS}1.000 to 1.000."
+
+
+def test_two_ways_to_express_a_pair_are_one_comparison():
+    usual = {"form": "matching", "targets": ["x", "y"], "attributes": ["bad", "good"]}
+    both = [
+        pair(["x", "y"], value, 0.75, (-2, 2), "match_association", **WITHIN)
+        .model_copy(update={"params": {**usual, "standardised": spread}})
+        for value, spread in ((0.3, False), (1.5, True))
+    ]  # fmt: skip
+    lines = overview(*both)
+    assert lines.title == "In the one comparison of two groups neither lies nearer to bad beyond chance."
+    assert "Association by match probability (divided by its spread) 1.500" in lines.lead
+    assert lines.headlines[0].size.startswith("Association by match probability, divided by its spread: 1.5")
+
+
+def test_pairs_without_a_value_are_not_within_chance():
+    lost = pair(["x", "y"], None, 1.0, (0, 1), reason="one_member", p_value=None, p_adjusted=None, parts=[])
+    lines = overview(lost.model_copy(update={"interval": None, "null": None}))
+    assert lines.title.startswith("No value can be given: a set of targets has one item")
+    assert (lines.lead, lines.silent) == ("", ())
+    known = pair(["v", "w"], 0.4, 0.6, (-1, 1), **WITHIN)
+    assert overview(lost, known).lead.startswith("1 comparison of two groups within")
 
 
 def reduction(targets, before, after, ends, aucs=(1.0, 0.75)):
@@ -235,7 +267,7 @@ def test_any_primary_finding_has_a_first_line_by_its_value():
 def test_a_finding_without_any_declaration_or_test_says_what_was_measured():
     assert overview(finding("own_thing", value=0.25)).title == "Own thing by office: 0.250."
     assert overview(finding("own_thing", value=None, reason="empty")).title.startswith(
-        "No value can be given: empty"
+        "No value can be given: no usable row here"
     )
     assert overview().title == ""
 

@@ -23,7 +23,7 @@ FORMS = {
     r"masculine people lead in \d+, feminine people in \d+\.",
     "label_association-ssl-large": r"Nothing differs by gender, age, .* beyond chance\.",
     "association": rf"chinese: nearer to unpleasant than american in {COUNTS} pairs of items\.",
-    "matching": r"In none of 8 comparisons of two groups does one lie nearer to unpleasant beyond chance\.",
+    "matching": r"In none of 4 comparisons of two groups does one lie nearer to unpleasant beyond chance\.",
     "debias": rf"After the mitigation, on held-out items: weaker in {COUNTS} pairs of groups, "
     r"stronger in \d+\.",
 }

@@ -46,6 +46,17 @@ def ask(name, table, by="gender", **more):
     return getattr(metrics, name)(evidence, by=by, **{**FIGURES[name], **more})
 
 
+@pytest.mark.parametrize("name", ["bias_at_k", "skew_at_k", "max_skew_at_k", "min_skew_at_k"])
+@pytest.mark.parametrize("inference", ["auto", "none"])
+def test_what_no_order_can_change_is_not_tested(name, inference):
+    finding = ask(name, frame(men=5, women=5), k=10, inference=inference)
+    check_finding(finding)
+    assert (finding.value, finding.p_value, finding.null, finding.interval) == (0.0, None, None, None)
+    assert all(part.value == 0 and part.p_value is None and part.null is None for part in finding.parts)
+    said = any("all orders of these pools give the same value" in note for note in finding.notes)
+    assert said == (inference == "auto")
+
+
 @each_figure
 @pytest.mark.parametrize("mode", ["default", "paper"])
 @pytest.mark.parametrize("decimals", [9, 1])

@@ -108,7 +108,8 @@ class BoundSets:
             if members:
                 listed = [f"{name} ({', '.join(items)})" for name, items in sorted(members.items())[:_NAMED]]
                 more = [f"{len(members) - _NAMED} more"] if len(members) > _NAMED else []
-                many = f"{sum(map(len, members.values()))} {what} of {len(members)} families"
+                families = "1 family" if len(members) == 1 else f"{len(members)} families"
+                many = f"{sum(map(len, members.values()))} {what} of {families}"
                 notes.append(f"{many}, each of which counts as one unit: {', '.join(listed + more)}")
         if notes and self.mode == "paper":
             notes.append("in the interval only: p and band of mode='paper' exchange single items")

@@ -21,6 +21,8 @@ from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
 from evenhand.stats.rankings.fairness import RankedPools
 from evenhand.stats.rankings.null import NullDistribution, drawn_values, null_of_mean
 
+_FIXED = "no p and no band: all orders of these pools give the same value"
+_SAME = 1e-12  # a spread that rounding leaves
 _METHOD = "studentised exchange of groups, over queries and units"
 
 
@@ -170,6 +172,8 @@ def _inferred(
     chances: Mapping[int, NullDistribution],
     null: Null,
 ) -> FigureInference:
+    if mean_null.sd <= _SAME:
+        return FigureInference(fields={"chance_at": null.mean}, notes=(_FIXED,))
     fields: dict[str, Any] = {"null": null, "chance_at": null.mean}
     if means.queries < 2:
         fields["p_value"] = mean_null.p_value(means.value, statistic.side)

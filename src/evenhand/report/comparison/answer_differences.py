@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import listing, plural, quoted
-from evenhand.report.facets import in_words
+from evenhand.core.text.parameters import in_words
 
 _SUFFIX = "_difference"
 _TOLD = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evenhand.core.display.overview.content import Headline, Overview, with_command
 from evenhand.core.display.overview.overview import overview_of
+from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.text.formatting import short_label
 from evenhand.core.text.language import _
@@ -18,6 +19,7 @@ from evenhand.report.suppression.suppress import REASON
 _MOST_HEADLINES = 3
 _MOST_SENTENCES = 8  # of runs without headlines
 _KEPT_TOGETHER = 12  # letters that no line break parts: p and its number
+_END, _BRACKET = re.compile(r"[,.](?=\s|$)"), re.compile(r" \(")
 _COMMAND = re.compile(r"evenhand [a-z]+ [A-Z]+( [A-Z]+)*")
 _HIDDEN = "The headline is hidden, because cells of few rows are."
 
@@ -54,7 +56,7 @@ class Opening:
         is_beyond: Whether the headline is beyond chance: elsewhere nothing but links is inked.
         by: The grouping of the headline; empty: there is none.
         rows: What the rows behind the headline have in common, by column.
-        sentences: Every headline beyond chance in full, by grouping.
+        sentences: Every headline beyond chance in full, by the finding that it is from.
     """
 
     kicker: Sequence[str]
@@ -111,12 +113,7 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
     title, lead, others = overview.title, overview.lead, [(line.text, line.sureness) for line in beyond[1:]]
     if is_hidden:
         title, others = _(_HIDDEN), [(line.text, line.sureness) for line in beyond]
-        lead = _(
-            "Counts of fewer than {fewest} rows are hidden in this report, and so is every "
-            "mistake that one group gets more often: its counts would tell them. A rate that is "
-            "shown says how many rows are right or wrong, however few.",
-            fewest=content.fewest,
-        )
+        lead = _hidden_lead(content)
     elif not title and verdicts:
         title, lead, others, most = verdicts[0].text, question, _further_sentences(verdicts), _MOST_SENTENCES
     return Opening(
@@ -135,9 +132,26 @@ def opening(content: ReportInput, verdicts: Sequence[Verdict], *, question: str,
         by=first.by if first else "",
         rows=first.rows if first else {},
         sentences={
-            by: [line.sentence for line in beyond if line.by == by]
-            for by in dict.fromkeys(line.by for line in beyond)
+            metric: [line.sentence for line in beyond if line.metric == metric]
+            for metric in dict.fromkeys(line.metric for line in beyond)
         },
+    )
+
+
+def _hidden_lead(content: ReportInput) -> str:
+    """What is hidden beside the headline."""
+    if not any(finding.card.first_line == "mistakes" for finding in content.findings):
+        return _(
+            "Counts of fewer than {fewest} {noun} are hidden in this report, and so is every finding that "
+            "would tell them.",
+            fewest=content.fewest,
+            noun=Subject.of(content.manifest).noun,
+        )
+    return _(
+        "Counts of fewer than {fewest} rows are hidden in this report, and so is every "
+        "mistake that one group gets more often: its counts would tell them. A rate that is "
+        "shown says how many rows are right or wrong, however few.",
+        fewest=content.fewest,
     )
 
 
@@ -162,7 +176,8 @@ def _overview(content: ReportInput) -> tuple[Overview, bool]:
     open_findings = [finding for finding in content.findings if not _is_hidden(finding)]
     gone = [finding for finding in content.findings if _is_hidden(finding)]
     findings: Findings = content.findings.model_copy(update={"findings": open_findings})
-    overview = overview_of(findings, content.manifest)
+    asked = any(finding.role == "primary" for finding in gone)
+    overview = overview_of(findings, content.manifest, hides_questions=asked)
     is_of_mistakes = any(finding.card.first_line == "mistakes" for finding in gone)
     return overview, is_of_mistakes or bool(gone and not overview.beyond)
 
@@ -189,8 +204,8 @@ def _facts(first: Headline | None) -> list[Fact]:
         return []
     chance = [("", f"{first.chance} ")] if first.chance else []
     if first.beyond:  # bold follows the test, as filled marks do
-        size = _split(first.size, " (")
-        sure = _split(first.certainty, ", " if ", " in first.certainty else ".")
+        size = _split(first.size, _BRACKET)
+        sure = _split(first.certainty, _END)
     else:
         is_said = first.size.partition(" (")[0] in first.text
         size = [("", first.size if is_said else f"{first.text} {first.size}")]
@@ -208,11 +223,14 @@ def _next(first: Headline | None, *, has_cases: bool) -> Fact | None:
     return Fact(_("Do next"), [piece for step in first.steps for piece in _step(step, has_cases=has_cases)])
 
 
-def _split(text: str, sign: str) -> list[tuple[str, str]]:
+def _split(text: str, sign: re.Pattern[str]) -> list[tuple[str, str]]:
     """A sentence whose beginning counts most."""
-    before, match, after = text.partition(sign)
+    match = sign.search(text)
+    if match is None:
+        return [("", text)]
+    before = text[: match.start()]
     strong = before.replace(" ", "\u00a0") if len(before) <= _KEPT_TOGETHER else before
-    return [("strong", strong), ("", match + after)] if match else [("", text)]
+    return [("strong", strong), ("", text[match.start() :])]
 
 
 def _step(text: str, *, has_cases: bool) -> list[tuple[str, str]]:

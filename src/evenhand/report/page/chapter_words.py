@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import view as comparison
 from evenhand.report.wording import associations, declared, pronouns, rankings, sentences
 
+_HIDDEN = "suppressed"
+
+
+def _is_hidden(chapter: Chapter) -> bool:
+    """Whether no value of a chapter is shown, and cells of few rows are why."""
+    missing = [finding.reason for finding in chapter.findings if finding.value is None]
+    return len(missing) == len(chapter.findings) and _HIDDEN in missing
+
 
 def verdict(chapter: Chapter, alpha: float) -> str:
     """The line to remember."""
+    if _is_hidden(chapter):
+        return _("The findings are hidden, because too few rows are behind them.")
     text = (
         comparison.verdict(chapter, alpha)
         or pronouns.verdict(chapter, alpha)
@@ -23,6 +34,8 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 
 def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     """What was found, in sentences."""
+    if _is_hidden(chapter):
+        return []
     texts = (
         comparison.finding_sentences(chapter, alpha)
         or pronouns.finding_sentences(chapter, alpha)

@@ -175,7 +175,7 @@ def _shown(lead: _Lead, corrected: Mapping[int, Finding], tested: int) -> _Shown
         return _ShownQuestion(question, "", "", "", cells)
     subject = Subject.of(filled.manifest, filled.findings or ())
     by = f"by {formats.shorten(formats.listing(map(formats.attribute, finding.by)))}" if finding.by else ""
-    scope = f"({scoped})" if (scoped := subject.scope(finding)) else ""
+    scope = f"({scoped})" if (scoped := subject.scope(finding, with_sets=True)) else ""
     metric = " ".join(filter(None, (finding.card.title, by, scope)))
     asks = "" if subject.question == filled.manifest.get("benchmark") else subject.question
     return _ShownQuestion(question, asks, metric, finding.direction, cells)

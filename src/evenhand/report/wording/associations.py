@@ -8,6 +8,7 @@ from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, plural, shorten, span
 from evenhand.core.text.language import _
+from evenhand.core.text.parameters import in_words
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
@@ -55,9 +56,9 @@ def finding_sentences(chapter: Chapter, alpha: float) -> list[str]:
     tested = [pair for pair in pairs if p_shown(pair) is not None and pair.role != "exploratory"]
     if tested:
         hits = [_pair(pair) for pair in _strongest(tested) if is_beyond(pair, alpha)]
-        many = f", corrected for all {len(tested)} pairs tested," if len(tested) > 1 else ""
+        which = "corrected p" if any(pair.p_adjusted is not None for pair in tested) else "p"
         sentences.append(
-            f"The p{many} is at most {alpha:g}, and the interval leaves out 0, for "
+            f"The {which} is at most {alpha:g}, and the interval leaves out 0, for "
             f"{_named(hits) or 'no pair'}."
         )
     sentences += [*_near_bound(pairs), *_left_one_out(pairs), *_pleasant(chapter), *_one_reading(chapter)]
@@ -123,8 +124,8 @@ def _one_reading(chapter: Chapter) -> list[str]:
     readings = _readings(chapter)
     if len(readings) < 2:
         return []
-    first = str(readings[0]).replace("_", " ")
-    return [f"All this is of one reading ({first}); {len(readings) - 1} more stand in the table below."]
+    first, others = in_words("reading", readings[0]), plural(len(readings) - 1, "more stands", "more stand")
+    return [f"All this is of one reading ({first}); {others} in the table below."]
 
 
 def _other_half(chapter: Chapter) -> str:

@@ -9,10 +9,11 @@ from evenhand.core.numbers.rounding import lead_of
 from evenhand.core.significance import is_beyond, p_shown
 from evenhand.core.text.formatting import listing, number, percent, quoted, shorten
 from evenhand.core.text.language import _
+from evenhand.core.text.parameters import in_words
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
-from evenhand.report.facets import in_words, varying
+from evenhand.report.facets import varying
 
 _FAMILIES = ("labels", "households", "neighbours")
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import ALPHA, is_beyond, p_shown
 from evenhand.core.text.formatting import count, key_text, listing, number, p_value, plural
+from evenhand.core.text.parameters import in_words
 from evenhand.report.chapters import Chapter
-from evenhand.report.facets import in_words
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
 
 if TYPE_CHECKING:

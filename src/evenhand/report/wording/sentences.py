@@ -25,12 +25,14 @@ from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.facets import row_params, varying
 from evenhand.report.wording import effects
 from evenhand.report.wording import indicators as indicator_words
 from evenhand.report.wording.phrases import value_of
 
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
+_HIDDEN = "suppressed"  # the reason of values that small cells hide
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -117,7 +119,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 
 def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     """Whether mistakes differ: the test of all classes together says, then the classes."""
-    if not usable and any(part.reason == "suppressed" for part in chapter.classes):
+    if not usable and any(part.reason == _HIDDEN for part in chapter.classes):
         return _("Differences of mistakes are hidden, because too few rows are behind them.")
     if not usable:
         return _("Differences of mistakes could not be estimated. Not estimable is not the same as fair.")
@@ -149,13 +151,13 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     with_test = [finding for finding in findings if finding.value is not None and finding.p_value is not None]
     primary = [finding for finding in with_test if finding.role != "exploratory"]
     missing = sum(finding.value is None for finding in findings)
+    hidden = [finding for finding in findings if finding.reason == _HIDDEN]
     sentences = []
     if primary:
         hits = [finding for finding in primary if is_beyond(finding, alpha)]
         # a secondary test costs no error: its p is that of the primary it stands beside, or larger
-        tests = sum(finding.role != "secondary" for finding in primary)
-        many = _(", corrected together for {n} tests", n=count(tests)) if tests > 1 else ""
-        names = listing([*map(_tested_name, hits[:_NAMED]), *_more(len(hits) - _NAMED)])
+        many = _corrections([finding for finding in primary if finding.role != "secondary"], hidden)
+        names = listing([_tested_name(hit, primary) for hit in hits[:_NAMED]] + _more(len(hits) - _NAMED))
         sentences.append(
             _(
                 "How sure: beyond chance (p at most {alpha}{many}, and the interval leaves out "
@@ -167,7 +169,9 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
         )
     if len(primary) < len(with_test):
         sentences.append(_("Every other p is exploratory: it was not corrected, and no verdict rests on it."))
-    if findings and not with_test:
+    if hidden and not with_test:
+        sentences.append(_("How sure: no finding that is shown here was tested; the others are hidden."))
+    elif findings and not with_test:
         sentences.append(
             _("How sure: no finding was tested, so nothing here says how far chance explains them.")
         )
@@ -182,9 +186,21 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     return sentences
 
 
-def _tested_name(finding: Finding) -> str:
+def _corrections(tested: Sequence[Finding], hidden: Sequence[Finding]) -> str:
+    """What p is corrected for: all questions of a run together, those of a comparison measure by measure."""
+    if any(finding.card.of is not None for finding in tested):
+        return _(", corrected for all pairs of models and groupings of a measure")
+    if any(finding.role == "primary" for finding in hidden):
+        return _(", corrected for all questions of this run")
+    return _(", corrected together for {n} tests", n=count(len(tested))) if len(tested) > 1 else ""
+
+
+def _tested_name(finding: Finding, tested: Sequence[Finding]) -> str:
+    """Its title and grouping, and what tells it from others of both."""
     where = _(" by {by}", by=grouping_title(finding.by)) if finding.by else ""
-    return f"{finding.card.title}{where}"
+    alike = [other for other in tested if (other.name, other.by) == (finding.name, finding.by)]
+    params = row_params(finding, varying(alike)) if len(alike) > 1 else ""
+    return f"{finding.card.title}{where}{f' ({params})' if params else ''}"
 
 
 def _more(left: int) -> list[str]:
@@ -288,7 +304,7 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
 def _not_estimable(chapter: Chapter) -> list[str]:
     sentences = []
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
-    hidden = reasons.pop("suppressed", 0)
+    hidden = reasons.pop(_HIDDEN, 0)
     if hidden:
         classes_text = _(
             "{classes} hidden, which says nothing of them", classes=plural(hidden, "class is", "classes are")

@@ -12,6 +12,8 @@ from evenhand.core.display.overview.phrasing import (
     capital,
     certainty,
     chance,
+    defined,
+    models_of,
     plain_counts,
     scoped,
     size,
@@ -24,7 +26,7 @@ from evenhand.core.findings import Finding, Part
 from evenhand.core.numbers.rounding import Ends, lead_of
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, listing, model_name, of
+from evenhand.core.text.formatting import count, listing, of
 from evenhand.core.text.language import _, filled
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
@@ -56,13 +58,6 @@ class _Change:
         return self.finding.card.of or self.finding.card
 
     @property
-    def names(self) -> tuple[str, str]:
-        """The models, as people call them."""
-        model = self.finding.params.get("model") or self.finding.model or "the first model"
-        reference = self.finding.params.get("reference") or self.finding.reference or "the second"
-        return model_name(model), model_name(reference)
-
-    @property
     def counts(self) -> Ends | None:
         """How many of the same samples both have; None where the values are no rates of single samples."""
         if not self.card.sentences.hits or self.finding.details.get("compared") != _SAME:
@@ -91,22 +86,18 @@ def nothing(findings: Sequence[Finding], subject: Subject) -> str:
 
 
 def _line(change: _Change, subject: Subject) -> Headline:
-    finding, holder, names = change.finding, change.holder, change.names
+    finding, holder = change.finding, change.holder
     group = "" if isinstance(holder, Finding) else f"{subject.member(finding.grouping, holder.key)}: "
     text, tier = _text(change, subject)
-    title, text = title_of(finding), f"{group}{text}" if group else capital(text)
+    text = f"{group}{text}" if group else capital(text)
     side = significance_of(holder, subject.alpha)
     verdict = f"; {_verdict(change)}" if side.beyond else f", {_('within what chance alone gives')}"
     scope = subject.scope(finding)
     return Headline(
         text=f"{text}.",
         sentence=scoped(f"{text}{verdict}.", scope),
-        size=size(
-            holder,
-            _("{title}, {first} minus {second}", title=title, first=names[0], second=names[1]),
-            change.card,
-        ),
-        chance=chance(holder, change.card),
+        size=size(holder, defined(finding), change.card),
+        chance=chance(holder, change.card, subject.alpha),
         certainty=certainty(holder, subject),
         by=finding.grouping,
         beyond=side.beyond,
@@ -120,7 +111,7 @@ def _line(change: _Change, subject: Subject) -> Headline:
 def _text(change: _Change, subject: Subject) -> tuple[str, float]:
     """What the two models have, counts first; and its tier."""
     finding, card, counts = change.finding, change.card, change.counts
-    (model, reference), title = change.names, title_of(finding)
+    (model, reference), title = models_of(finding), title_of(finding)
     act = card.sentences.hits_of(subject.noun, finding.params)
     if counts is not None:
         hits = {"hits": of(counts[0], change.holder.n), "other_hits": count(counts[1])}
@@ -168,7 +159,7 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         change, more = _Change.of(finding, finding), gain(finding)
         if change is None or more is None or len(subject.models) != 2:
             continue
-        newer, older = reversed(change.names) if subject.is_turned(finding) else change.names
+        newer, older = reversed(models_of(finding)) if subject.is_turned(finding) else models_of(finding)
         more = -more if subject.is_turned(finding) else more
         names = {"title": title_of(finding), "newer": newer, "older": older}
         if not more:
@@ -191,7 +182,7 @@ def _verdict(change: _Change) -> str:
         if sign > 0
         else "{model} is worse, more than chance gives"
     )
-    return _(text, model=change.names[0])
+    return _(text, model=models_of(change.finding)[0])
 
 
 def _chart(change: _Change, group: str, beyond: bool) -> Chart:
@@ -204,5 +195,7 @@ def _chart(change: _Change, group: str, beyond: bool) -> Chart:
         notes = plain_counts(
             (hits / n, value) for hits, value in zip(change.counts, change.pair, strict=True)
         )
-    marks = [Mark(*mark, beyond=beyond) for mark in zip(change.names, change.pair, texts, strict=True)]
+    marks = [
+        Mark(*mark, beyond=beyond) for mark in zip(models_of(change.finding), change.pair, texts, strict=True)
+    ]
     return Chart(f"{group}{title_of(change.finding)}", tuple(marks), unit=unit, note="".join(notes))

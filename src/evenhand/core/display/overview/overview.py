@@ -33,7 +33,6 @@ from evenhand.core.significance import p_shown, significance_of
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, listing, of, plural
 from evenhand.core.text.language import _, filled, plural_of
-from evenhand.core.text.reasons import explain
 
 
 def _each_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
@@ -90,18 +89,21 @@ _FORMS: Mapping[FirstLine, Form] = {
 }
 
 
-def overview_of(findings: Findings, manifest: Mapping[str, Any]) -> Overview:
+def overview_of(
+    findings: Findings, manifest: Mapping[str, Any], *, hides_questions: bool = False
+) -> Overview:
     """The first lines of a run.
 
     Args:
         findings: With their cards; a card's ``first_line`` says how its findings are spoken of.
         manifest: What the run was about: nouns, columns, level, what was asked of which model.
+        hides_questions: Whether further findings, which answer questions of the run, are hidden.
 
     Returns:
         Headlines of all groupings, what matters most first; sentences on what is silent; checks. Every number
         is one of ``findings``.
     """
-    subject = Subject.of(manifest, findings)
+    subject = replace(Subject.of(manifest, findings), hides_questions=hides_questions)
     leading, beside = _leading(findings)
     lines = _seconds([(finding, _form(finding).headlines(finding, subject)) for finding in leading])
     leading, every = [finding for finding, _ in lines], [line for _, ours in lines for line in ours]
@@ -268,7 +270,7 @@ def _title(
     if largest:
         return largest[0].text, largest[0].sentence
     reasons = dict.fromkeys(finding.reason for finding in leading if finding.reason)
-    reason = explain(next(iter(reasons), "undefined"))
+    reason = phrasing.why_missing(next(iter(reasons), None))
     return _("Nothing was tested." if estimable else "No value can be given: {reason}.", reason=reason), lead
 
 
@@ -284,7 +286,7 @@ def _kicker(leading: Sequence[Finding], beyond: Sequence[Headline], subject: Sub
         question = (
             subject.question
             if subject.question.endswith("?") or not by
-            else _("{question} by {by}", question=subject.question, by=by)
+            else _("{question} by {by}", question=subject.question, by=by).strip()
         )
         better = changes.direction(leading, subject)
         matched = f"{rows}, {subject.matched}" if rows and subject.matched else rows

@@ -5,7 +5,7 @@ Of mitigations: how often before, and how often after, on held-out items.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.display.overview import values
@@ -20,12 +20,15 @@ from evenhand.core.display.overview.phrasing import (
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding
 from evenhand.core.numbers.rounding import Ends
-from evenhand.core.significance import excludes, is_beyond, p_shown
+from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, key_text, number, of, p_value, plural, shorten
+from evenhand.core.text.parameters import in_words
+from evenhand.core.text.rounding import Rounding
 
 _TIER = 0.5
 _WHEN = ("before", "after")
+_COMPARED = ("targets", "attributes", "form", "half", "stage")
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,11 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
     """One: in how many of all pairs of items the item of one set lies nearer."""
     turned = (finding.value or 0.0) < 0
     sets, hits = Sets.of(finding, turned), hits_of(finding, "auc", turned)
-    if finding.value is None or sets is None or hits is None:
-        return values.headlines(finding, subject)
-    near, pairs = hits
     card = finding.card.model_copy(update={"unit": None})  # divided by its spread it is no share
+    if finding.value is None or sets is None or hits is None:
+        is_divided = finding.params.get("standardised")
+        return values.headlines(finding.with_card(card) if is_divided else finding, subject)
+    near, pairs = hits
     scope, items = subject.scope(finding), f"pairs of {subject.noun}"
     return [
         of_finding(
@@ -80,6 +84,7 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             weight=weight(finding, _TIER),
             chart=_chart(finding, sets, subject),
             scope=scope,
+            title=_measured(finding),
         )
     ]
 
@@ -99,23 +104,44 @@ def hits_of(finding: Finding, detail: str, turned: bool) -> Ends | None:
 
 def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
     """How many pairs of sets are within chance, and the largest of them."""
-    within = [finding for finding in findings if not is_beyond(finding, subject.alpha)]
+    beyond = _comparisons(finding for finding in findings if is_beyond(finding, subject.alpha))
+    tested = [finding for finding in findings if significance_of(finding, subject.alpha).side]
+    within = [finding for finding in tested if _comparison(finding) not in beyond]
     if not within:
         return []
     largest = max(within, key=lambda finding: weight(finding, _TIER))
     sets = Sets.of(largest, (largest.value or 0.0) < 0)
     name = f" is {sets.near} beside {sets.far}" if sets else ""
-    text = f"{plural(len(within), 'comparison')} of two groups within what chance alone gives"
-    value, p = number(largest.value), p_value(p_shown(largest))
-    return [f"{text}; the largest{name}: {title_of(largest)} {value} (p {p})."]
+    text = f"{plural(len(_comparisons(within)), 'comparison')} of two groups within what chance alone gives"
+    value, p, scope = number(largest.value), p_value(p_shown(largest)), subject.scope(largest)
+    where = f" ({scope})" if scope else ""
+    return [f"{text}; the largest{name}: {title_of(largest)}{where} {value} (p {p})."]
 
 
 def nothing(findings: Sequence[Finding], subject: Subject) -> str:
     """That no pair of sets is beyond chance."""
     ends = {sets.to for finding in findings if (sets := Sets.of(finding, False))}
     to = f" to {ends.pop()}" if len(ends) == 1 else ""
-    many = plural(len(findings), "comparison")
+    tested = [finding for finding in findings if significance_of(finding, subject.alpha).side]
+    if len(_comparisons(tested)) == 1:
+        return f"In the one comparison of two groups neither lies nearer{to} beyond chance."
+    many = plural(len(_comparisons(tested)), "comparison")
     return f"In none of {many} of two groups does one lie nearer{to} beyond chance."
+
+
+def _comparison(finding: Finding) -> str:
+    """Which two groups are compared over what: one, however its value is expressed."""
+    return repr([finding.params.get(name) for name in _COMPARED])
+
+
+def _comparisons(findings: Iterable[Finding]) -> set[str]:
+    return {_comparison(finding) for finding in findings}
+
+
+def _measured(finding: Finding) -> str:
+    """What is measured; of a difference of probabilities, whether it is divided by its spread."""
+    spread = f", {in_words('standardised', True)}" if finding.params.get("standardised") else ""
+    return f"{title_of(finding)}{spread}"
 
 
 def _sample_noun(subject: Subject) -> str:
@@ -171,6 +197,7 @@ def reduction_headlines(finding: Finding, subject: Subject) -> list[Headline]:
             f"{sets.far} in {of(*before)} pairs before and in {count(after[0])} after; d goes from "
             f"{number(_before(finding))} to {number(_detail(finding, 'after'))}.",
             weight=_reduction_weight(finding),
+            random=_at_random(finding),
             chart=_before_after(finding, sets, is_beyond(finding, subject.alpha)),
         )
     ]
@@ -184,10 +211,15 @@ def reduction_silence(findings: Sequence[Finding], subject: Subject) -> list[str
     clear = [finding for finding in estimable if excludes(finding.interval, 0.0)]
     weaker = sum((finding.value or 0.0) > 0 for finding in clear)
     stronger = len(clear) - weaker
-    return [
-        f"By an interval that leaves out 0 it is weaker for {count(weaker)} and stronger for "
-        f"{count(stronger)} of {plural(len(estimable), 'pair')} of groups."
-    ]
+    which = f"weaker for {count(weaker)} and stronger for {count(stronger)}" if clear else "changed for none"
+    return [f"By an interval that leaves out 0 it is {which} of {plural(len(estimable), 'pair')} of groups."]
+
+
+def _at_random(finding: Finding) -> str:
+    """What removing as much at random reaches; empty where nothing says."""
+    if finding.null is None:
+        return ""
+    return f"Removing as much at random would give {Rounding.of(finding).span(finding.null)}."
 
 
 def reduction_nothing(findings: Sequence[Finding], subject: Subject) -> str:

@@ -9,9 +9,9 @@ from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Details, Finding, Interval, Null, Part
 from evenhand.core.numbers.rounding import Ends, level_text, reference_of
-from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
+from evenhand.core.significance import ALPHA, excludes, is_beyond, p_shown, significance_of
 from evenhand.core.text.disparities import SHARED, share
-from evenhand.core.text.formatting import count, listing, p_value, shorten
+from evenhand.core.text.formatting import count, listing, model_name, p_value, shorten
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
 from evenhand.core.text.rounding import Rounding
@@ -35,10 +35,25 @@ def title_of(finding: Finding) -> str:
 
 def defined(finding: Finding) -> str:
     """The title of a metric; of a difference of shares with what is subtracted from what."""
-    card, title = finding.card, title_of(finding)
-    is_plain = card.unit == "share difference" and card.summary and card.of is None
-    is_plain = is_plain and ", " not in title  # "..., largest gap" says it
-    return f"{title}, {card.summary}" if is_plain else title
+    definition = _definition(finding)
+    return f"{title_of(finding)}, {definition}" if definition else title_of(finding)
+
+
+def _definition(finding: Finding) -> str:
+    """What is subtracted from what, of models or of shares; empty where the title says it, or elsewhere."""
+    card = finding.card
+    if card.of is not None:
+        first, second = models_of(finding)
+        return _("{first} minus {second}", first=first, second=second)
+    is_plain = card.unit == "share difference" and ", " not in title_of(finding)
+    return card.summary.partition("; ")[0] if is_plain else ""
+
+
+def models_of(finding: Finding) -> tuple[str, str]:
+    """The models that a finding compares, as people call them."""
+    model = finding.params.get("model") or finding.model or "the first model"
+    reference = finding.params.get("reference") or finding.reference or "the second"
+    return model_name(model), model_name(reference)
 
 
 def amount(value: float, card: MetricCard) -> str:
@@ -56,7 +71,7 @@ def size(holder: Holder, title: str, card: MetricCard, *, is_level: bool = False
         is_level: Whether a share is no difference, and written in per cent.
     """
     if holder.value is None:
-        return f"{title}: {explain(holder.reason or 'undefined')}."
+        return f"{title}: {why_missing(holder.reason)}."
     rounding = Rounding.of(holder, card.unit)
     write = rounding.level if is_level else rounding.amount
     text = f"{title}: {with_interval(holder, rounding, write)}"
@@ -85,14 +100,26 @@ def shared_with(details: Details) -> dict[str, float]:
     }
 
 
-def chance(holder: Holder, card: MetricCard) -> str:
-    """What chance alone would give; empty where nothing says."""
+def chance(holder: Holder, card: MetricCard, alpha: float = ALPHA) -> str:
+    """What chance alone would give; empty where nothing says.
+
+    A value outside its band that many comparisons explain has the band of one comparison: this is said.
+    """
     if holder.null is None:
         return ""
     ends = Rounding.of(holder, card.unit).span(holder.null)
+    alone = _(", in a single comparison") if _is_one_of_many(holder, alpha) else ""
     if card.unit in _SHARES:
-        return _("Chance alone would give {ends} points.", ends=ends)
-    return _("Chance alone would give {ends}.", ends=ends)
+        return _("Chance alone would give {ends} points{alone}.", ends=ends, alone=alone)
+    return _("Chance alone would give {ends}{alone}.", ends=ends, alone=alone)
+
+
+def _is_one_of_many(holder: Holder, alpha: float) -> bool:
+    """Whether a value lies outside its band, and is within chance after the correction for others."""
+    if holder.null is None or holder.value is None or holder.p_adjusted in (None, holder.p_value):
+        return False
+    inside = holder.null.low <= holder.value <= holder.null.high
+    return not inside and not is_beyond(holder, alpha)
 
 
 def p_text(value: float | None) -> str:
@@ -110,6 +137,8 @@ def certainty(holder: Holder, subject: Subject) -> str:
     if holder.p_adjusted is None:
         return f"{text}{ending}."
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]
+    if isinstance(holder, Finding) and holder.role == "primary" and subject.hides_questions:
+        return _("{p}, corrected for all questions of this run{counted}.", p=text, counted=ending)
     if isinstance(holder, Finding) and holder.role == "primary" and primary:
         many = _(
             "{p}, corrected for {n} questions of this run{counted}.",
@@ -193,23 +222,34 @@ def quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:
 def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
     """Its value within chance, and what would have been noticed."""
     by = subject.about(finding)
-    title, comma, definition = defined(finding).partition(", ")
-    title += f"{_(' by {by}', by=by) if finding.by and by else ''}{comma}{definition}"
-    scope = subject.scope(finding)
+    title = title_of(finding)
+    title += _(" by {by}", by=by) if finding.by and by else ""
+    scope, definition = subject.scope(finding), _definition(finding)
     title += f" ({scope})" if scope else ""
+    title += f", {definition}" if definition else ""
     if finding.value is None:
-        reason = finding.reason or "undefined"
-        return _(
-            "{title} has no value: {reason}.", title=title, reason=explain(reason).removeprefix(f"{reason}: ")
-        )
-    card = finding.card
-    text = f"{title}: {Rounding.of(finding, card.unit).amount(finding.value)}"
+        return _("{title} has no value: {reason}.", title=title, reason=why_missing(finding.reason))
+    text = f"{title}: {leading_amount(finding)}"
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
     text += f", {filled(verdict.in_words('what chance alone gives'))}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     return f"{text}. {_power(finding, subject)}".rstrip()
+
+
+def leading_amount(finding: Finding) -> str:
+    """The value that leads: without what noise adds where that is known."""
+    rounding = Rounding.of(finding, finding.card.unit)
+    if finding.corrected is None:
+        return rounding.amount(finding.value or 0.0)
+    return _("{amount} without what noise adds", amount=rounding.amount(finding.corrected))
+
+
+def why_missing(reason: str | None) -> str:
+    """Why there is no value, in words alone."""
+    code = reason or "undefined"
+    return explain(code).removeprefix(f"{code}: ")
 
 
 def _power(finding: Finding, subject: Subject) -> str:
@@ -289,14 +329,17 @@ def nothing_by(findings: Sequence[Finding], subject: Subject) -> str:
 
 def of_finding(
     finding: Finding, subject: Subject, *, text: str, sentence: str, weight: tuple[float, ...],
-    chart: Chart | None, scope: str = "", card: MetricCard | None = None,
+    chart: Chart | None, scope: str = "", card: MetricCard | None = None, title: str = "", random: str = "",
 ) -> Headline:  # fmt: skip
-    """A headline of a finding as a whole: how much, what chance gives and how sure are the finding's own."""
+    """A headline of a finding as a whole: how much, what chance gives and how sure are the finding's own.
+
+    ``title`` is what is measured where its card says less, ``random`` what stands in the place of chance.
+    """
     return Headline(
         text=text,
         sentence=sentence,
-        size=size(finding, title_of(finding), card or finding.card, is_level=True),
-        chance=chance(finding, card or finding.card),
+        size=size(finding, title or title_of(finding), card or finding.card, is_level=True),
+        chance=random or chance(finding, card or finding.card, subject.alpha),
         certainty=certainty(finding, subject),
         by=finding.grouping,
         beyond=is_beyond(finding, subject.alpha),

@@ -48,6 +48,7 @@ class GroupRate:
         value: The rate.
         hits: How many; None where the rate is no share of counted samples.
         rows: Of how many.
+        by_chance: The rate that chance alone gives this group; None: nothing says.
     """
 
     label: str
@@ -55,6 +56,7 @@ class GroupRate:
     value: float
     hits: float | None
     rows: float
+    by_chance: float | None = None
 
     @property
     def share(self) -> float:
@@ -84,7 +86,9 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             sentence=phrasing.scoped(_sentence(worse, other, act) if has_counts else plain, scope),
             # within chance, what is said of the grouping says what is subtracted from what
             size=size(finding, defined(finding) if beyond else title_of(finding), finding.card),
-            chance=_of_its_size(finding, source, worse) if beyond else chance(finding, finding.card),
+            chance=_of_its_size(finding, source, worse)
+            if beyond
+            else chance(finding, finding.card, subject.alpha),
             certainty=certainty(finding, subject),
             by=finding.grouping,
             beyond=beyond,
@@ -108,7 +112,11 @@ def rates_of(source: Finding, subject: Subject) -> list[GroupRate]:
     attribute = source.by[0] if len(source.by) == 1 else ""
     return [
         GroupRate(
-            label_of(part), subject.member(attribute or part.kind, part.key), part.value, *_counts(part)
+            label_of(part),
+            subject.member(attribute or part.kind, part.key),
+            part.value,
+            *_counts(part),
+            _by_chance(part),
         )
         for part in group_parts(source)
         if part.value is not None
@@ -155,6 +163,12 @@ def _counts(part: Part) -> tuple[float | None, float]:
         return None, part.n
     hits = whole_number(part.details.get("n_hits", part.value * rows))
     return hits, rows
+
+
+def _by_chance(part: Part) -> float | None:
+    """What chance gives a group, where groups differ in that: neighbours, by the mix of the database."""
+    chance_of = part.details.get("chance")
+    return chance_of if isinstance(chance_of, float) else None
 
 
 def _pair(finding: Finding, subject: Subject) -> tuple[GroupRate, GroupRate] | None:
@@ -298,6 +312,12 @@ def _text(worse: GroupRate, other: GroupRate, act: str) -> str:
 
 def _sentence(worse: GroupRate, other: GroupRate, act: str) -> str:
     first, second = shares(worse.share, other.share)
+    if worse.by_chance is not None and other.by_chance is not None:
+        by_chance = shares(worse.by_chance, other.by_chance)
+        first, second = (
+            _("{share}; by chance {random}", share=text, random=random)
+            for text, random in zip((first, second), by_chance, strict=True)
+        )
     return f"{_who(worse)}: {worse.text} {act} ({first}); {other.name} {other.text} ({second})."
 
 
@@ -350,7 +370,8 @@ def _chart(
 
 
 def _steps(finding: Finding, worse: GroupRate, source: Finding, subject: Subject) -> tuple[str, ...]:
-    if worse.hits is None or finding.details.get("side") == "better":
+    counts_neighbours = any("n_of" in part.details for part in group_parts(source))  # one sample, many times
+    if worse.hits is None or finding.details.get("side") == "better" or counts_neighbours:
         return (_(AGAIN),)
     higher = source.card.direction == "higher is better"
     many = worse.rows - worse.hits if higher else worse.hits

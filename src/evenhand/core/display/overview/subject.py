@@ -12,6 +12,7 @@ from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
 from evenhand.core.text.formatting import attribute, count, model_name, plural, short_label, shorten
 from evenhand.core.text.language import _, plural_of
+from evenhand.core.text.parameters import in_words
 
 _PLAIN = Nouns()
 
@@ -35,6 +36,7 @@ class Subject:
         order: Models of a comparison, the older first: the reference, then as typed, or by date.
         matched: How rows of compared models were matched; empty: nothing says.
         findings: All of the run: parts of one may hold what another compares.
+        hides_questions: Whether answers to some of its questions are hidden, so that nobody can count them.
     """
 
     noun: str = "rows"
@@ -51,6 +53,7 @@ class Subject:
     order: tuple[str, ...] = ()
     matched: str = ""
     findings: tuple[Finding, ...] = ()
+    hides_questions: bool = False
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any], findings: Iterable[Finding] = ()) -> Subject:
@@ -125,8 +128,13 @@ class Subject:
                 return other
         return finding
 
-    def scope(self, finding: Finding) -> str:
-        """Parameters that tell a finding from others of its metric and grouping that lead a run."""
+    def scope(self, finding: Finding, *, with_sets: bool = False) -> str:
+        """Parameters that tell a finding from others of its metric and grouping that lead a run.
+
+        Args:
+            finding: One of the run.
+            with_sets: Whether the two sets of targets are named, too, which sentences on them name anyway.
+        """
         others = [
             other.params
             for other in self.findings
@@ -135,11 +143,18 @@ class Subject:
         differing = {
             name: value
             for name, value in finding.params.items()
-            if isinstance(value, str | int | float)
+            if (isinstance(value, str | int | float) or (with_sets and name == _SETS))
+            and name not in _MODELS  # titles of differences name them
             and "=" not in str(value)  # another parameter says it in words
             and any(other.get(name) != value for other in others)
         }
-        return " · ".join(f"{name} {value}".replace("_", " ") for name, value in differing.items())
+        return " · ".join(filter(None, (_in_words(name, value) for name, value in differing.items())))
+
+
+def _in_words(name: str, value: object) -> str:
+    """A parameter in words; by its name where it has none of its own."""
+    text = in_words(name, value)
+    return f"{name} {value}".replace("_", " ") if text.startswith(f"{name}=") else text
 
 
 def _many(noun: str) -> str:
@@ -152,5 +167,6 @@ def _many(noun: str) -> str:
 
 
 _QUESTION = 160
+_SETS, _MODELS = "targets", ("model", "reference")
 _ID = re.compile(r"(?:[ _-]id|(?<=[a-z])I[dD])$")  # that a column holds names of something
 _VOWELS = tuple("aeiou")
