@@ -198,8 +198,8 @@ class UnitTables:
         T), variance and bias at the estimate those of leaving out one unit at a time. Weights: as of tables
         of so many rows as give chi-squared this mean without association (Rao and Scott's first order).
         """
-        freedom = (tables.n_rows - 1) * (tables.n_columns - 1)
-        freedom = np.where(freedom > 0, freedom, np.nan)
+        degrees = (tables.n_rows - 1) * (tables.n_columns - 1)
+        freedom = np.where(degrees > 0, degrees.astype(np.float64), np.nan)
         if self.spread is not None:
             return self._weighted(tables, freedom)
         n = np.where(tables.n > 0, tables.n, np.nan)
