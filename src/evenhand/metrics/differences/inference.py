@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Interval, NewDetails, Null
+from evenhand.core.significance import FROM_INTERVAL
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL
-from evenhand.metrics.suites.families import FROM_INTERVAL
 from evenhand.stats.arrays import Ends, Floats, Limits
 from evenhand.stats.rates.differences import inverted_p, normal_quantile
 

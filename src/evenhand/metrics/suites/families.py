@@ -9,26 +9,15 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Interval
 from evenhand.core.numbers.rounding import EDGE, reference_of
-from evenhand.core.significance import ALPHA, significance_of
+from evenhand.core.significance import ALPHA, ERROR_SHARES, FROM_INTERVAL, SECONDARY, significance_of
 from evenhand.metrics.estimates import joint_p, with_looser_bands
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
 
-FROM_INTERVAL = "where the interval would hold 0"
-"""Method of a null band that follows from the interval."""
 AUDIT = ("disparities", "accuracy_contrast", "cramers_v_pooled")
 """Primaries of an audit: does a mistake depend on the group, does accuracy, does anything within classes?"""
 SEARCH = "subgroups"
 """One more primary where a run searches subgroups."""
-WEIGHTS = {"cramers_v_pooled": 2 / 9}
-"""Shares of the error that primaries may spend, 1 where none stands: of an audit .45, .45 and .1.
-
-Where answers differ in many small ways the pooled test is far beyond any level; what it spends the other two
-lack where one mistake or one group differs (docs/statistics.md).
-"""
-SECONDARY = {"accuracy_gap": "accuracy_contrast"}
-"""Tests that count only where the primary of the same hypothesis is beyond chance."""
-
 
 _AGREE = 1 + 1e-6  # times p
 
@@ -45,7 +34,7 @@ def adjust_run(
     What is corrected is the p with which both test and interval leave the reference out (``joint_p``), so
     that at no level of the family does one of them say what the other denies.
 
-    Primaries spend the error by ``WEIGHTS``. A secondary finding has the larger p of its own and its primary,
+    Primaries spend the error by ``ERROR_SHARES``. A secondary finding has the larger p of its own and its primary,
     so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a
     primary finding of their grouping is beyond chance, and are exploratory elsewhere.
 
@@ -64,7 +53,7 @@ def adjust_run(
         index for index, finding in enumerate(findings) if finding.role is None and _named(finding, leading)
     ]
     tests = [findings[index] for index in indices]
-    weights = np.array([WEIGHTS.get(finding.name, 1.0) for finding in tests])
+    weights = np.array([ERROR_SHARES.get(finding.name, 1.0) for finding in tests])
     is_test = np.array([finding.p_value is not None for finding in tests], dtype=bool)
     # a difference that is alone in a run has its turn first
     first = np.full(weights.shape, alpha)

@@ -109,6 +109,12 @@ def single_sample(part: Part) -> bool:
     return part.kind == _SINGLE
 
 
+def chosen(finding: Finding) -> bool:
+    """Whether which parts there are tells the least or largest of many values."""
+    groups = [part for part in finding.parts if part.kind == "group"]
+    return card_of(finding).made_of == "one cell" or 0 < len(groups) < len(finding.groups)
+
+
 def few_people(holder: Finding | Part, fewest: int) -> bool:
     """Whether a value rests on fewer people than are shown, however many rows they have."""
     return any(_is_small(holder.details.get(key), fewest) for key in PEOPLE)

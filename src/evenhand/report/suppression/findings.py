@@ -14,6 +14,7 @@ from evenhand.report.suppression.details import (
     OF_INTERVAL,
     apart,
     card_of,
+    chosen,
     compared,
     few_people,
     of_few_images,
@@ -283,7 +284,7 @@ class HiddenFindings:
         )
 
     def _finding(self, index: int, finding: Finding) -> Finding:
-        small = self.small
+        small, lost = self.small, self._value_lost(index, finding)
         groups = [
             GroupSize(key=group.key, n=self._count(group.n, small.hidden(index, "group", number)))
             for number, group in enumerate(finding.groups)
@@ -291,7 +292,7 @@ class HiddenFindings:
         parts = [
             self._part(index, finding, number)
             for number, part in enumerate(finding.parts)
-            if not single_sample(part) and not self._mistakes_hidden(finding)
+            if not single_sample(part) and not self._mistakes_hidden(finding) and not (lost and chosen(finding))
         ]
         dropped = [
             Dropped(
@@ -307,7 +308,6 @@ class HiddenFindings:
             "dropped": dropped,
             "details": self._details(finding, finding),
         }
-        lost = self._value_lost(index, finding)
         if lost and (finding.value is not None or small.hidden(index, "n")):
             changed |= {**_WITHOUT, "reason": REASON}
         elif tells_flips(finding, self._fewest):

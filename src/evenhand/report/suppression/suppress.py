@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from evenhand.core.cards import Model
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Findings, TableWarning
+from evenhand.core.significance import ALPHA, alpha_of
 from evenhand.report.content import DrawnTable, ReportInput
+from evenhand.report.suppression.families import corrected_apart
 from evenhand.report.suppression.findings import COUNTS, REASON, HiddenFindings
 
 if TYPE_CHECKING:
@@ -76,7 +78,8 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     if fewest == 0:
         return content
     hidden = _over_all_groupings(content, fewest, _rows_of(content.manifest))
-    findings, manifest = _findings(content.findings, hidden), _manifest(content.manifest, fewest, hidden)
+    findings = _findings(content.findings, hidden, alpha_of(content.manifest))
+    manifest = _manifest(content.manifest, fewest, hidden)
     return replace(
         content,
         findings=findings,
@@ -126,7 +129,7 @@ def suppressed_findings(
     if fewest == 0:
         return findings
     content = ReportInput(findings, {}, evidence=dict(cells or {}))
-    return _findings(findings, _over_all_groupings(content, fewest, None))
+    return _findings(findings, _over_all_groupings(content, fewest, None), ALPHA)
 
 
 def _over_all_groupings(content: ReportInput, fewest: int, n_rows: float | None) -> HiddenFindings:
@@ -147,7 +150,7 @@ def _over_all_groupings(content: ReportInput, fewest: int, n_rows: float | None)
     return without(refused(groupings, tell))
 
 
-def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
+def _findings(findings: Findings, hidden: HiddenFindings, alpha: float) -> Findings:
     """Findings with small counts hidden, and warnings without any count: theirs are of single labels."""
     warnings = [
         warning.model_copy(
@@ -172,7 +175,8 @@ def _findings(findings: Findings, hidden: HiddenFindings) -> Findings:
     sizes = [finding.n for finding in findings.findings]
     sizes += [part.n for finding in findings.findings for part in finding.parts]
     is_weighted = not all(map(float.is_integer, sizes))
-    visible = _rounded(hidden.findings) if is_weighted else hidden.findings
+    visible = corrected_apart(findings.findings, hidden.findings, alpha)
+    visible = _rounded(visible) if is_weighted else visible
     visible_findings = findings.model_copy(
         update={"findings": visible, "warnings": warnings, "manifest_id": ""}
     )

@@ -18,7 +18,11 @@ from evenhand.report.wording.phrases import value_of
 CHANCE = "what chance alone gives"
 """What the verdict on a value compares it with."""
 
-_CORRECTIONS = {"holm": "Holm’s correction", "bh": "the Benjamini–Hochberg correction"}
+_CORRECTIONS = {
+    "holm": "Holm’s correction",
+    "bh": "the Benjamini–Hochberg correction",
+    "bonferroni": "Bonferroni’s correction",
+}
 
 
 def bands(chapter: Chapter, alpha: float) -> list[str]:
