@@ -59,6 +59,8 @@ class ReportInput:
         tables: Tidy tables by name, which are only listed.
         evidence: What the findings rest on, by name: cells of counts (``truth``, attributes, ``prediction``,
             ``n``), or rows of samples with their attributes.
+        weighted_rows: How many rows the cells of weighted counts have, by the names of ``evidence``: weights
+            say nothing of whether a cell is small.
         fewest: Cells of fewer rows are hidden; 0 hides nothing.
         drawn: The benchmark's tables and figures.
         missing: Those that the run cannot fill.
@@ -77,3 +79,4 @@ class ReportInput:
     missing: Sequence[NotFilled] = ()
     cases: Mapping[str, polars.DataFrame] = field(default_factory=dict)
     pictures: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    weighted_rows: Mapping[str, polars.DataFrame] = field(default_factory=dict)

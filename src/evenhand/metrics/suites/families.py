@@ -34,9 +34,9 @@ def adjust_run(
     What is corrected is the p with which both test and interval leave the reference out (``joint_p``), so
     that at no level of the family does one of them say what the other denies.
 
-    Primaries spend the error by ``ERROR_SHARES``. A secondary finding has the larger p of its own and its primary,
-    so that it has a verdict only where the primary of its grouping has one. Parts keep their verdict where a
-    primary finding of their grouping is beyond chance, and are exploratory elsewhere.
+    Primaries spend the error by ``ERROR_SHARES``. A secondary finding has the larger p of its own and its
+    primary, so that it has a verdict only where the primary of its grouping has one. Parts keep their
+    verdict where a primary finding of their grouping is beyond chance, and are exploratory elsewhere.
 
     The interval of a primary becomes that of its place in the family (``holm_levels``), so that p and
     interval shown together are of one level; the 95 % interval stays in the details ``low_95`` and

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 
 from evenhand.core.findings import Finding, Key
 from evenhand.report.suppression.complementary import MarginSums
+from evenhand.report.suppression.details import compared
 
 Cell = frozenset[tuple[str, str]]
 """What a count is of: values by axis; nothing: all usable rows."""
@@ -273,9 +274,13 @@ class SmallCells:
 
 
 def _scope(finding: Finding) -> _Scope:
-    """What findings must share so that their counts may be of the same rows."""
+    """What findings must share so that their counts may be of the same rows.
+
+    Pairs of a comparison share theirs: where one has a few rows more than another, these are a count too.
+    """
     setting = finding.params.get("setting") or finding.params.get("context") or ""
-    return finding.benchmark or "", finding.model or "", str(setting)
+    model = "" if compared(finding) else finding.model or ""
+    return finding.benchmark or "", model, str(setting)
 
 
 def _answer(raw: bool) -> str:

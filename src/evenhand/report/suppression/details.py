@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from evenhand.core.cards import MetricCard
@@ -88,9 +89,13 @@ def shown_details(
     return shown_values
 
 
-def without_few_units(details: Details, fewest: int) -> NewDetails:
-    """All details but the number of what was sampled as a whole, where it is small."""
-    return {key: value for key, value in details.items() if key != UNITS or not _is_small(value, fewest)}
+def without_few_units(details: Details, fewest: int, without: Collection[str] = ()) -> NewDetails:
+    """All details but the number of what was sampled as a whole, where it is small, and those named."""
+    return {
+        key: value
+        for key, value in details.items()
+        if key not in without and (key != UNITS or not _is_small(value, fewest))
+    }
 
 
 def plain_details(details: Details, *, rates: bool) -> NewDetails:
@@ -107,6 +112,25 @@ def plain_details(details: Details, *, rates: bool) -> NewDetails:
 def single_sample(part: Part) -> bool:
     """Whether a part is one sample, whatever its ``n`` counts."""
     return part.kind == _SINGLE
+
+
+def units_apart(findings: Sequence[Finding], fewest: int) -> bool:
+    """Whether two findings rest on numbers of persons or other clusters that differ by a few."""
+    units = sorted(
+        {float(n) for finding in findings if isinstance(n := finding.details.get(UNITS), int | float)}
+    )
+    return any(_is_small(more - fewer, fewest) for fewer, more in pairwise(units))
+
+
+def pooled(finding: Finding) -> bool:
+    """Whether a value is the mean over all rows of what its parts are: then it is one of the sums."""
+    if finding.value is None or not finding.parts or len({part.kind for part in finding.parts}) > 1:
+        return False
+    if any(part.value is None for part in finding.parts):
+        return False
+    rows = sum(part.n for part in finding.parts)
+    total = sum((part.value or 0.0) * part.n for part in finding.parts)
+    return abs(rows - finding.n) < 1e-6 and abs(total - finding.value * finding.n) < 1e-6
 
 
 def chosen(finding: Finding) -> bool:
@@ -163,13 +187,18 @@ def without_flips(part: Part, fewest: int) -> dict[str, Any]:
 
 
 def tells_flips(finding: Finding, fewest: int) -> bool:
-    """Whether the test of all rows of a paired comparison rests on few flips, or on nobody knows how many."""
+    """Whether the test of a paired comparison rests on few flips, or on nobody knows how many.
+
+    That of all rows rests on all flips. Of what is made of groups, the least accuracy or how far it is below
+    all, the interval rests on how both models' answers go together in each: it always tells.
+    """
     if not compared(finding) or finding.details.get("compared") != "same samples":
         return False
     if "first_seeds" in finding.details:  # seeds are tested, not flips
         return False
-    if "unit" not in finding.details and card_of(finding).made_of != "right rows":
-        return False
+    card = card_of(finding)
+    if card.made_of != "right rows" and "unit" not in finding.details:
+        return card.compared == "counts"
     groups = [part for part in finding.parts if part.kind == "group"]
     flips = [[part.details.get(key) for part in groups] for key in ("n_gained", "n_lost")]
     return (

@@ -1,4 +1,4 @@
-"""Corrections for several tests of which some are hidden: how the others are corrected must not tell of them."""
+"""Corrections for several tests of which some are hidden: that of the others must not tell of them."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def corrected_apart(before: Sequence[Finding], after: Sequence[Finding], alpha: 
             shares = {index: ERROR_SHARES.get(before[index].name, 1.0) for index in indices}
             for index, share in shares.items():
                 result[index] = _apart(result[index], sum(shares.values()) / share)
-    leading = {_tested(finding): finding for finding in result if finding.role == _PRIMARY}
+    primaries = [finding for finding in result if finding.role == _PRIMARY]
+    leading = {(finding.name, _grouping(finding)): finding for finding in primaries}
     for index in seconds:
         result[index] = _beside(result[index], leading)
-    groupings = {_grouping(finding) for finding in result if finding.role == _PRIMARY and is_beyond(finding, alpha)}
+    groupings = {_grouping(finding) for finding in primaries if is_beyond(finding, alpha)}
     return [
         finding if compared(finding) or _grouping(finding) in groupings else _without_verdicts(finding)
         for finding in result
@@ -114,10 +115,6 @@ def _parts_apart(before: Finding, after: Finding) -> Finding:
 
 def _grouping(finding: Finding) -> Hashable:
     return (*finding.by, finding.params.get("answers"))
-
-
-def _tested(finding: Finding) -> Hashable:
-    return finding.name, _grouping(finding)
 
 
 def _without_verdicts(finding: Finding) -> Finding:

@@ -12,6 +12,7 @@ from evenhand.report.suppression.details import (
     COUNTS,
     NO_TEST,
     OF_INTERVAL,
+    UNITS,
     apart,
     card_of,
     chosen,
@@ -19,10 +20,12 @@ from evenhand.report.suppression.details import (
     few_people,
     of_few_images,
     plain_details,
+    pooled,
     shown_details,
     single_sample,
     sub_cells,
     tells_flips,
+    units_apart,
     without_few_units,
     without_flips,
 )
@@ -36,6 +39,7 @@ from evenhand.report.suppression.values import (
     aggregate_hidden,
     grouped_cells,
 )
+from evenhand.report.suppression.weighted import by_rows
 
 if TYPE_CHECKING:
     import polars
@@ -59,6 +63,7 @@ class HiddenFindings:
         fewest: Rows that a cell needs to be shown.
         rows: How many rows the run had; None where it does not say.
         tables: Counts by name, with ``truth``, attributes, ``prediction`` and ``n``; others are passed over.
+        weighted_rows: Of weighted counts, how many rows the cells have.
         refused: Groupings of which nothing is shown, because of what others show.
 
     Attributes:
@@ -76,11 +81,14 @@ class HiddenFindings:
         fewest: int,
         rows: float | None,
         tables: Mapping[str, polars.DataFrame],
+        weighted_rows: Mapping[str, polars.DataFrame],
         refused: Collection[tuple[str, ...]] = (),
     ) -> None:
         every_finding, self.refused = findings, set(refused)
         findings = [finding for finding in every_finding if tuple(finding.by) not in self.refused]
         self._own = findings
+        self._by_rows = by_rows(findings, weighted_rows)
+        tables = {**tables, **weighted_rows}
         self._fewest = fewest
         groupings = list(dict.fromkeys(tuple(finding.by) for finding in findings if finding.by))
         self._all: dict[_Grouping, Cells] = {
@@ -90,7 +98,7 @@ class HiddenFindings:
             if {"truth", "prediction", "n", *by} <= set(table.columns)
         }
         self.cells = self._offered(groupings)
-        self.small = self._settled(findings, rows)
+        self.small = self._settled(self._by_rows, rows)
         self._values = {
             by: self._values_of(by) for by in {(_raw(finding), tuple(finding.by)) for finding in findings}
         }
@@ -100,6 +108,7 @@ class HiddenFindings:
             for part in finding.parts
             if few_people(part, fewest)
         }
+        self._few_units = (UNITS,) if units_apart(findings, fewest) else ()
         self._hidden_mistakes: dict[tuple[bool, tuple[str, ...]], bool] = {}
         self._people = not self._few_people and not any(few_people(finding, fewest) for finding in findings)
         self._lost = [
@@ -139,8 +148,14 @@ class HiddenFindings:
         return self.refused | {
             tuple(old.by)
             for new, old in pairs
-            if (new.value, new.n, new.groups) != (old.value, old.n, old.groups)
+            if (new.value, new.n, new.groups, new.dropped) != (old.value, old.n, old.groups, old.dropped)
         }
+
+    def of_same_rows(self, rows: float | None) -> bool:
+        """Whether all models of a comparison answered the same rows; else their order tells of a few."""
+        pairs = [finding for finding in self._own if compared(finding)]
+        first = [finding for finding in pairs if finding.by == pairs[0].by]
+        return not self.rows_tell and all(finding.n == rows for finding in first)
 
     def _offered(self, groupings: Sequence[tuple[str, ...]]) -> dict[_Grouping, Cells]:
         """Cells of groupings that hold no coarser one; none where they are too many."""
@@ -176,9 +191,19 @@ class HiddenFindings:
         return HiddenValues(None, None, self._fewest)
 
     def _shown_in(self, name: str, by: tuple[str, ...]) -> Shown | None:
-        if (name, by) not in self.cells:
+        """Which cells are shown; of a grouping whose own are not, where the class is whole in all others."""
+        if (name, by) in self.cells:
+            return lambda truth, group, answer: not self.small.cell_hidden(name, by, truth, group, answer)
+        others = [(other_by, cells) for (other, other_by), cells in self.cells.items() if other == name]
+        if not others:
             return None
-        return lambda truth, group, answer: not self.small.cell_hidden(name, by, truth, group, answer)
+        broken = {
+            cell[0]
+            for other_by, cells in others
+            for cell in cells
+            if self.small.cell_hidden(name, other_by, *cell)
+        }
+        return lambda truth, group, answer: truth not in broken
 
     def _part_lost(self, index: int, finding: Finding, number: int) -> bool:
         """Whether the value of a part is hidden."""
@@ -240,7 +265,7 @@ class HiddenFindings:
         if compared(finding) and card_of(finding).made_of == "right rows":
             return False
         of_rows = not _of_cells(finding) and not of_few_images(finding) and not apart(finding)
-        if of_rows and _pooled(finding):
+        if of_rows and pooled(finding):
             return False
         values = self._values[_raw(finding), tuple(finding.by)]
         unknown = compared(finding) and (
@@ -292,7 +317,9 @@ class HiddenFindings:
         parts = [
             self._part(index, finding, number)
             for number, part in enumerate(finding.parts)
-            if not single_sample(part) and not self._mistakes_hidden(finding) and not (lost and chosen(finding))
+            if not single_sample(part)
+            and not self._mistakes_hidden(finding)
+            and not (lost and chosen(finding))
         ]
         dropped = [
             Dropped(
@@ -315,7 +342,7 @@ class HiddenFindings:
             changed["details"] = {
                 key: value for key, value in changed["details"].items() if key not in OF_INTERVAL
             }
-        elif any(self._lost[index]) and _pooled(finding):
+        elif any(self._lost[index]) and pooled(finding):
             changed |= {key: None for key in _WITHOUT if key not in ("value", "interval")}
         if lost or any(self._lost[index]):
             details = plain_details(finding.details, rates=not lost and compared(finding))
@@ -347,8 +374,8 @@ class HiddenFindings:
         if self._mistakes_hidden(finding):
             return {}
         if finding.card.made_of == MISTAKES:
-            return without_few_units(holder.details, self._fewest)
-        return shown_details(holder.details, self._fewest, people=self._people)
+            return without_few_units(holder.details, self._fewest, self._few_units)
+        return shown_details(holder.details, self._fewest, people=self._people, without=self._few_units)
 
     def _count(self, n: float, hidden: bool) -> float:
         return float(-self._fewest) if hidden else n
@@ -361,14 +388,3 @@ def _raw(finding: Finding) -> bool:
 def _of_cells(finding: Finding) -> bool:
     """Whether values are made of single cells of classes and groups."""
     return card_of(finding).made_of in (*_CLASS_PARTS, *OF_EFFECTS, *OF_CELLS)
-
-
-def _pooled(finding: Finding) -> bool:
-    """Whether a value is the mean over all rows of what its parts are: then it is one of the sums."""
-    if finding.value is None or not finding.parts or len({part.kind for part in finding.parts}) > 1:
-        return False
-    if any(part.value is None for part in finding.parts):
-        return False
-    rows = sum(part.n for part in finding.parts)
-    total = sum((part.value or 0.0) * part.n for part in finding.parts)
-    return abs(rows - finding.n) < 1e-6 and abs(total - finding.value * finding.n) < 1e-6

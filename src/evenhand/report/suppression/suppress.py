@@ -28,7 +28,9 @@ _ALL_ROWS = ("rows", "asked", "limit", "samples", "images", "total", "n")
 _OF_ROWS = ("relabelled", "repeated_ids")
 _PROVENANCE = ("sha256", "size")
 _HASH = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])")
+_WHY_NOT = re.compile(r"(are not matched): .*?(?=\. They are compared)")  # it names single samples
 _REFUSED = "grouping_suppressed"
+_PAIRED = "same samples"
 _HARMLESS = ("answer_kinds",)  # the page itself tells nothing of it where a count is small
 _COMPARED = ("values", "ranking", "rank_shares", "mev_ranks")
 
@@ -77,7 +79,8 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     _check(fewest)
     if fewest == 0:
         return content
-    hidden = _over_all_groupings(content, fewest, _rows_of(content.manifest))
+    n_rows = _rows_of(content.manifest)
+    hidden = _over_all_groupings(content, fewest, n_rows)
     findings = _findings(content.findings, hidden, alpha_of(content.manifest))
     manifest = _manifest(content.manifest, fewest, hidden)
     return replace(
@@ -87,7 +90,7 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
         tables={
             name: shown_table
             for name, table in content.tables.items()
-            if (shown_table := _table(name, table, fewest, hidden)) is not None
+            if (shown_table := _table(name, table, fewest, hidden, n_rows)) is not None
         },
         evidence=_evidence(content.evidence, fewest, hidden),
         drawn=[_not_drawn(artifact) if hidden.changed else artifact for artifact in content.drawn],
@@ -138,14 +141,15 @@ def _over_all_groupings(content: ReportInput, fewest: int, n_rows: float | None)
 
     findings = content.findings.findings
     groupings = list(dict.fromkeys(tuple(finding.by) for finding in findings if finding.by))
+    tables = {**content.evidence, **content.weighted_rows}
 
     def without(left_out: Collection[tuple[str, ...]]) -> HiddenFindings:
-        return HiddenFindings(findings, fewest, n_rows, content.evidence, left_out)
+        return HiddenFindings(findings, fewest, n_rows, content.evidence, content.weighted_rows, left_out)
 
     def tell(remaining: Sequence[tuple[str, ...]]) -> bool:
         hidden = without(set(groupings) - set(remaining))
         rows = None if hidden.rows_tell else n_rows
-        return told_by(hidden.shown, hidden.shown_cells, content.evidence, rows, fewest)
+        return told_by(hidden.shown, hidden.shown_cells, tables, rows, fewest)
 
     return without(refused(groupings, tell))
 
@@ -238,24 +242,39 @@ def _evidence(
 
 
 def _table(
-    name: str, table: polars.DataFrame, fewest: int, hidden: HiddenFindings
+    name: str, table: polars.DataFrame, fewest: int, hidden: HiddenFindings, n_rows: float | None
 ) -> polars.DataFrame | None:
     """A table as the page may use it; None where it may not."""
     import polars
 
     columns = set(table.columns)
     if name == "pairing" and "samples" in columns:
-        samples = polars.col("samples")
+        samples, shown_n = polars.col("samples"), [int(finding.n) for finding in hidden.shown]
+        is_known = samples.is_null() | samples.is_in(shown_n)
+        joined = polars.col("compared") == _PAIRED
         return table.with_columns(
-            samples=polars.when(samples.is_between(1, fewest - 1)).then(-fewest).otherwise(samples)
+            samples=polars.when(is_known).then(samples).otherwise(-fewest),
+            reason=polars.when(joined).then("reason"),  # why not: it names single samples
         )
     touched = ["+".join(by) for by in hidden.touched]
     if name in _COMPARED and "by" in columns:
         untouched = table.filter(~polars.col("by").is_in(touched))
-        return untouched.filter(polars.col("n") >= fewest) if "n" in columns else untouched
+        if "n" in columns:
+            return _of_alike_rows(untouched, fewest)
+        return untouched if hidden.of_same_rows(n_rows) else None
     if name == "coverage":
         return None if hidden.changed else table
     return table if name in _HARMLESS else None
+
+
+def _of_alike_rows(values: polars.DataFrame, fewest: int) -> polars.DataFrame:
+    """Values side by side, without those of few rows, or where a model has a few rows more than another."""
+    import polars
+
+    known = values.filter(polars.col("n") >= fewest)
+    keys = [column for column in ("by", "metric", "params") if column in known.columns]
+    apart = polars.col("n").sort().diff().is_between(1e-6, fewest - 1e-6).any().over(keys)
+    return known.filter(~apart)
 
 
 def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) -> dict[str, Any]:
@@ -266,9 +285,11 @@ def _manifest(manifest: Mapping[str, Any], fewest: int, hidden: HiddenFindings) 
         result = _without_rows(result, rows)
         if "rows" in result:
             result["rows"] = _HIDDEN
-    if (hidden.changed or manifest.get("kind") == "audit") and result.get("warnings"):
+    if result.get("warnings"):
+        without_digits = hidden.changed or manifest.get("kind") == "audit"
+        warnings = [_WHY_NOT.sub(r"\1", str(warning)) for warning in result["warnings"]]
         result["warnings"] = [
-            warning for warning in result["warnings"] if not any(map(str.isdigit, str(warning)))
+            warning for warning in warnings if not without_digits or not any(map(str.isdigit, warning))
         ]
     return result
 

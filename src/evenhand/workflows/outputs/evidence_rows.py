@@ -42,6 +42,15 @@ def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     return tables
 
 
+def weighted_rows_of(run: RunFolder) -> dict[str, pl.DataFrame]:
+    """How many rows the cells of its weighted counts have, by the names of ``evidence_of``."""
+    return {
+        name: counts.rows_table()
+        for name, counts in run.counts.items()
+        if counts.moments is not None and not counts.paired
+    }
+
+
 def _annotated(rows: pl.DataFrame, annotations: pl.DataFrame) -> pl.DataFrame:
     """Rows of samples with the attributes that they lack."""
     lacking = [column for column in annotations.columns if column not in rows.columns]

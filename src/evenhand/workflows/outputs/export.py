@@ -27,7 +27,7 @@ from evenhand.report.exports.tidy import tidy_csv, tidy_frame, tidy_parquet
 from evenhand.report.suppression.suppress import suppressed
 from evenhand.runs.gates import check_gate_names, gate_results
 from evenhand.runs.run_folder import FINDINGS, RunFolder, runs_in
-from evenhand.workflows.outputs.evidence_rows import evidence_of
+from evenhand.workflows.outputs.evidence_rows import evidence_of, weighted_rows_of
 from evenhand.workflows.outputs.impact_ratios import impact_ratios
 
 if TYPE_CHECKING:
@@ -275,7 +275,9 @@ def _exported(read: Sequence[RunFolder], gates: Sequence[str], suppress: int) ->
     contents = [ReportInput(run.findings, run.manifest) for run in read]
     if suppress:
         contents = [
-            suppressed(replace(content, evidence=evidence_of(run)), suppress)
+            suppressed(
+                replace(content, evidence=evidence_of(run), weighted_rows=weighted_rows_of(run)), suppress
+            )
             for run, content in zip(read, contents, strict=True)
         ]
     return [

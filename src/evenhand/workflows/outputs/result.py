@@ -53,7 +53,7 @@ class Run(run_folder.RunFolder):
         """
         from evenhand.report.content import ReportInput
         from evenhand.report.page.html import render_html
-        from evenhand.workflows.outputs.evidence_rows import evidence_of
+        from evenhand.workflows.outputs.evidence_rows import evidence_of, weighted_rows_of
         from evenhand.workflows.outputs.run_artifacts import drawn_of
         from evenhand.workflows.outputs.sample_pictures import SamplePictures
 
@@ -70,6 +70,7 @@ class Run(run_folder.RunFolder):
             missing=missing,
             pictures=pictures,
             cases={} if suppress else self.case_tables,
+            weighted_rows=weighted_rows_of(self) if suppress else {},
         )
         return render_html(content, suppress=suppress, language=language)
 
