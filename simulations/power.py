@@ -16,7 +16,8 @@ from simulations._common import Clock, arguments, share, show
 import evenhand as eh
 from evenhand.core.findings import Finding
 from evenhand.core.numbers.rounding import EDGE
-from evenhand.metrics.suites.families import AUDIT, WEIGHTS
+from evenhand.metrics.catalogue import known_cards
+from evenhand.metrics.suites.families import AUDIT
 
 _SIZES: Sequence[tuple[int, ...]] = (
     (30, 30), (40, 40), (400, 60), (100, 100, 100), (400, 150, 50), (100,) * 8,
@@ -24,6 +25,7 @@ _SIZES: Sequence[tuple[int, ...]] = (
 )  # fmt: skip
 _ATTRIBUTES = (1, 10)
 _OTHERS = (1.0, 0.9, 0.7, 0.0)
+_SHARES = [known_cards()[name].error_share for name in AUDIT]
 
 
 def contrast(rng: np.random.Generator, sizes: Sequence[int], rates: Sequence[float], seed: int) -> Finding:
@@ -52,7 +54,7 @@ def share_shown(
     sizes: Sequence[int], others: float, attributes: int, runs: int, seed: int
 ) -> tuple[float, list[bool]] | None:
     """The rate that would have shown, and whether each table shows it; None where nothing would have."""
-    level = 0.05 / sum(WEIGHTS.get(name, 1.0) for name in AUDIT) / attributes
+    level = 0.05 / sum(_SHARES) / attributes
     place = int(np.argsort(sizes, kind="stable")[(len(sizes) - 1) // 2])
     noticed = [
         contrast(np.random.default_rng((seed, 0, n)), sizes, [others] * len(sizes), n).at_test_level(level)

@@ -7,6 +7,7 @@ import pytest
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.significance import Significance, is_beyond, significance_of
+from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.suites.families import AUDIT, adjust_run
 
 
@@ -19,6 +20,7 @@ def finding_of(name, p, *, value=0.3, half=0.1, by=("g",), levels=True, **fields
 
     given = {"fair_at": 0.0, "n": 50, "direction": "lower is fairer", "source": Source(paper="p"), **fields}
     one = Finding(metric=name, name=name, by=list(by), value=value, interval=at(0.95), p_value=p, **given)
+    one = one if card_of(name) is None else one.with_card(card_of(name))
     return one.with_levels(at) if levels else one
 
 

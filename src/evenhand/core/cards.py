@@ -130,6 +130,11 @@ class MetricCard(Model):
             items; empty: its own.
         second_to: The metric beside whose headlines, in the same grouping, they need none of this one, unless
             it is of another group.
+        error_share: How much of a run's error its test may spend where it is a primary finding, beside 1 of
+            others: the pooled test of an audit .1, two others .45. Where answers differ in many small ways it
+            is far beyond any level; what it spends the others lack (docs/statistics.md).
+        tested_by: The metric whose test of the same hypothesis counts first: this one has a verdict only
+            beside it.
         gate_beside: The metric that a gate on this one needs beside it, because it says nothing by itself.
     """
 
@@ -157,6 +162,8 @@ class MetricCard(Model):
     first_line: FirstLine = ""
     parts_of: str = ""
     second_to: str = ""
+    error_share: float = 1.0
+    tested_by: str = ""
     gate_beside: str = ""
 
     @classmethod

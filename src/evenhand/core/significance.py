@@ -13,14 +13,6 @@ ALPHA = 0.05
 
 FROM_INTERVAL = "where the interval would hold 0"
 """Method of a null band that follows from the interval."""
-ERROR_SHARES = {"cramers_v_pooled": 2 / 9}
-"""Shares of the error that primaries may spend, 1 where none stands: of an audit .45, .45 and .1.
-
-Where answers differ in many small ways the pooled test is far beyond any level; what it spends the other two
-lack where one mistake or one group differs (docs/statistics.md).
-"""
-SECONDARY = {"accuracy_gap": "accuracy_contrast"}
-"""Tests that count only where the primary of the same hypothesis is beyond chance."""
 
 
 def alpha_of(manifest: Mapping[str, Any]) -> float:

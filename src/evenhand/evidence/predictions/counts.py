@@ -309,15 +309,6 @@ class Counts:
         renamed = counts.to_frame().rename({_stored_name(axis): axis.name for axis in counts.axes})
         return renamed.drop(MOMENTS, strict=False)
 
-    def rows_table(self) -> pl.DataFrame:
-        """The same with how many rows each cell has as ``n``, whatever their weights."""
-        counts = self.unclustered()
-        return (
-            counts.table()
-            if counts.moments is None
-            else replace(counts, n=counts.moments[0], moments=None, memo={}).table()
-        )
-
     def save(self, path: str | Path) -> None:
         """Write as Parquet, whole or not at all."""
         declared = [axis for axis in self.axes if list(axis.levels) != ordered(axis.levels)]

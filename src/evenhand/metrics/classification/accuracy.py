@@ -156,6 +156,7 @@ def worst_class_group_accuracy(
     fair_at=0.0, source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share difference",
     order=50, family="mistakes", compared="counts",
     tags=("group gap",), first_line="rates", parts_of="accuracy", second_to="disparities",
+    tested_by="accuracy_contrast",
 )  # fmt: skip
 def accuracy_gap(
     evidence: Evidence,

@@ -114,7 +114,7 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
     source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"), unit="Cramér's V",
     order=70, family="mistakes",
     tags=("where it differs",),
-    made_of="all effects", first_line="classes", second_to="disparities",
+    made_of="all effects", first_line="classes", second_to="disparities", error_share=2 / 9,
 )  # fmt: skip
 def cramers_v_pooled(
     evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Interval
 from evenhand.core.numbers.rounding import EDGE, reference_of
-from evenhand.core.significance import ALPHA, ERROR_SHARES, FROM_INTERVAL, SECONDARY, significance_of
+from evenhand.core.significance import ALPHA, FROM_INTERVAL, significance_of
 from evenhand.metrics.estimates import joint_p, with_looser_bands
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
@@ -34,9 +34,10 @@ def adjust_run(
     What is corrected is the p with which both test and interval leave the reference out (``joint_p``), so
     that at no level of the family does one of them say what the other denies.
 
-    Primaries spend the error by ``ERROR_SHARES``. A secondary finding has the larger p of its own and its
-    primary, so that it has a verdict only where the primary of its grouping has one. Parts keep their
-    verdict where a primary finding of their grouping is beyond chance, and are exploratory elsewhere.
+    Primaries spend the error by the ``error_share`` of their cards. A secondary finding has the larger p of
+    its own and its primary, so that it has a verdict only where the primary of its grouping has one. Parts
+    keep their verdict where a primary finding of their grouping is beyond chance, and are exploratory
+    elsewhere.
 
     The interval of a primary becomes that of its place in the family (``holm_levels``), so that p and
     interval shown together are of one level; the 95 % interval stays in the details ``low_95`` and
@@ -47,13 +48,17 @@ def adjust_run(
     leading = primaries
     if primaries is not None:  # a secondary metric leads where its primary was not computed
         names = {finding.name for finding in findings}
-        alone = [name for name, first in SECONDARY.items() if first in primaries and first not in names]
+        alone = [
+            finding.name
+            for finding in findings
+            if finding.card.tested_by in primaries and finding.card.tested_by not in names
+        ]
         leading = [*primaries, *alone]
     indices = [
         index for index, finding in enumerate(findings) if finding.role is None and _named(finding, leading)
     ]
     tests = [findings[index] for index in indices]
-    weights = np.array([ERROR_SHARES.get(finding.name, 1.0) for finding in tests])
+    weights = np.array([finding.card.error_share for finding in tests])
     is_test = np.array([finding.p_value is not None for finding in tests], dtype=bool)
     # a difference that is alone in a run has its turn first
     first = np.full(weights.shape, alpha)
@@ -155,7 +160,7 @@ def _with_secondary(before: Sequence[Finding], after: Sequence[Finding], method:
     leading = {(finding.name, _grouping(finding)): finding for finding in after if finding.role == "primary"}
     result = list(after)
     for index, finding in enumerate(before):
-        primary = leading.get((SECONDARY.get(finding.name, ""), _grouping(finding)))
+        primary = leading.get((finding.card.tested_by, _grouping(finding)))
         if primary is None or primary.p_adjusted is None or finding.p_value is None or finding.role:
             continue
         if after[index].role == "primary" or "groups" in finding.params:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import ERROR_SHARES, FROM_INTERVAL, SECONDARY, is_beyond
+from evenhand.core.significance import FROM_INTERVAL, is_beyond
 from evenhand.report.suppression.details import OF_INTERVAL, compared
 
 METHOD = "bonferroni"
@@ -40,7 +40,7 @@ def corrected_apart(before: Sequence[Finding], after: Sequence[Finding], alpha: 
     seconds = families.pop(_SECONDARY, [])
     for indices in families.values():
         if any(after[index].p_value is None for index in indices):
-            shares = {index: ERROR_SHARES.get(before[index].name, 1.0) for index in indices}
+            shares = {index: before[index].card.error_share for index in indices}
             for index, share in shares.items():
                 result[index] = _apart(result[index], sum(shares.values()) / share)
     primaries = [finding for finding in result if finding.role == _PRIMARY]
@@ -61,9 +61,9 @@ def _apart(finding: Finding, factor: float) -> Finding:
     return _usual(finding).model_copy(update=corrected)
 
 
-def _beside(finding: Finding, leading: dict[Hashable, Finding]) -> Finding:
+def _beside(finding: Finding, leading: Mapping[tuple[str, Hashable], Finding]) -> Finding:
     """A secondary finding with the larger p of its own and its primary; no verdict beside a hidden one."""
-    primary = leading.get((SECONDARY.get(finding.name), _grouping(finding)))
+    primary = leading.get((finding.card.tested_by, _grouping(finding)))
     if finding.p_value is None or primary is None or primary.p_adjusted is None:
         alone = {"role": "exploratory", "p_adjusted": None, "adjustment": None}
         return _usual(finding).model_copy(update=alone)

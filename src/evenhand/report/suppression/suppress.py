@@ -45,29 +45,28 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     2. Counts beside them, until none follows from the sums between all that is shown (see ``Sums``): groups,
        classes, crossed groups and their margins, cells by row and column, rows left out, and the rows by
        which groupings differ.
-    3. The value of every part that is hidden, and of every finding of which a group or part is; a rate over
-       all rows stays where it is the mean of its parts, because it is one of the sums.
+    3. The value of a part that is hidden, and of a finding of which a group or part is; a rate over all rows
+       stays where it is the mean of its parts: it is one of the sums.
     4. Effect sizes of a class with a hidden cell, and what is made of fewer than 200 of them; with any hidden
        cell of a grouping, its differences of shares and its V of all rows; where no counts say what the cells
        are, all of these.
     5. Gaps within a part, unless both of their rates are shown; parts on the first k images of a query; parts
        of few households, and those beside them.
     6. Of a comparison, differences by class, how many samples flip, and the tests and intervals that would
-       tell it: always in parts, in the whole where few flip; all parts where the models' samples differ.
+       tell it: always in parts and of what groups make, in the whole where few flip; all parts where the
+       models' samples differ; orders of models unless all answered the same rows.
     7. Single samples; cells of a grouping beside a coarser one; tables and drawings that may repeat what is
-       hidden; notes and warnings beside it, and details that are not known to be harmless.
-    8. A whole grouping, the later first, where those that are shown would tell a small count together, such
-       as how many rows lack two attributes; a warning names it.
+       hidden; notes, warnings and details that are not known to be harmless.
+    8. A whole grouping, the later first, where those shown would tell a small count together, such as how
+       many rows lack two attributes; a warning says so.
     9. Hashes and sizes of what was counted: whoever guesses hidden counts could check the guess. The run's
-       identity is that of what is shown.
+       identity is that of what is shown. Beside a hidden test others are corrected by their number alone.
 
-    A hidden count is ``-fewest``, which the page writes as ``hidden``, whether it was small or protects
-    another; 0 is no secret. Promised: no count that is hidden for being small can be worked out from the
-    counts, totals, rates and effect sizes of this report; other counts fit them as well. Not promised: such a
-    count may be known within bounds; a rate over enough rows tells how many of them are right, however few;
-    whoever repeats the random draws of a test or an interval with every table that fits may find which fits
-    best; several reports on overlapping rows may tell more together; whoever knows some of the rows can
-    subtract them. This is not differential privacy.
+    A hidden count is ``-fewest``, written as ``hidden``, whether it was small or protects another; 0 is no
+    secret; rows count, whatever they weigh. Promised: no count that is hidden for being small can be worked
+    out from this report; other counts fit as well. Not promised: it may be known within bounds; a rate over
+    many rows tells how many are right, however few; several reports on overlapping rows may tell more;
+    whoever knows some of the rows can subtract them. This is not differential privacy.
 
     Args:
         content: The run.
@@ -82,11 +81,10 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     n_rows = _rows_of(content.manifest)
     hidden = _over_all_groupings(content, fewest, n_rows)
     findings = _findings(content.findings, hidden, alpha_of(content.manifest))
-    manifest = _manifest(content.manifest, fewest, hidden)
     return replace(
         content,
         findings=findings,
-        manifest=_with_refusals(manifest, findings, hidden),
+        manifest=_with_refusals(_manifest(content.manifest, fewest, hidden), findings, hidden),
         tables={
             name: shown_table
             for name, table in content.tables.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -44,10 +45,11 @@ def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
 
 def weighted_rows_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     """How many rows the cells of its weighted counts have, by the names of ``evidence_of``."""
+    plain = {name: counts.unclustered() for name, counts in run.counts.items() if not counts.paired}
     return {
-        name: counts.rows_table()
-        for name, counts in run.counts.items()
-        if counts.moments is not None and not counts.paired
+        name: replace(counts, n=counts.moments[0], moments=None, memo={}).table()
+        for name, counts in plain.items()
+        if counts.moments is not None
     }
 
 
