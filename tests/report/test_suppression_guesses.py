@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.significance import is_beyond
-from evenhand.workflows.outputs.export import FORMATS
+from evenhand.workflows.outputs.export import FORMATS, export
 from tests.report import test_suppression_attacks, test_suppression_swaps
 from tests.report.suppression_guess import COLUMNS, WHEN, Guesses, audited, drawn, pattern, shared, shown_of
 
@@ -240,3 +240,10 @@ def test_persons_by_which_groupings_differ_are_no_remainder():
     assert len(units) == 2
     for finding in shown_of(run, FEWEST).findings.findings:
         assert "units" not in finding.details
+
+
+def test_runs_that_are_shared_together_are_said_to_tell_more():
+    runs = [audited(drawn(0), by=by) for by in ("group", "skin")]
+    (said,) = export(runs, format="csv", suppress=FEWEST).messages
+    assert "in each run by itself" in said
+    assert export(runs[:1], format="csv", suppress=FEWEST).messages == ()

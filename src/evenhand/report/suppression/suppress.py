@@ -65,8 +65,8 @@ def suppressed(content: ReportInput, fewest: int) -> ReportInput:
     A hidden count is ``-fewest``, written as ``hidden``, whether it was small or protects another; 0 is no
     secret; rows count, whatever they weigh. Promised: no count that is hidden for being small can be worked
     out from this report; other counts fit as well. Not promised: it may be known within bounds; a rate over
-    many rows tells how many are right, however few; several reports on overlapping rows may tell more;
-    whoever knows some of the rows can subtract them. This is not differential privacy.
+    many rows tells how many are right, however few; draws repeated with guesses, other reports on overlapping
+    rows and knowledge of some rows may tell more. This is not differential privacy.
 
     Args:
         content: The run.

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 COUNTS = "predictions"
 _RECORDS = "every-eval-ever"
+_EACH_BY_ITSELF = (
+    "cells are hidden in each run by itself; runs on the same rows may tell more together: audit all "
+    "groupings in one run"
+)
 _Writer = Callable[[Sequence[RunView], Mapping[str, str]], bytes]
 _Sink = Callable[[Sequence[RunView], "str | None", Mapping[str, str]], list[str]]
 
@@ -157,6 +161,8 @@ def export(
             write_bytes(path, result.content)
     for name, content in result.files.items():
         write_bytes(Path(str(out)).expanduser() / name, content)
+    if suppress and len(read) > 1:
+        result = replace(result, messages=(*result.messages, _EACH_BY_ITSELF))
     typed = [gate for run in exported for gate in run.gates if gate.text in gates]
     return replace(result, broken=tuple(gate.broken for gate in typed if gate.broken is not None))
 
