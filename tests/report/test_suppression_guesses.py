@@ -247,3 +247,21 @@ def test_runs_that_are_shared_together_are_said_to_tell_more():
     (said,) = export(runs, format="csv", suppress=FEWEST).messages
     assert "in each run by itself" in said
     assert export(runs[:1], format="csv", suppress=FEWEST).messages == ()
+
+
+@pytest.mark.parametrize("weights", ["rows", "equal"])
+def test_what_persons_of_a_small_group_answer_changes_nothing_that_is_shown(weights):
+    """Three wrong answers turned among the hidden cells: as many of each class and answer, as many wrong."""
+    table = drawn(1).with_columns(person=pl.int_range(pl.len()) // 3)
+    rows = table.to_dicts()
+    for truth, said, other in (("cat", "dog", "owl"), ("owl", "cat", "dog"), ("dog", "owl", "cat")):
+        row = next(
+            row for row in rows if [row["group"], row["truth"], row["prediction"]] == ["x", truth, said]
+        )
+        row["prediction"] = other
+    design = {"by": "group", "cluster": "person"}
+    design |= {"cluster_weights": "equal"} if weights == "equal" else {}
+    runs = [audited(each, **design) for each in (table, pl.DataFrame(rows, schema=table.schema))]
+    assert shared(runs[0], "json", 0) != shared(runs[1], "json", 0)
+    for format in ("json", "html"):
+        assert shared(runs[0], format, FEWEST) == shared(runs[1], format, FEWEST), format
