@@ -78,8 +78,8 @@ def bias_at_k(
 
     Returns:
         A Finding. A query is None with reason ``k_exceeds_pool``, ``single_group`` (its pool lacks one of
-        the two) or ``undefined`` (neither may be among the first k). Where k takes whole pools, all orders give
-        one value: there is no p, null or interval, and a note says so.
+        the two) or ``undefined`` (neither may be among the first k). Where k takes whole pools, all orders
+        give one value: there is no p, null or interval, and a note says so.
 
     Raises:
         UserError: Unknown attribute, group or option, or no usable row.
