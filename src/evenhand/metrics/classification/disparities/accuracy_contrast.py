@@ -34,7 +34,8 @@ from evenhand.stats.rates.rates import Rates
 
 _TWO = 2  # groups, whose exchange has few different results
 _DRAWS = 4_999  # of numbers of t, where weighted rows cannot be exchanged
-_DRAWS_UNLIKE = 9_999  # where all rows are alike, of some that are not
+_DRAWS_UNLIKE = 999, 9_999  # where all rows are alike, of some that are not: of many groups few
+_COUNTS = 2_000_000  # of groups, drawn at a time
 _METHOD = "MOVER of both sets of groups, at once over all cuts of the groups in order of their accuracies"
 _NORMAL = "p by numbers of t with the groups' standard errors: weighted rows are not exchanged"
 
@@ -207,20 +208,19 @@ class GroupsApart:
         from scipy import optimize, stats
 
         sizes, rng = self.prepared.grouped.group_sizes, self.prepared.stream("contrast", "unlike")
-        n, least = int(sizes[group]), 1 / (_DRAWS_UNLIKE + 1)
+        n, replicates = int(sizes[group]), int(np.clip(_COUNTS // sizes.size, *_DRAWS_UNLIKE))
+        least = 1 / (replicates + 1)
 
         def p_of(rows: int) -> tuple[float, bool]:
-            draws = rng.multivariate_hypergeometric(sizes, rows, size=_DRAWS_UNLIKE, method="marginals")
+            draws = rng.multivariate_hypergeometric(sizes, rows, size=replicates, method="marginals")
             unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], draws]).astype(np.float64)
             hits = sizes - unlike if are_right else unlike
             cuts = Cuts.of(Tally(hits[..., None], sizes[:, None].astype(np.float64)))
             lower, largest = cuts.lower(), cuts.largest
             right, trials = ([side[~lower].sum(), side[lower].sum()] for side in (hits[0], sizes))
-            rates, p = (
-                Rates.of_rows(np.array(right), np.array(trials)),
-                exceeded(float(largest[0]), largest[1:]),
-            )
-            return p, p <= alpha and _limits(cuts, rates, largest[1:], 1 - alpha)[0] > EDGE
+            p = exceeded(float(largest[0]), largest[1:])
+            low, _ = _limits(cuts, Rates.of_rows(np.array(right), np.array(trials)), largest[1:], 1 - alpha)
+            return p, p <= alpha and low > EDGE
 
         if least > alpha:
             return float("nan")
