@@ -65,9 +65,14 @@ def test_each_neutral_caption_ranks_its_images_and_skew_is_counted_by_hand(data)
 def test_a_blind_model_is_within_chance_and_a_planted_group_is_not(data) -> None:
     rng = np.random.default_rng(1)
     alike = np.repeat(rng.normal(size=JOBS * SETS), 12)  # images of a set are near copies
-    blind, _, _ = run_scores(np.r_[alike + rng.normal(size=IMAGES) * 0.01, 0, 0], data)
+    noise = rng.normal(size=IMAGES)
+    blind, _, _ = run_scores(np.r_[alike + noise * 0.2, 0, 0], data, k="30")
+    whole, _, _ = run_scores(np.r_[alike + noise * 0.01, 0, 0], data)
     for name in ("max_skew_at_k", "ndkl"):
         assert blind[name, "race+gender"].p_adjusted > 0.05
+        fixed = whole[name, "race+gender"]  # 12 places, one for each image of the first set
+        assert fixed.p_value is None
+        assert "all orders of these pools give the same value" in fixed.notes[-1]
     female = np.arange(IMAGES) % 2
     planted, _, _ = run_scores(np.r_[alike + 5 * female, 0, 0], data, k="12")
     assert planted["max_skew_at_k", "gender"].p_adjusted < 0.01
