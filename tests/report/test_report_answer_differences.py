@@ -27,7 +27,7 @@ def difference(name="label_association_rate", p_adjusted=0.01, value=0.2, notes=
             "association_effect_size", {"targets": ["arab", "french"], "form": "visual"},
             "Association, effect size d (“arab” and “french”)",
         ),
-        ("max_skew_at_k", {"k": 5, "template": "occ_first"}, "(occupation named first, k = 5)"),
+        ("max_skew_at_k", {"k": 5, "template": "occ_first"}, "(occupation first, k = 5)"),
         ("harmful_association_rate", {}, "Harmful labels"),
     ],
 )  # fmt: skip

@@ -59,12 +59,12 @@ def retrieval(tmp_path_factory):
 def test_one_chapter_for_each_sentence_and_grouping(resolution):
     titles = [chapter.title for chapter in in_chapters(resolution.findings.findings)]
     assert titles == [
-        "Occupation named first",
-        "sector: occupation named first",
-        "specialisation: occupation named first",
-        "occupation: occupation named first",
-        "gender pair: occupation named first",
-        "Participant named first",
+        "Occupation first",
+        "sector: occupation first",
+        "specialisation: occupation first",
+        "occupation: occupation first",
+        "gender pair: occupation first",
+        "Participant first",
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,20 @@ ALPHA = 0.05
 
 FROM_INTERVAL = "where the interval would hold 0"
 """Method of a null band that follows from the interval."""
+
+
+def grouping_of(finding: Finding) -> Hashable:
+    """What a verdict on parts goes with: attributes, and of which answers."""
+    return (*finding.by, finding.params.get("answers"))
+
+
+def without_verdicts(finding: Finding) -> Finding:
+    """The same with tests of parts that are exploratory: no primary of their grouping is beyond chance."""
+    parts = [
+        part.model_copy(update={"role": None if part.p_value is None else "exploratory"})
+        for part in finding.parts
+    ]
+    return finding.model_copy(update={"parts": parts})
 
 
 def alpha_of(manifest: Mapping[str, Any]) -> float:

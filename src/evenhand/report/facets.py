@@ -19,7 +19,7 @@ def facets_of(finding: Finding) -> tuple[tuple[str, str], ...]:
 
 
 def facet_title(facets: Iterable[tuple[str, str]]) -> str:
-    """Values in words, such as ``two persons, occupation named first``."""
+    """Values in words, such as ``two persons, occupation first``."""
     return ", ".join(filter(None, (in_words(name, value) for name, value in facets)))
 
 

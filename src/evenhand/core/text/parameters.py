@@ -9,8 +9,8 @@ from evenhand.core.text.formatting import shorten
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "context": {"single": "one person", "two_person": "two persons"},
     "template": {
-        "occ_first": "occupation named first",
-        "par_first": "participant named first",
+        "occ_first": "occupation first",
+        "par_first": "participant first",
     },
     "subject": {"occupation": "", "participant": ""},  # the grouping says whose gender is counted
     "form": {

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Interval
 from evenhand.core.numbers.rounding import EDGE, reference_of
-from evenhand.core.significance import ALPHA, FROM_INTERVAL, significance_of
+from evenhand.core.significance import ALPHA, FROM_INTERVAL, grouping_of, significance_of, without_verdicts
 from evenhand.metrics.estimates import joint_p, with_looser_bands
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels
@@ -76,10 +76,10 @@ def adjust_run(
         result[index] = result[index].at_test_level(float(share))
     result = _with_secondary(findings, result, method) if primaries is not None else result
     groupings = {
-        _grouping(result[index]) for index in indices if significance_of(result[index], alpha).beyond
+        grouping_of(result[index]) for index in indices if significance_of(result[index], alpha).beyond
     }
     result = [
-        finding if _grouping(finding) in groupings else _without_verdicts(finding) for finding in result
+        finding if grouping_of(finding) in groupings else without_verdicts(finding) for finding in result
     ]
     return [with_looser_bands(finding, alpha) for finding in result] if alpha > ALPHA else result
 
@@ -100,17 +100,6 @@ def _of_both(finding: Finding, least: float, alpha: float) -> float:
     start = max(p, least) * _AGREE  # of one statistic, an interval ends at the reference at p
     joint = joint_p(start, reference, limits)
     return p if joint is None or joint == start else joint
-
-
-def _grouping(finding: Finding) -> tuple[object, ...]:
-    return (*finding.by, finding.params.get("answers"))
-
-
-def _without_verdicts(finding: Finding) -> Finding:
-    if not any(part.p_value is not None for part in finding.parts):
-        return finding
-    parts = [part.model_copy(update={"role": "exploratory"}) for part in finding.parts]
-    return finding.model_copy(update={"parts": parts})
 
 
 def _named(finding: Finding, primaries: Sequence[str] | None) -> bool:
@@ -157,10 +146,12 @@ def _with_secondary(before: Sequence[Finding], after: Sequence[Finding], method:
     Both test one hypothesis, so that what the second adds after the first costs no error (Westfall and
     Krishen 2001).
     """
-    leading = {(finding.name, _grouping(finding)): finding for finding in after if finding.role == "primary"}
+    leading = {
+        (finding.name, grouping_of(finding)): finding for finding in after if finding.role == "primary"
+    }
     result = list(after)
     for index, finding in enumerate(before):
-        primary = leading.get((finding.card.tested_by, _grouping(finding)))
+        primary = leading.get((finding.card.tested_by, grouping_of(finding)))
         if primary is None or primary.p_adjusted is None or finding.p_value is None or finding.role:
             continue
         if after[index].role == "primary" or "groups" in finding.params:

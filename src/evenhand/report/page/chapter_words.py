@@ -5,15 +5,14 @@ from __future__ import annotations
 from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import view as comparison
+from evenhand.report.suppression.findings import REASON
 from evenhand.report.wording import associations, declared, pronouns, rankings, sentences
-
-_HIDDEN = "suppressed"
 
 
 def _is_hidden(chapter: Chapter) -> bool:
     """Whether no value of a chapter is shown, and cells of few rows are why."""
     missing = [finding.reason for finding in chapter.findings if finding.value is None]
-    return len(missing) == len(chapter.findings) and _HIDDEN in missing
+    return len(missing) == len(chapter.findings) and REASON in missing
 
 
 def verdict(chapter: Chapter, alpha: float) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import FROM_INTERVAL, is_beyond
+from evenhand.core.significance import FROM_INTERVAL, grouping_of, is_beyond, without_verdicts
 from evenhand.report.suppression.details import OF_INTERVAL, compared
 
 METHOD = "bonferroni"
@@ -44,12 +44,12 @@ def corrected_apart(before: Sequence[Finding], after: Sequence[Finding], alpha: 
             for index, share in shares.items():
                 result[index] = _apart(result[index], sum(shares.values()) / share)
     primaries = [finding for finding in result if finding.role == _PRIMARY]
-    leading = {(finding.name, _grouping(finding)): finding for finding in primaries}
+    leading = {(finding.name, grouping_of(finding)): finding for finding in primaries}
     for index in seconds:
         result[index] = _beside(result[index], leading)
-    groupings = {_grouping(finding) for finding in primaries if is_beyond(finding, alpha)}
+    groupings = {grouping_of(finding) for finding in primaries if is_beyond(finding, alpha)}
     return [
-        finding if compared(finding) or _grouping(finding) in groupings else _without_verdicts(finding)
+        finding if compared(finding) or grouping_of(finding) in groupings else without_verdicts(finding)
         for finding in result
     ]
 
@@ -63,7 +63,7 @@ def _apart(finding: Finding, factor: float) -> Finding:
 
 def _beside(finding: Finding, leading: Mapping[tuple[str, Hashable], Finding]) -> Finding:
     """A secondary finding with the larger p of its own and its primary; no verdict beside a hidden one."""
-    primary = leading.get((finding.card.tested_by, _grouping(finding)))
+    primary = leading.get((finding.card.tested_by, grouping_of(finding)))
     if finding.p_value is None or primary is None or primary.p_adjusted is None:
         alone = {"role": "exploratory", "p_adjusted": None, "adjustment": None}
         return _usual(finding).model_copy(update=alone)
@@ -111,15 +111,3 @@ def _parts_apart(before: Finding, after: Finding) -> Finding:
     if before.adjustment is not None and before.p_adjusted is None:  # it is that of the parts
         update["adjustment"] = METHOD
     return after.model_copy(update=update)
-
-
-def _grouping(finding: Finding) -> Hashable:
-    return (*finding.by, finding.params.get("answers"))
-
-
-def _without_verdicts(finding: Finding) -> Finding:
-    parts = [
-        part.model_copy(update={"role": None if part.p_value is None else "exploratory"})
-        for part in finding.parts
-    ]
-    return finding.model_copy(update={"parts": parts})

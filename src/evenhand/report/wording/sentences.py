@@ -26,13 +26,13 @@ from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.facets import row_params, varying
+from evenhand.report.suppression.findings import REASON
 from evenhand.report.wording import effects
 from evenhand.report.wording import indicators as indicator_words
 from evenhand.report.wording.phrases import value_of
 
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
-_HIDDEN = "suppressed"  # the reason of values that small cells hide
 _DIRECTIONS = {
     "lower is fairer": "↓ lower is fairer",
     "higher is fairer": "↑ higher is fairer",
@@ -119,7 +119,7 @@ def verdict(chapter: Chapter, alpha: float) -> str:
 
 def _of_mistakes(chapter: Chapter, usable: Sequence[Part], alpha: float) -> str:
     """Whether mistakes differ: the test of all classes together says, then the classes."""
-    if not usable and any(part.reason == _HIDDEN for part in chapter.classes):
+    if not usable and any(part.reason == REASON for part in chapter.classes):
         return _("Differences of mistakes are hidden, because too few rows are behind them.")
     if not usable:
         return _("Differences of mistakes could not be estimated. Not estimable is not the same as fair.")
@@ -151,7 +151,7 @@ def sureness(chapters: Sequence[Chapter], alpha: float) -> list[str]:
     with_test = [finding for finding in findings if finding.value is not None and finding.p_value is not None]
     primary = [finding for finding in with_test if finding.role != "exploratory"]
     missing = sum(finding.value is None for finding in findings)
-    hidden = [finding for finding in findings if finding.reason == _HIDDEN]
+    hidden = [finding for finding in findings if finding.reason == REASON]
     sentences = []
     if primary:
         hits = [finding for finding in primary if is_beyond(finding, alpha)]
@@ -304,7 +304,7 @@ def _accuracy(chapter: Chapter, alpha: float) -> list[str]:
 def _not_estimable(chapter: Chapter) -> list[str]:
     sentences = []
     reasons = Counter(part.reason for part in chapter.classes if part.value is None)
-    hidden = reasons.pop(_HIDDEN, 0)
+    hidden = reasons.pop(REASON, 0)
     if hidden:
         classes_text = _(
             "{classes} hidden, which says nothing of them", classes=plural(hidden, "class is", "classes are")
