@@ -138,3 +138,15 @@ def test_p_of_other_tables_is_that_of_a_score_at_the_sizes_of_the_line():
     pooled, first, second = 15 / 120, 40 * mine / line.n[0], 80 * elsewhere / line.m[0]
     score = (9 / 40 - 6 / 80) / np.sqrt(pooled * (1 - pooled) * (1 / first + 1 / second))
     assert line.p_of(count, size, total, hits) == pytest.approx(2 * stats.norm.sf(score))
+
+
+def test_the_band_of_a_listed_line_does_not_hold_its_value():
+    """The test of a line is studentised and stepped down, its band is of plain shares."""
+    for seed in range(105, 125):
+        found = disparities_of(people(seed, n=40, photos=12, classes=2, groups=2, hurt=0.2)).parts
+        listed = {part.details["rank"]: part for part in found if part.kind in ("mistake", "miss")}
+        shown = [part for part in found if part.kind == "share" and part.details["line"] in listed]
+        for part in shown:
+            line = listed[part.details["line"]]
+            if part.key[:2] == line.key[:2]:
+                assert not part.null.low <= part.value <= part.null.high

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
-from evenhand.metrics.estimates import null_band
+from evenhand.metrics.estimates import agreeing_band, null_band
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Floats, Integers, Pair, codes_of, keys_and_codes
 from evenhand.stats.disparities.candidates import MISS
@@ -54,7 +56,7 @@ def _shares(comparison: GroupMistakes, lines: Lines, first: int) -> list[Part]:
         label = int(lines.label[index])
         parts += _parts(
             comparison, (int(lines.truth[index]), label), (group[order], a[order], n[order]),
-            (float(a.sum()), float(n.sum())), float(first + index),
+            (float(a.sum()), float(n.sum())), float(first + index), {line_group: float(lines.p[index])},
         )  # fmt: skip
     return parts
 
@@ -65,7 +67,9 @@ def _parts(
     groups: tuple[np.ndarray, Floats, Floats],
     margins: Pair,
     rank: float,
+    tested: Mapping[int, float],
 ) -> list[Part]:
+    """One part a group; ``tested`` has the p of the line's own, which its band may not contradict."""
     g, (truth, label), (codes, a, n) = comparison.bound.grouped, mistake, groups
     band_level = min(LEVEL, 1 - comparison.options.alpha)  # what is listed at a higher level lies outside
     if g.units is None:
@@ -78,11 +82,13 @@ def _parts(
     parts = []
     for index, code in enumerate(codes.tolist()):
         key = [g.label_key(truth), *map(str, g.groups[code])]
-        is_known = rates.size[index] > 0
+        is_known, value, null = rates.size[index] > 0, float(a[index] / n[index]), nulls[index]
+        if null is not None and not np.isnan(p := tested.get(code, np.nan)):
+            null = agreeing_band(null, value, p)
         interval = Interval(low=low[index], high=high[index], level=LEVEL, method=method)
         part = Part(
             kind="share", key=key if label == MISS else [*key, g.label_key(label)],
-            value=float(a[index] / n[index]), interval=interval if is_known else None, null=nulls[index],
+            value=value, interval=interval if is_known else None, null=null,
             n=float(n[index]), reason=None if is_known else "one_cluster",
             details={"a": float(a[index]), "line": rank},
         )  # fmt: skip
