@@ -46,7 +46,7 @@ def test_replicates_of_a_comparison(benchmark: Any) -> None:
     cells = aligned()
 
     def work() -> dict[str, Any]:
-        return ComparedCounts(cells, (), ("first", "second")).resampled
+        return ComparedCounts.over(cells, ("first", "second")).resampled
 
     drawn = benchmark.pedantic(work, rounds=1, iterations=1)
     assert all(drawn[name].shape == (2, REPLICATES) for name in SUMMARIES)
