@@ -159,6 +159,10 @@ class ExchangedRates:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
         return exceeded(self._most, self.largest)
 
+    def p_either(self) -> float:
+        """The same: differences count in either direction."""
+        return self.p_largest()
+
     def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
         """What a gap would be at the largest differences of the draws, shape (R,), in [0, 1].
 

@@ -64,36 +64,54 @@ class RelabelledPrecision:
         """Two-sided p of the precision of each group, shape (G,)."""
         return each_exceeded(np.abs(self.observed.value - self.expected), np.abs(self.rates - self.expected))
 
-    def chance_at(self, codes: Integers) -> float:
-        """The gap of some groups that chance leads to expect."""
-        return float(np.ptp(self.expected[codes]))
 
-    def p_gap(self, codes: Integers, *, two_sided: bool = False) -> float:
-        """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
+@dataclass(frozen=True, eq=False)
+class RelabelledGroups:
+    """Some groups of these, compared two by two."""
 
-        Two-sided, a gap below that by chance counts too.
-        """
-        return exceeded(self._most(codes, two_sided=two_sided), self._largest(codes))
+    of: RelabelledPrecision
+    codes: Integers  # of the groups, shape (K,)
 
-    def gaps_above(self, value: float, codes: Integers) -> Floats:
-        """What a gap less that by chance would be at the statistics of the draws, shape (R,)."""
-        return on_scale_of(value, self._most(codes), self._largest(codes))
+    @cached_property
+    def expected(self) -> Floats:
+        """Precision that chance leads to expect, shape (K,)."""
+        return self.of.expected[self.codes]
 
-    def _most(self, codes: Integers, *, two_sided: bool = False) -> float:
-        apart, error = self._apart(self.observed.value[codes][None], self.observed.covariance[None], codes)
-        beyond = _in_errors(apart - self.chance_at(codes), error)
+    @cached_property
+    def nulls(self) -> Floats:
+        """Precision by chance, shape (R, K)."""
+        return self.of.rates[:, self.codes]
+
+    def p_largest(self) -> float:
+        """The p of a gap above that by chance: max-t of how far differences are from it."""
+        return exceeded(self._most(), self._largest)
+
+    def p_either(self) -> float:
+        """The same where a gap below that by chance counts, too."""
+        return exceeded(self._most(two_sided=True), self._largest)
+
+    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
+        """What a gap would be at the statistics of the draws, shape (R,), in [0, 1]."""
+        return np.clip(chance_at + on_scale_of(value - chance_at, self._most(), self._largest), 0, 1)
+
+    def quantile_largest(self, level: float = 0.95) -> float:
+        """The quantile of the largest difference of two groups from its expectation, in standard errors."""
+        return float(np.quantile(self._largest, level, method="higher"))
+
+    def _most(self, *, two_sided: bool = False) -> float:
+        observed = self.of.observed
+        apart, error = self._apart(observed.value[self.codes][None], observed.covariance[None])
+        beyond = _in_errors(apart - float(np.ptp(self.expected)), error)
         return abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
 
-    def quantile(self, codes: Integers, level: float) -> float:
-        """The quantile of the largest difference of two groups from its expectation, in standard errors."""
-        return float(np.quantile(self._largest(codes), level, method="higher"))
-
-    def _largest(self, codes: Integers) -> Floats:
+    @cached_property
+    def _largest(self) -> Floats:
         """How far the difference of two groups is from its expectation at most, in errors, in each draw."""
-        free = (self.observed.chance + self.value - self.expected)[:, codes]
-        return np.asarray(_in_errors(*self._apart(free, self.covariance, codes)).max(axis=1))
+        free = (self.of.observed.chance + self.of.value - self.of.expected)[:, self.codes]
+        return np.asarray(_in_errors(*self._apart(free, self.of.covariance)).max(axis=1))
 
-    def _apart(self, value: Floats, covariance: Floats, codes: Integers) -> Ends:
+    def _apart(self, value: Floats, covariance: Floats) -> Ends:
+        codes = self.codes
         contrast = pairs_of(codes.size)
         inside = covariance[:, codes][:, :, codes]
         variance = np.diagonal(inside, axis1=1, axis2=2)
