@@ -12,7 +12,7 @@ import polars as pl
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.stats.arrays import Integers, Mask
+from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
 Groups: TypeAlias = list[tuple[str, ...]]
@@ -123,12 +123,18 @@ def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
 
 def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integers]:
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
-    if not columns:
-        return [()], np.zeros(int(mask.sum()), dtype=np.int64)
-    keys = list(zip(*(column.to_numpy()[mask].tolist() for column in columns.values()), strict=True))
-    groups: Groups = sorted(set(keys))
-    position = {key: code for code, key in enumerate(groups)}
-    return groups, np.array([position[key] for key in keys], dtype=np.int64)
+    code, values = np.zeros(int(mask.sum()), dtype=np.int64), list[list[str]]()
+    if not columns or not code.size:
+        return [] if columns else [()], code
+    chosen = pl.Series(mask)
+    for column in columns.values():
+        texts = column.filter(chosen)
+        values.append(texts.unique().sort().to_list())
+        numbers = texts.replace_strict(values[-1], range(len(values[-1])), return_dtype=pl.Int64)
+        code = code * len(values[-1]) + numbers.to_numpy()
+    keys, code = keys_and_codes(code)
+    places = np.unravel_index(keys, [len(texts) for texts in values])
+    return [tuple(v[p] for v, p in zip(values, at, strict=True)) for at in zip(*places, strict=True)], code
 
 
 def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:

@@ -20,6 +20,9 @@ Limits = Callable[[float], Pair]
 """From a level to the limits at it; NaN where nothing varies."""
 
 
+_OF_A_BLOCK = 2_000_000  # numbers of the draws that are made at a time
+
+
 def pair_of(ends: Ends | Pair, least: float = -np.inf, most: float = np.inf) -> Pair:
     """Two limits as plain numbers, not outside of what is possible."""
     low, high = ends
@@ -35,6 +38,15 @@ def pieces(total: int, most: int, width: int = 1) -> Iterator[slice]:
 def piece_sizes(total: int, most: int, width: int = 1) -> Iterator[int]:
     """How many things each of these has."""
     return (piece.stop - piece.start for piece in pieces(total, most, width))
+
+
+def draw_blocks(draws: int, width: int) -> Iterator[int]:
+    """How many draws are made at a time of data that take so many numbers a draw.
+
+    Draws of one block take turns at the random numbers, so what a seed draws depends on it: it is a function
+    of the data alone, and no budget of memory changes it.
+    """
+    return piece_sizes(draws, _OF_A_BLOCK, width)
 
 
 def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) -> Floats:

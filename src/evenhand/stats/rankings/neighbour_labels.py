@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, nan_without_warning, piece_sizes
+from evenhand.stats.exchange.compared_rates import contrast_variance, pairs_of
 from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded, on_scale_of
-from evenhand.stats.exchange.rows import contrast_variance, pairs_of
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
