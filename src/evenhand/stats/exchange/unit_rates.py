@@ -12,9 +12,9 @@ from evenhand.stats.arrays import (
     Floats,
     Integers,
     Mask,
+    draw_blocks,
     keys_and_codes,
     nan_without_warning,
-    piece_sizes,
     pieces,
 )
 from evenhand.stats.contingency.tables import sum_by
@@ -25,7 +25,7 @@ from evenhand.stats.exchange.unit_cells import Column, UnitColumns, product
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 
-_HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
+_HELD = 2_000_000  # pieces x labels held at a time
 _NO_TRIAL = 1e-9  # of rows that count 1 on average
 _SHARED_OF_DRAW = 100_000  # groups x groups x labels up to which draws heed it, too
 _SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
@@ -111,14 +111,14 @@ class UnitRates:
     def draws(
         self, rng: np.random.Generator, kinds: tuple[str, ...], replicates: int, *, within: bool
     ) -> Iterator[dict[str, Tally]]:
-        """Tallies with units exchanged, as of ``UnitShares``, in pieces that fit in memory.
+        """Tallies with units exchanged, as of ``UnitShares``, some at a time.
 
         All ``kinds`` are of the same draws. ``within``: only among units of one truth; a unit of several
         changes places with any other such.
         """
         shares = self._shares(within)
         width = max(self.unit.size, self.groups * self.labels, shares.share.size)
-        for size in piece_sizes(replicates, _HELD, width):
+        for size in draw_blocks(replicates, width):
             spread = shares.drawn(rng, size)
             yield {kind: self._tally(kind, within, spread) for kind in kinds}
 
