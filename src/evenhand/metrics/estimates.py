@@ -13,7 +13,7 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
-from evenhand.stats.arrays import Floats, Limits, Pair
+from evenhand.stats.arrays import Floats, Limits, Pair, crossing
 from evenhand.stats.exchange.relabelling import exceeded
 
 _HALVINGS = 20  # a millionth of p
@@ -207,11 +207,7 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
     if p_value >= 1 or not holds(p_value):
         return p_value
-    low, high = p_value, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
+    return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
 
 
 def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:

@@ -8,6 +8,7 @@ section 3.5.6). Its relative error is below 1e-7 down to 1e-250.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 import numpy as np
@@ -59,21 +60,16 @@ def detectable_rate(size: int, others: int, hits_elsewhere: int, alpha: float, p
     hits with probability ``power``: ``r = I^-1(power; x, size - x + 1)``. Elsewhere there are
     ``hits_elsewhere`` of ``others`` rows.
     """
+
+    def is_small(count: int) -> bool:
+        margins = (count, size, size + others, count + hits_elsewhere)
+        return bool(mid_p(*(np.array([number]) for number in margins))[0] <= alpha)
+
     low, high = size * hits_elsewhere // others + 1, size
-    if low > high or _p_of(high, size, others, hits_elsewhere) > alpha:
+    if low > high or not is_small(high):
         return float("nan")
-    while low < high:
-        middle = (low + high) // 2
-        if _p_of(middle, size, others, hits_elsewhere) <= alpha:
-            high = middle
-        else:
-            low = middle + 1
-    return float(special.betaincinv(low, size - low + 1, power))
-
-
-def _p_of(count: int, size: int, others: int, hits_elsewhere: int) -> float:
-    margins = (count, size, size + others, count + hits_elsewhere)
-    return float(mid_p(*(np.array([number]) for number in margins))[0])
+    least = low + bisect_left(range(low, high), True, key=is_small)
+    return float(special.betaincinv(least, size - least + 1, power))
 
 
 def _mid_p(

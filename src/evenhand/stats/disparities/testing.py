@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 
 from evenhand.stats.arrays import Floats
@@ -31,11 +33,8 @@ def tarone(least: Floats, alpha: float) -> int:
 
     Source: Tarone 1990; Gilbert 2005 for the false discovery rate.
     """
-    low, high = 1, max(least.size, 1)
-    while low < high:
-        middle = (low + high) // 2
-        if np.count_nonzero(least <= alpha / middle * _ROUNDING) <= middle:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+
+    def can(tests: int) -> bool:
+        return np.count_nonzero(least <= alpha / tests * _ROUNDING) <= tests
+
+    return 1 + bisect_left(range(1, least.size), True, key=can)
