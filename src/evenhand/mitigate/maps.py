@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy.typing as npt
 from evenhand.core.errors import InputError
 from evenhand.stats.arrays import Floats, Mask
 
+ONE_BASIS = (
+    "anything about directions across dimensions: after a rotation, other dimensions would be left out"
+)
 _SMALL, _LARGE = 1e-140, 1e140  # of entries: squares of others are far from the limits of float64
 _NUMBERS = 1 << 19  # of a block, 4 MiB in float64
 
@@ -121,6 +125,15 @@ class Map:
             changed = unit(changed) if self.unit_after else changed
         something = np.any(block != 0, axis=1, keepdims=True)
         return np.where(something, changed, 0)
+
+
+def kept_maps(total: int, gone: Sequence[int]) -> dict[str, Map]:
+    """Maps that leave dimensions out of images and texts alike, or change nothing where none goes."""
+    if not gone:
+        return {"image": Map(), "text": Map()}
+    keep = np.ones(total, dtype=bool)
+    keep[list(gone)] = False
+    return {"image": Map(keep=keep), "text": Map(keep=keep.copy())}
 
 
 def unit(vectors: Floats) -> Floats:

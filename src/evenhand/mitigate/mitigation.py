@@ -18,7 +18,7 @@ from evenhand.core.registry import Registry
 from evenhand.mitigate.card import KIND, SCHEMA_VERSION, as_json, read_mitigation, write_mitigation
 from evenhand.mitigate.maps import Map, in_range, unit
 from evenhand.mitigate.training_vectors import TrainingVectors
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, ratio
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,7 +161,7 @@ class Mitigation:
             before = unit(part) if change.unit_before else part
             after = np.square(change.transform(part)).sum(axis=1)
             with np.errstate(invalid="ignore"):
-                shares.append(1 - after / _or_nan(np.square(before).sum(axis=1)))
+                shares.append(1 - ratio(after, np.square(before).sum(axis=1)))
         return np.concatenate(shares) if shares else np.zeros(0)
 
     def card(self) -> dict[str, Any]:
@@ -257,7 +257,3 @@ def _arrays_of(change: Map) -> dict[str, npt.NDArray[Any]]:
 
 def _damaged(path: str | Path, why: str) -> InputError:
     return InputError(f"{str(path)!r} is a damaged mitigation: {why}; make it again with: evenhand debias")
-
-
-def _or_nan(values: Floats) -> Floats:
-    return np.where(values > 0, values, np.nan)

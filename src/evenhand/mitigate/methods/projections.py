@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -86,12 +86,7 @@ class OrthogonalProjection:
         """
         del seed
         basis, possible = group_span(material, remove=self.remove, basis=self.basis, centred=self.centred)
-        facts = {
-            **removal_facts(len(basis), self.remove, possible),
-            "fitted_on": material.described(),
-            "applied_to": "image and text, the same matrix",
-        }
-        return Mitigation(self.name, asdict(self), without(basis), facts)
+        return without(basis, self, material, removal_facts(len(basis), self.remove, possible))
 
 
 @dataclass(frozen=True)
@@ -134,9 +129,4 @@ class MeanDifference:
         possible = span(np.stack([means[x] - means[y] for x, y in tested]))
         basis = possible[: self.remove]
         check_something_left(len(basis), material.dimensions, "differences of means")
-        facts = {
-            **removal_facts(len(basis), self.remove, len(possible)),
-            "fitted_on": material.described(),
-            "applied_to": "image and text, the same matrix",
-        }
-        return Mitigation(self.name, asdict(self), without(basis), facts)
+        return without(basis, self, material, removal_facts(len(basis), self.remove, len(possible)))
