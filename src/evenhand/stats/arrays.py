@@ -56,6 +56,14 @@ def crossing(
     return np.asarray(low), np.asarray(high)
 
 
+def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least number from ``low`` to ``high`` that holds, as all larger ones do; the last is taken to."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
 def keys_and_codes(values: npt.ArrayLike) -> tuple[Integers, Integers]:
     """The whole numbers that occur, ascending, and which of them each is."""
     keys, codes = np.unique(values, return_inverse=True)

@@ -8,13 +8,12 @@ section 3.5.6). Its relative error is below 1e-7 down to 1e-250.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, pieces
+from evenhand.stats.arrays import Floats, Integers, least_whole, pieces
 
 _PIECE = 1 << 16  # tables whose tails are summed together
 _STEPS = 8  # terms between two looks at which sums go on
@@ -68,7 +67,7 @@ def detectable_rate(size: int, others: int, hits_elsewhere: int, alpha: float, p
     low, high = size * hits_elsewhere // others + 1, size
     if low > high or not is_small(high):
         return float("nan")
-    least = low + bisect_left(range(low, high), True, key=is_small)
+    least = least_whole(is_small, low, high)
     return float(special.betaincinv(least, size - least + 1, power))
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 import numpy as np
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, least_whole
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.mid_p import least_mid_p, mid_p
@@ -37,4 +35,4 @@ def tarone(least: Floats, alpha: float) -> int:
     def can(tests: int) -> bool:
         return np.count_nonzero(least <= alpha / tests * _ROUNDING) <= tests
 
-    return 1 + bisect_left(range(1, least.size), True, key=can)
+    return least_whole(can, 1, least.size)
