@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.arrays import Floats, Mask, pieces
 
 ONE_BASIS = (
     "anything about directions across dimensions: after a rotation, other dimensions would be left out"
@@ -101,17 +101,17 @@ class Map:
         rows = max(128, min(4096, _NUMBERS // max(1, vectors.shape[1])))
         if self.keep is not None and not (self.unit_before or self.unit_after):
             selected = vectors.take(np.flatnonzero(self.keep), axis=1)
-            for start in range(0, len(vectors), rows):
-                unanswered = ~np.isfinite(vectors[start : start + rows]).all(axis=1)
-                selected[start : start + rows][unanswered] = np.nan  # what was no answer does not become one
+            for some in pieces(len(vectors), rows):
+                unanswered = ~np.isfinite(vectors[some]).all(axis=1)
+                selected[some][unanswered] = np.nan  # what was no answer does not become one
             return selected
         width = vectors.shape[1] if self.keep is None else int(self.keep.sum())
         result = np.empty((len(vectors), width), dtype=vectors.dtype)
         block = np.zeros((rows, vectors.shape[1]))  # always full, as BLAS sums otherwise in other orders
-        for start in range(0, len(vectors), rows):
-            part = vectors[start : start + rows]
+        for some in pieces(len(vectors), rows):
+            part = vectors[some]
             block[: len(part)], block[len(part) :] = part, 0
-            result[start : start + rows] = self._changed(block)[: len(part)]
+            result[some] = self._changed(block)[: len(part)]
         return result
 
     def _changed(self, block: Floats) -> Floats:

@@ -17,7 +17,7 @@ from evenhand.core.errors import InputError, check_choice, one_line
 from evenhand.core.registry import Registry
 from evenhand.mitigate.maps import Map, in_range, unit
 from evenhand.mitigate.training_vectors import TrainingVectors
-from evenhand.stats.arrays import Floats, ratio
+from evenhand.stats.arrays import Floats, pieces, ratio
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,8 +160,8 @@ class Mitigation:
         array = np.asarray(vectors, dtype=np.float64)
         change = replace(self.map_of(modality), unit_after=False)
         shares = []
-        for start in range(0, len(array), 4096):
-            part = in_range(array[start : start + 4096])
+        for some in pieces(len(array), 4096):
+            part = in_range(array[some])
             before = unit(part) if change.unit_before else part
             after = np.square(change.transform(part)).sum(axis=1)
             with np.errstate(invalid="ignore"):

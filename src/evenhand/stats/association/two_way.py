@@ -194,7 +194,7 @@ def reduction_interval(
         first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
     )
     moves = ends - reduction(first.value, second.value)
-    d = [abs(effect_size(*_sides(table, sizes), ddof)) for table in tables]
+    d = [abs(effect_size(x, y, ddof)) for x, y in (_sides(table, sizes) for table in tables)]
     reduced = d[0] - d[1]
     return reduced + float(moves.min()), reduced + float(moves.max())
 

@@ -33,6 +33,6 @@ def tarone(least: Floats, alpha: float) -> int:
     """
 
     def can(tests: int) -> bool:
-        return np.count_nonzero(least <= alpha / tests * _ROUNDING) <= tests
+        return int(np.count_nonzero(least <= alpha / tests * _ROUNDING)) <= tests
 
     return least_whole(can, 1, least.size)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, crossing, ratio
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair, crossing, ratio
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates
 
@@ -297,6 +297,16 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     size = np.asarray(n, dtype=np.float64)
     correlation = ratio((a * b).sum(axis=-1), scale, 0.0)
     return correlation * size / (size + 2)
+
+
+def p_of_limits(limits: Limits) -> float:
+    """The same of one number."""
+
+    def ends(level: Floats) -> Ends:
+        low, high = np.array([limits(level.item())]).T
+        return low, high
+
+    return float(inverted_p(ends)[0])
 
 
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
