@@ -13,7 +13,7 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
-from evenhand.stats.arrays import Floats, Limits, Pair
+from evenhand.stats.arrays import Floats, Limits, Pair, crossing
 from evenhand.stats.exchange.relabelling import exceeded
 
 _HALVINGS = 20  # a millionth of p
@@ -123,10 +123,16 @@ def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[s
     return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
 
 
+def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
+    """An interval, or None where an end is no number."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return Interval(low=float(low), high=float(high), level=level, method=method)
+
+
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
     """The central part of bootstrap replicates; None where too many replicates are undefined."""
-    usable = draws[~np.isnan(draws)]
-    if usable.size < 0.9 * draws.size or not usable.size:
+    if (usable := _usable(draws)) is None:
         return None
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
     return Interval(
@@ -207,11 +213,7 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
     if p_value >= 1 or not holds(p_value):
         return p_value
-    low, high = p_value, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
+    return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
 
 
 def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:
@@ -219,8 +221,7 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
 
     Sides: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; ``low``.
     """
-    usable = draws[~np.isnan(draws)]
-    if usable.size < 0.9 * draws.size or not usable.size:
+    if (usable := _usable(draws)) is None:
         return None
     ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
     low, high = np.quantile(usable, ends[side])
@@ -229,6 +230,12 @@ def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str 
         mean=float(low if all_alike else usable.mean()), low=float(low), high=float(high), level=level,
         method=method, replicates=draws.size, seed=seed,
     )  # fmt: skip
+
+
+def _usable(draws: Floats) -> Floats | None:
+    """Draws that are defined; None where too many are not."""
+    usable = draws[~np.isnan(draws)]
+    return None if usable.size < 0.9 * draws.size or not usable.size else usable
 
 
 def resampled_p(draws: Floats, observed: float, side: str) -> float | None:

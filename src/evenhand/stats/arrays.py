@@ -56,6 +56,26 @@ def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) 
     return quotient if np.isnan(otherwise) else np.where(below > 0, quotient, otherwise)
 
 
+def crossing(
+    holds: Callable[[Floats], npt.ArrayLike], low: npt.ArrayLike, high: npt.ArrayLike, steps: int,
+    halfway: Callable[[Floats, Floats], Floats] = lambda low, high: (low + high) / 2,
+) -> Ends:  # fmt: skip
+    """Numbers close together between which ``holds`` turns: it holds at ``low`` and not at ``high``."""
+    for _ in range(steps):
+        middle = halfway(np.asarray(low), np.asarray(high))
+        at_middle = holds(middle)
+        low, high = np.where(at_middle, middle, low), np.where(at_middle, high, middle)
+    return np.asarray(low), np.asarray(high)
+
+
+def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least number from ``low`` to ``high`` that holds, as all larger ones do; the last is taken to."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
 def keys_and_codes(values: npt.ArrayLike) -> tuple[Integers, Integers]:
     """The whole numbers that occur, ascending, and which of them each is."""
     keys, codes = np.unique(values, return_inverse=True)

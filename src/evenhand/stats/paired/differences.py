@@ -65,18 +65,13 @@ def paired_difference(
     deviations = Deviations(difference, second, weight, cluster)
     terms = deviations.each * difference
     contributions = np.bincount(deviations.units, weights=terms).astype(np.float64)
-    some = contributions[np.abs(contributions) > 1e-15]
-    sums, replicates = _flipped(some, rng)
-    return Paired(float(terms.sum()), sums, float(np.sqrt(some @ some)), replicates)
+    return _exchanged(float(terms.sum()), contributions, rng)
 
 
 def sign_flips(contributions: Floats, rng: np.random.Generator) -> float:
     """Two-sided p of a sum of the units' contributions, shape (U,), under random signs; 1 if all are 0."""
     some = contributions[np.abs(contributions) > 1e-15]
-    if not some.size:
-        return 1.0
-    sums, replicates = _flipped(some, rng)
-    return Paired(float(some.sum()), sums, float(np.sqrt(some @ some)), replicates).p_value
+    return _exchanged(float(some.sum()), some, rng).p_value if some.size else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,13 +141,13 @@ class Deviations:
         return min(independent / clustered, 1.0) if clustered > 0 else 1.0
 
 
-def _flipped(some: Floats, rng: np.random.Generator) -> tuple[Floats, int | None]:
-    """The sum of contributions with random signs, ascending, and how many signs were drawn."""
-    if some.size > _MOST_UNITS:
-        return np.empty(0), None
+def _exchanged(value: float, contributions: Floats, rng: np.random.Generator) -> Paired:
+    """A difference beside the sums of its units' contributions with random signs."""
+    some = contributions[np.abs(contributions) > 1e-15]
+    sums, replicates = np.empty(0), None
     if some.size <= _ENUMERATED:
-        signs = 1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)
-        return np.sort(signs @ some), None
-    sizes = piece_sizes(FLIPS, _CHUNK, some.size)
-    sums = np.concatenate([rng.choice((-1.0, 1.0), size=(size, some.size)) @ some for size in sizes])
-    return np.sort(sums), FLIPS
+        sums = (1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)) @ some
+    elif some.size <= _MOST_UNITS:
+        sizes, replicates = piece_sizes(FLIPS, _CHUNK, some.size), FLIPS
+        sums = np.concatenate([rng.choice((-1.0, 1.0), size=(size, some.size)) @ some for size in sizes])
+    return Paired(value, np.sort(sums), float(np.sqrt(some @ some)), replicates)
