@@ -104,16 +104,6 @@ def test_a_class_whose_rows_all_lack_a_prediction_is_empty():
     assert (finding.part("e").value, finding.part("e").reason, finding.part("e").n) == (None, "empty", 0)
 
 
-def test_constant_classes_can_count_as_zero():
-    tables = {**SPREAD, "d": [[9, 0], [7, 0]]}
-    dropped = plain(counts_of(tables, ["a", "b"]), "skewsize")
-    zero = plain(counts_of(tables, ["a", "b"]), "skewsize", constant="zero")
-    assert zero.part("d").value == 0
-    values = [part.value for part in dropped.parts if part.value is not None]
-    assert zero.value == pytest.approx(stats.skew([*values, 0.0]), rel=1e-12)
-    assert dropped.value == pytest.approx(stats.skew(values), rel=1e-12)
-
-
 # section 4
 @pytest.mark.parametrize("n", [3, 10, 148, 1000])
 def test_the_code_is_sqrt_n_times_equation_4(n):

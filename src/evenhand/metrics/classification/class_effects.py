@@ -17,9 +17,7 @@ from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
     PhiSquared,
-    delta_interval,
     minimum_detectable_v,
-    noncentral_interval,
     phi_squared,
     score_draws,
 )
@@ -185,8 +183,6 @@ def plain_effects(
         ["", "empty", "single_group", "constant"],
         "below_minimum_expected" if options.mev > 0 else "undefined",
     )
-    if options.constant == "zero":
-        values, why = np.where(why == "constant", 0.0, values), np.where(why == "constant", "", why)
     reasons = [reason or None for reason in why.tolist()]
     nothing = np.full((4, values.size), np.nan)
     return ClassEffects(
@@ -248,21 +244,13 @@ def pooled_squares(effects: ClassEffects) -> Squares:
 
 def _interval(effects: ClassEffects, p: Floats) -> Ends:
     """Interval ends on the scale of the statistic."""
-    options, shared = effects.options, effects.shared
-    if options.interval == "score":
+    if effects.options.interval == "score":
         return class_ends(effects.squares, p, LEVEL)
-    if options.interval == "bootstrap":
-        draws = effect_bootstrap(effects)[0]
-        ends = np.full((2, draws.shape[1]), np.nan)
-        has_draws = ~np.isnan(draws).all(axis=0)
-        ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        return ends[0], ends[1]
-    if options.interval == "delta":
-        low, high = delta_interval(shared.batch, effects.tables, LEVEL)
-    else:
-        low, high = noncentral_interval(effects.tables, LEVEL)
-    scale = shared.scale(options.kind)
-    return low * scale, high * scale
+    draws = effect_bootstrap(effects)[0]
+    ends = np.full((2, draws.shape[1]), np.nan)
+    has_draws = ~np.isnan(draws).all(axis=0)
+    ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return ends[0], ends[1]
 
 
 def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:

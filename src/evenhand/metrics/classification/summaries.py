@@ -39,8 +39,6 @@ _SPREAD = "spread over resamples ({}); no confidence interval"
 _DRAWN = "each class from its null distribution"
 _INTERVALS = {
     "score": "score interval of the bias-corrected value, test inversion below",
-    "delta": "delta method around the bias-corrected value",
-    "noncentral": "inversion of the noncentral chi-squared distribution",
     "bootstrap": "stratified bootstrap within class and group",
 }
 _SUMMARY_OF = {"cramers_v_median": "median", "cramers_v_max": "largest"}
@@ -135,17 +133,14 @@ def _summary_test(effects: ClassEffects, summary: str, value: float) -> dict[str
     if effects.null is None or np.isnan(effects.null.p[effects.tables.dof > 0]).any():
         return {"null": None, "p_value": None}
     usable = np.flatnonzero(~np.isnan(effects.values))
-    # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
-    effect_draws = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
-    fields = _against_null(effects.prepared, SUMMARIES[summary](effect_draws), value)
+    fields = _against_null(effects.prepared, SUMMARIES[summary](effects.null.draws[:, usable]), value)
     classes_p = effects.null.p[usable]
-    if usable.size == 1 and effects.tables.dof[usable[0]] > 0:
+    if usable.size == 1:
         fields["p_value"] = float(classes_p[0])
     elif summary == "median" and fields["p_value"] is not None:
         # the larger counts: exchange says whether any class shows an effect, the classes whether half of
         # them do
-        together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
-        fields["p_value"] = max(fields["p_value"], together)
+        fields["p_value"] = max(fields["p_value"], combined_p(classes_p))
     return fields
 
 
