@@ -11,10 +11,10 @@ from scipy import special
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, codes_of
-from evenhand.stats.contingency.exact_tail import exact_tail
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
     exact_2x2,
+    exact_tail,
     gamma_null,
     permutation_moments,
 )
@@ -33,7 +33,7 @@ _MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
 _SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
-_LISTED = 2_000_000  # steps in all to list the tables of small p; beyond, they are drawn
+_LISTED = 5_000_000  # cells in all to list the tables of small p; beyond, they are drawn
 _ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
 _RARE = (1 + _ENOUGH) / (1 + REPLICATES)  # p below which fewer than these exceed
 _CHUNK = 2_000
@@ -206,7 +206,7 @@ def _resample(
             promising.append((table, rng, margins))
         else:
             p[table] = p_value
-    budget, most = (steps // max(1, len(promising)) for steps in (_SECOND_STAGE, _LISTED))
+    budget, most = (work // max(1, len(promising)) for work in (_SECOND_STAGE, _LISTED))
     for table, rng, margins in promising:
         observed = _reached(tables.chi2[table])
         exact = exact_tail(*margins, observed, most)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Ends, Floats, Integers, pieces
 from evenhand.stats.contingency.tables import Association, TableBatch
-from evenhand.stats.hypergeometric import log_choose
+from evenhand.stats.hypergeometric import log_choose, splits
 
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
 
@@ -52,6 +53,50 @@ def exact_2x2(table: Floats) -> Ends:
     chi2 = deviation**2 * n * (1 / rows).sum() * (1 / columns).sum()
     order = np.argsort(chi2, kind="stable")
     return chi2[order], weight[order] / weight.sum()
+
+
+def exact_tail(rows: Floats, columns: Floats, observed: float, most: int) -> float | None:
+    """P(chi-squared >= ``observed``) of all tables with these margins whose rows are exchangeable.
+
+    A table has the probability ``prod R_i! prod C_j! / (N! prod o_ij!)``. All ways of the smaller columns are
+    listed; they leave the largest.
+
+    Args:
+        rows: Row sums, all above 0.
+        columns: Column sums, all above 0.
+        observed: The chi-squared.
+        most: Cells that may be listed.
+
+    Returns:
+        The probability; None where it would take more cells.
+    """
+    rows, columns = min((rows, columns), (columns, rows), key=lambda margins: _log_listed(*margins))
+    if _log_listed(rows, columns) > np.log(most):
+        return None
+
+    def added(counts: Floats | Integers, total: float) -> Ends:
+        """What the counts of a column add to chi-squared, and to the logarithm of the probability."""
+        expected = rows * total / rows.sum()
+        log_ways = special.gammaln(total + 1) - special.gammaln(counts + 1).sum(axis=-1)
+        return ((counts - expected) ** 2 / expected).sum(axis=-1), log_ways
+
+    left = rows[None]  # of each row
+    chi2, log_p = np.zeros(1), special.gammaln(left + 1).sum(axis=1) - special.gammaln(rows.sum() + 1)
+    *smaller, largest = np.sort(columns)
+    for total in smaller:
+        counts = splits(tuple(rows.astype(np.int64).tolist()), int(total))
+        rest = left[:, None] - counts
+        before, way = np.nonzero((rest >= 0).all(axis=2))
+        of_column, log_ways = added(counts, total)
+        left, chi2, log_p = rest[before, way], chi2[before] + of_column[way], log_p[before] + log_ways[way]
+    of_column, log_ways = added(left, largest)
+    return min(1.0, float(np.exp(log_p + log_ways)[chi2 + of_column >= observed].sum()))
+
+
+def _log_listed(rows: Floats, columns: Floats) -> float:
+    """Logarithm of the cells that are listed at most: every row being large enough for every column."""
+    ways = log_choose(np.sort(columns)[:-1] + rows.size - 1, rows.size - 1)
+    return float(ways.sum() + np.log(rows.size))
 
 
 Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
