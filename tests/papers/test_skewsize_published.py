@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evenhand import metrics
 from evenhand.stats.contingency.tables import association, filter_by_expected

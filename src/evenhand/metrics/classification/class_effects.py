@@ -113,10 +113,8 @@ class ClassTables:
         batch, tables = self.batch, self.association
         replicates = resampling.enough(batch.table.size, REPLICATES)
         chi2 = np.full((replicates, self.labels.size), np.nan)
-        starts = np.searchsorted(batch.table, np.arange(batch.n_tables + 1))
         for table in np.flatnonzero(tables.dof > 0).tolist():
-            cut = slice(starts[table], starts[table + 1])
-            cells = resampling.ClassCells(table, batch.row[cut], batch.column[cut], batch.n[cut])
+            cells = resampling.cells_of(batch, table)
             rng = self.prepared.stream("effect bootstrap", self.form, self.key(table))
             resamples = resampling.bootstrap_cells(rng, cells, replicates)
             values, columns = resampling.bootstrap_chi2(cells, resamples)

@@ -10,7 +10,6 @@ import numpy as np
 from evenhand.stats.arrays import (
     Codes,
     Floats,
-    Integers,
     codes_of,
     keys_and_codes,
     piece_sizes,
@@ -18,10 +17,10 @@ from evenhand.stats.arrays import (
     ratio,
 )
 from evenhand.stats.contingency.null_tables import draw_tables
+from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
 
 Streams = Callable[[object], np.random.Generator]
-Draw = Callable[[np.random.Generator, Floats, Floats, int], Integers]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
 _HYPERGEOMETRIC = 1_000_000_000
@@ -48,6 +47,12 @@ class ClassCells:
         table = np.zeros((groups.size, labels.size))
         np.add.at(table, (rows, columns), self.n)
         return table, groups, labels
+
+
+def cells_of(batch: TableBatch, table: int) -> ClassCells:
+    """The occupied cells of one of many tables."""
+    some = slice(*np.searchsorted(batch.table, [table, table + 1]))
+    return ClassCells(table, batch.row[some], batch.column[some], batch.n[some])
 
 
 def runs(code: Codes) -> list[slice]:
@@ -101,12 +106,9 @@ def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
 
 
 def cellwise_null(
-    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams, draw: Draw = draw_tables
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
 ) -> Iterator[Confusion]:
-    """Chunks of replicates of the margins with groups exchanged at random within each class.
-
-    ``draw``: random tables with given margins.
-    """
+    """Chunks of replicates of the margins with groups exchanged at random within each class."""
     width = support.shape[-1]
     fixed_correct, fixed_predicted = np.zeros((2, support.size))
     movable = []
@@ -125,7 +127,7 @@ def cellwise_null(
         correct, predicted = np.empty((2, size, support.size))
         correct[:], predicted[:] = fixed_correct, fixed_predicted
         for label, into, rows, columns, hit in movable:
-            tables = draw(streams((label, some.start)), rows, columns, size).reshape(size, -1)
+            tables = draw_tables(streams((label, some.start)), rows, columns, size).reshape(size, -1)
             predicted[:, into] += tables
             if hit.size:
                 of_hit = slice(hit[0], None, columns.size)
