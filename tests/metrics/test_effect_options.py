@@ -26,7 +26,8 @@ def skewsize(**options):
 @pytest.mark.parametrize(
     "wrong",
     [{"statistic": "v"}, {"mev_rule": "median"}, {"rare": "keep"}, {"interval": "delta"},
-     {"interval": "noncentral"}, {"interval": "exact"}, {"adjustment": "bonferroni"}, {"alpha": 0}, {"alpha": 1}, {"mev": -1}],
+     {"interval": "noncentral"}, {"interval": "exact"}, {"adjustment": "bonferroni"},
+     {"alpha": 0}, {"alpha": 1}, {"mev": -1}],
 )  # fmt: skip
 def test_impossible_options_are_refused(wrong):
     with pytest.raises(ParameterError, match=f"{next(iter(wrong))}=.* is not possible; choose"):

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.findings import Interval
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
@@ -27,9 +28,8 @@ from evenhand.stats.exchange.unit_tables import UnitTables
 from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.multiplicity import adjust
 
-SummaryEnds = Callable[[float, float], tuple[float, float, str]]
-
 _SCORES, _SCORED = 60_000, (60, 400)  # classes x draws of a summary, and the least and most of these
+SCORE_METHOD = "score interval of the bias-corrected value, test inversion below"
 _SUMMARY_METHOD = "inverted test along the significant and along all of the estimated effects"
 
 
@@ -264,25 +264,29 @@ def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
     return get_or_make(effects.prepared.memo, key, lambda: effects.shared.resampled(options.kind))
 
 
-def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryEnds]:
+def limits_of_one(squared: Squares, p: float, method: str = SCORE_METHOD) -> Callable[[float], Interval]:
+    """From a level to the score interval of a single effect size, ``p`` that of its test."""
+
+    def limits(level: float) -> Interval:
+        (low,), (high,) = class_ends(squared, np.array([p]), level)
+        return Interval(low=low, high=high, level=level, method=method)
+
+    return limits
+
+
+def summary_limits(
+    effects: ClassEffects, summary: str, p: float | None = None
+) -> tuple[float, Callable[[float], Interval]]:
     """The mean, median or largest effect size of the population over usable classes, and its limits.
 
-    A single class has its own interval, whatever the summary.
-
-    Returns:
-        The corrected summary; from a level and the p of the summary's test (NaN: as the draws say) to the low
-        end, the high end and how they were made.
+    A single class has its own interval, whatever the summary. ``p``: of the summary's test; None: limits are
+    as the draws say.
     """
     used = np.flatnonzero(~np.isnan(effects.values))
     squared = effects.squares.each(lambda array: array[used])
     classes_p = np.full(used.size, np.nan) if effects.null is None else effects.null.p[used]
     if used.size == 1:
-
-        def of_one(level: float, _: float) -> tuple[float, float, str]:
-            low, high = class_ends(squared, classes_p, level)
-            return float(low[0]), float(high[0]), "interval of the one class"
-
-        return float(squared.corrected[0]), of_one
+        return float(squared.corrected[0]), limits_of_one(squared, classes_p[0], "interval of the one class")
     options = effects.options
     shared = replace(options, statistic="phi" if options.statistic == "phi" else "cramers_v")
     key = ("summary", shared, effects.null is None, summary)
@@ -293,12 +297,14 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
     family = get_or_make(effects.prepared.memo, key, make)
     corrected = family.corrected
 
-    def ends(level: float, p: float) -> tuple[float, float, str]:
+    def limits(level: float) -> Interval:
         low, high = family.limits(level)
-        low = 0.0 if p > 1 - level else max(low, family.least) if p <= 1 - level else low
-        return min(low, corrected), max(high, corrected), _SUMMARY_METHOD
+        if p is not None:
+            low = 0.0 if p > 1 - level else max(low, family.least)
+        low, high = min(low, corrected), max(high, corrected)
+        return Interval(low=low, high=high, level=level, method=_SUMMARY_METHOD)
 
-    return corrected, ends
+    return corrected, limits
 
 
 def _scores(effects: ClassEffects, squared: Squares, used: Codes) -> Floats:

@@ -64,8 +64,7 @@ def _of_row(batch: TableBatch, code: int, is_compared: np.ndarray) -> StandingAp
     rows = np.flatnonzero((batch.row[batch.row_start] == code) & is_compared)
     size, owner = batch.row_total[rows], batch.row_table[rows]
     pairs = np.flatnonzero((batch.column_total > 0) & np.isin(batch.column_table, owner))
-    index_of = {int(t): index for index, t in enumerate(owner)}
-    at = np.array([index_of[int(t)] for t in batch.column_table[pairs]], dtype=np.int64)
+    at = np.searchsorted(owner, batch.column_table[pairs])
     p = batch.column_total[pairs] / batch.total[owner[at]]
     rest = np.maximum(batch.total[owner[at]] - size[at], 1)
     by_chance = (size[at] * np.sqrt(p * (1 - p) * (1 / size[at] + 1 / rest))).sum() / np.sqrt(2 * np.pi)
