@@ -259,9 +259,8 @@ def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
     contain the noise of the sample once more, so they serve the shape of the distribution (SkewSize), not
     its location.
     """
-    options = effects.options
-    key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
-    return get_or_make(effects.prepared.memo, key, lambda: effects.shared.resampled(options.kind))
+    shared, kind = effects.shared, effects.options.kind
+    return get_or_make(effects.prepared.memo, (shared, kind), lambda: shared.resampled(kind))
 
 
 def limits_of_one(squared: Squares, p: float, method: str = SCORE_METHOD) -> Callable[[float], Interval]:

@@ -101,7 +101,7 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
         band[:, table] = values[0], values[upper]
         method[table] = "exact enumeration"
     listed = _resample(batch, tables, resampled, streams, p, chi2)
-    band[:, resampled] = chi2[:, resampled].min(axis=0), np.quantile(chi2[:, resampled], LEVEL, axis=0)
+    band[:, resampled] = np.quantile(chi2[:, resampled], [0.0, LEVEL], axis=0)
     for table in resampled.tolist():
         method[table] = "permutation with fixed margins" + (", p of all tables" if table in listed else "")
     # a value that is an end of its band must not fall outside by rounding
@@ -129,7 +129,7 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
     shape, scale = gamma_null(chi2.mean(axis=0), chi2.var(axis=0))
     beyond = special.gammaincc(shape, tables.chi2 / scale)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
-    band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
+    band = np.quantile(chi2, [0.0, LEVEL], axis=0)
     sums = np.nansum(chi2, axis=1)
     moments = np.array([sums.mean()]), np.array([sums.var()])  # units may be in several tables
     total = _p_of_sum(chi2, tables, moments, sparse=True, tail=not bool(units.few.any()))
