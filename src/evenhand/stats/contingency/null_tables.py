@@ -18,6 +18,9 @@ from evenhand.stats.hypergeometric import log_choose, splits
 
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
 
+MOST_ROWS = 100_000_000
+"""Rows of a table up to which it is drawn: scipy's samplers fail on far larger ones."""
+
 Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
 """Rows, columns, their sum, replicates and a generator to tables."""
 
