@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -25,6 +26,7 @@ class NamedGroups:
     by: tuple[str, ...]  # attributes crossed
     groups: Groups  # that occur, sorted: one value per attribute of ``by``
     group: Integers  # of each row
+    rows: Any  # which rows of the evidence these are
     dropped: list[Dropped]  # what was left out, by reason
 
     @property
@@ -60,11 +62,28 @@ class NamedGroups:
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
 
     def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
-        """A part for each group with what ``fields`` say of its code, p corrected; none without groups."""
+        """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
+
+        Limits at other levels and parts, which fields of a finding have too, are left out.
+        """
         codes, kind = range(len(self.groups) if self.by else 0), "*".join(self.by)
         return corrected(
-            [Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **fields(code)) for code in codes]
+            [
+                Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **_of_part(fields(code)))
+                for code in codes
+            ]
         )
+
+    def inside(self, code: int) -> Self:
+        """The rows of one group, without a grouping; of evidence whose ``rows`` are a mask."""
+        rows = self.rows.copy()
+        rows[rows] = self.group == code
+        alone = {"by": (), "rows": rows, "groups": [()], "group": np.zeros(int(rows.sum()), dtype=np.int64)}
+        return replace(self, **alone)  # type: ignore[type-var]  # subclasses are dataclasses
+
+
+def _of_part(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in ("limits", "parts")}
 
 
 def corrected(parts: list[Part]) -> list[Part]:
@@ -162,4 +181,27 @@ def shared(units: Integers) -> Integers | None:
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
     """What was left out, by reason."""
-    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items())]
+    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
+
+
+def bound(
+    table: pl.DataFrame,
+    names: tuple[str, ...],
+    counts: Mapping[str, int],
+    chosen: Mask | None = None,
+    unknown: str = "keep",
+) -> tuple[Mask, Groups, Integers, list[Dropped]]:
+    """Which rows of a table are of a group, the groups that occur, the code of each row, and what is lost.
+
+    ``counts`` are of what was lost before; ``exclude`` leaves rows out whose annotators could not tell.
+    """
+    columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
+    for name, column in columns.items():
+        reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
+    mask = left_out(np.ones(table.height, dtype=bool) if chosen is None else chosen, reasons, lost)
+    return mask, *coded(columns, mask), dropped_of(lost)
+
+
+def listed(value: str | Sequence[str]) -> str:
+    """One value, or several of which any may be."""
+    return value if isinstance(value, str) else "|".join(value)

@@ -13,7 +13,7 @@ from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.paired.differences import sign_flips
+from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import inverted_p, mean_limits
 from evenhand.stats.rates.rates import Rates
@@ -143,4 +143,4 @@ class UnitChanges:
                 return np.array([low]), np.array([high])
 
             return float(inverted_p(ends)[0])
-        return float(joint_p(sign_flips(self.flips[code], self.rng), 0.0, limits) or np.nan)
+        return float(joint_p(Paired.of(self.flips[code], self.rng).p_value, 0.0, limits) or np.nan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.judged_images import JudgedImages
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import agreeing, described, joint_p, null_band, resampled_p
+from evenhand.metrics.estimates import described, interval_and_p, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
@@ -28,7 +28,6 @@ ROGAN_GLADEN = "Rogan and Gladen 1978; Buonaccorsi 2010"
 NOT_INVERTIBLE, ABSTAINS = "judge_at_chance", "judge_abstains"
 _DRAWS = 999
 _LIKE_REFERENCE = "images that show the reference, judged alike"
-_OF_PART = ("value", "reason", "interval", "null", "chance_at", "p_value", "details")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +53,13 @@ class BoundPrompts(named.NamedGroups):
         named.check_kind(evidence, JudgedImages, "JudgedImages.join")
         names = names_of(by)
         check_known("attribute of these prompts", names, evidence.attributes)
-        columns = named.texts(evidence.annotated, names)
         judge = judged.Judge(evidence.confusion)
         silent = evidence.counts[:, :-1].sum(axis=1) == 0
-        counts = {"prompt without a judged image": int(silent.sum())} if silent.any() else {}
+        counts = {"prompt without a judged image": int(silent.sum())}
         if judge.believed and (abstained := int(evidence.counts[:, -1].sum())):
             counts["image that the judge says nothing of"] = abstained
-        mask = named.left_out(~silent, named.missing(columns), counts)
         confusions = judge.draws(stream(seed, "confusion"), _DRAWS)
-        groups, group = named.coded(columns, mask)
-        return cls(evidence, names, mask, groups, group, named.dropped_of(counts), confusions)
+        return cls(evidence, names, *named.bound(evidence.annotated, names, counts, ~silent), confusions)
 
     @cached_property
     def counts(self) -> Integers:
@@ -93,12 +89,6 @@ class BoundPrompts(named.NamedGroups):
         """Images of each group."""
         images = self.counts.sum(axis=1)
         return np.bincount(self.group, images, minlength=len(self.groups)).astype(np.int64)
-
-    def inside(self, code: int) -> BoundPrompts:
-        """The prompts of one group, without a grouping."""
-        rows = self.rows.copy()
-        rows[np.flatnonzero(rows)[self.group != code]] = False
-        return replace(self, by=(), rows=rows, groups=[()], group=np.zeros(int(rows.sum()), dtype=np.int64))
 
     @property
     def reason(self) -> str:
@@ -148,13 +138,7 @@ def _tested(
     fields["details"] = {"excess": value - band.mean}
     if limits is None:
         return fields | {"reason": ONE_CLUSTER}
-    p_value = joint_p(p_value, band.mean, limits)
-
-    def interval(level: float) -> Interval:
-        low, high = agreeing(limits(level), p_value, band.mean, level)
-        return Interval(low=low, high=high, level=level, method=method)
-
-    return fields | {"p_value": p_value, "interval": interval(LEVEL), "limits": interval}
+    return fields | interval_and_p(limits, p_value, band.mean, method)
 
 
 def _distance(bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> dict[str, Any]:
@@ -254,12 +238,8 @@ def _finding(name: str, evidence: JudgedImages, by: By, inference: Inference, se
             return _over_prompts(name, some, inference, seed, *group)
         return _distance(some, inference, seed, *group)
 
-    def part(code: int) -> dict[str, Any]:
-        fields = fields_of(bound.inside(code), *bound.groups[code])
-        return {key: value for key, value in fields.items() if key in _OF_PART}
-
-    fields = fields_of(bound)
-    return described(bound, name, {}, **fields | ({"parts": bound.parts(part)} if by else {}))
+    parts = {"parts": bound.parts(lambda code: fields_of(bound.inside(code), *bound.groups[code]))}
+    return described(bound, name, {}, **fields_of(bound) | (parts if by else {}))
 
 
 @metric(

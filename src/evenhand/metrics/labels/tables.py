@@ -248,18 +248,13 @@ class BoundMatches(NamedGroups):
         names = names_of(by)
         evidence.check_attribute(*names)
         key = ("groups", names, unknown)
-        return named.get_or_make(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 
-    @classmethod
-    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: Unknown) -> BoundMatches:
-        counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
-        columns = named.texts(evidence.table, names)
-        for name, column in columns.items():
-            reasons |= named.missing({name: column})
-            if unknown == "exclude":
-                reasons |= named.unknown_in({name: column})
-        mask = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
-        return cls(evidence, names, mask, *named.coded(columns, mask), named.dropped_of(counts))
+        def bind() -> BoundMatches:
+            return cls(
+                evidence, names, *named.bound(evidence.table, names, evidence.dropped, unknown=unknown)
+            )
+
+        return named.get_or_make(evidence.memo, key, bind)
 
     @cached_property
     def cluster(self) -> Integers | None:

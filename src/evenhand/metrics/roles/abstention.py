@@ -18,9 +18,10 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.estimates import described
-from evenhand.metrics.prepared import LEVEL, By, Inference, check_common
-from evenhand.metrics.roles.bound import BoundRoles, SignedRows, mean_interval
+from evenhand.metrics.prepared import By, Inference, check_common
+from evenhand.metrics.roles.bound import BoundRoles, mean_interval
 from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.paired.differences import Deviations
 
 BBQ = "Parrish et al., BBQ: A Hand-Built Bias Benchmark for Question Answering, ACL Findings 2022"
 UNCOMMITTED = "no_committed_answer"
@@ -38,20 +39,19 @@ def _rate(
     """The mean of a number of each sample, NaN left out, overall and by group."""
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
-    full, unit = values(bound.choices)[bound.rows], bound.unit
+    numbers, unit = values(bound.choices)[bound.rows], bound.unit
 
     def piece(mask: Mask) -> dict[str, Any]:
-        mask = mask & ~np.isnan(full)
+        mask = mask & ~np.isnan(numbers)
         if not mask.any():
             return {"value": None, "reason": "empty"}
         units = None if unit is None else unit[mask]
-        interval = mean_interval(full[mask], units, LEVEL) if inference == "auto" else None
-        return {"value": float(full[mask].mean()), "interval": interval}
+        interval = mean_interval(numbers[mask], units) if inference == "auto" else {}
+        return {"value": float(numbers[mask].mean()), **interval}
 
     parts = bound.parts(lambda code: piece(bound.group == code))
-    return described(
-        bound, values.__name__, bound.params, **piece(np.ones(full.size, dtype=bool)), parts=parts
-    )
+    everything = np.ones(numbers.size, dtype=bool)
+    return described(bound, values.__name__, bound.params, **piece(everything), parts=parts)
 
 
 def _right(choices: RoleChoices) -> Floats:
@@ -205,20 +205,16 @@ def stereotype_score(
     units = np.arange(len(codes)) if bound.unit is None else bound.unit
     right = _right(evidence)[bound.rows] if scaled else np.ones(len(codes))
 
-    def signed(mask: Mask) -> SignedRows:
+    def piece(mask: Mask, *group: str) -> dict[str, Any]:
         scale = 1 - float(np.nanmean(right[mask])) if scaled and mask.any() else 1.0
         committed = mask[row]
-        return SignedRows(signs[committed], units[row[committed]], bound.unit_name, scale)
-
-    def piece(mask: Mask, *group: str) -> dict[str, Any]:
+        away = Deviations.of(signs[committed], units[row[committed]])
         rng = stream(seed, "stereotype_score", *bound.purpose, scaled, *group)
-        fields = signed(mask).compared(inference, seed, rng)
+        fields = bound.signed(away, inference, seed, rng, scale)
         return fields if fields["value"] is not None else fields | {"reason": UNCOMMITTED}
 
-    everything = np.ones(len(codes), dtype=bool)
-    fields = piece(everything)
+    fields = piece(np.ones(len(codes), dtype=bool))
     fields["parts"] = bound.parts(lambda code: piece(bound.group == code, *bound.groups[code]))
     fields["details"] = {"target": float((signs > 0).sum()), "other": float((signs < 0).sum())}
-    fields["limits"] = lambda level: signed(everything).interval(level, fields["p_value"])
     params = {**({"scaled": True} if scaled else {}), **bound.params}
     return described(bound, "stereotype_score", params, **fields)
