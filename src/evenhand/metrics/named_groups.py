@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias, TypeVar
 
@@ -26,7 +26,6 @@ class NamedGroups:
     by: tuple[str, ...]  # attributes crossed
     groups: Groups  # that occur, sorted: one value per attribute of ``by``
     group: Integers  # of each row
-    rows: Any  # which rows of the evidence these are
     dropped: list[Dropped]  # what was left out, by reason
 
     @property
@@ -74,12 +73,27 @@ class NamedGroups:
             ]
         )
 
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows(NamedGroups):
+    """Chosen rows of a table, which have a value of every attribute."""
+
+    by: tuple[str, ...]
+    chosen: Mask  # which rows these are
+    groups: Groups
+    group: Integers
+    dropped: list[Dropped]
+
     def inside(self, code: int) -> Self:
-        """The rows of one group, without a grouping; of evidence whose ``rows`` are a mask."""
-        rows = self.rows.copy()
-        rows[rows] = self.group == code
-        alone = {"by": (), "rows": rows, "groups": [()], "group": np.zeros(int(rows.sum()), dtype=np.int64)}
-        return replace(self, **alone)  # type: ignore[type-var]  # subclasses are dataclasses
+        """The rows of one group, without a grouping."""
+        chosen = self.chosen.copy()
+        chosen[chosen] = self.group == code
+        return replace(self, by=(), chosen=chosen, groups=[()], group=self.group[self.group == code] * 0)
+
+    def with_parts(self, piece: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        """What is said of all rows, and as parts the same of each group, whose values follow its rows."""
+        parts = self.parts(lambda code: piece(self.inside(code), *self.groups[code]))
+        return piece(self) | ({"parts": parts} if self.by else {})
 
 
 def _of_part(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,8 +204,8 @@ def bound(
     counts: Mapping[str, int],
     chosen: Mask | None = None,
     unknown: str = "keep",
-) -> tuple[Mask, Groups, Integers, list[Dropped]]:
-    """Which rows of a table are of a group, the groups that occur, the code of each row, and what is lost.
+) -> dict[str, Any]:
+    """The fields of ``ChosenRows`` for the rows of a table, or some of them.
 
     ``counts`` are of what was lost before; ``exclude`` leaves rows out whose annotators could not tell.
     """
@@ -199,7 +213,8 @@ def bound(
     for name, column in columns.items():
         reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
     mask = left_out(np.ones(table.height, dtype=bool) if chosen is None else chosen, reasons, lost)
-    return mask, *coded(columns, mask), dropped_of(lost)
+    groups, group = coded(columns, mask)
+    return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}
 
 
 def listed(value: str | Sequence[str]) -> str:

@@ -46,8 +46,9 @@ def resolution_difference(
     Interval: adjusted Wald of paired shares, the samples reduced to what the variation between clusters
     leaves of them, with t of Kish's effective number of clusters. Null and p: the two models exchanged at
     random in each cluster (without clusters in each sample: McNemar's test), exact up to 13 contributions,
-    else ``(1 + b) / (1 + B)`` with B = 9,999; reason ``one_cluster`` where there is one. Parts are groups,
-    corrected by Holm. Samples that the reference did not answer are dropped and counted.
+    else ``(1 + b) / (1 + B)`` with B = 9,999; reason ``one_cluster`` where there is one. ``mde`` is the
+    difference that would be found with 80 % power. Parts are groups, corrected by Holm. Samples that the
+    reference did not answer are dropped and counted.
 
     Args:
         evidence: Choices of the first model.

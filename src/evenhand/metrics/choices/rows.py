@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, GroupSize
+from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
@@ -162,17 +162,12 @@ class Exchanged:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundChoices(named.NamedGroups):
-    """Choices under one grouping and selection."""
+class BoundChoices(named.ChosenRows):
+    """Usable choices under one grouping and selection."""
 
     choices: Choices
-    by: tuple[str, ...]
     where: Where
     mode: Mode
-    chosen: Mask  # usable rows that are in it, shape (usable,)
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -194,8 +189,8 @@ class BoundChoices(named.NamedGroups):
             inside, usable = evidence.selected(where), evidence.reason.is_null().to_numpy()
             counts = Counter(evidence.reason.to_numpy()[inside & ~usable].tolist())
             counts["not annotated"] = evidence.unannotated
-            grouped = named.bound(evidence.table, names, counts, inside[usable])
-            return cls(evidence, names, where, mode, *grouped)
+            fields = named.bound(evidence.table, names, counts, inside[usable])
+            return cls(**fields, choices=evidence, where=where, mode=mode)
 
         return named.get_or_make(evidence.memo, key, bind)
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
-from evenhand.core.findings import Dropped, Finding, Interval, Part
+from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.judged_images import JudgedImages
@@ -20,7 +20,7 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, interval_and_p, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.rates import judged
 
 DALL_EVAL = "Cho, Zala and Bansal, DALL-Eval, ICCV 2023 (arXiv 2202.04053)"
@@ -31,15 +31,10 @@ _LIKE_REFERENCE = "images that show the reference, judged alike"
 
 
 @dataclass(frozen=True, eq=False)
-class BoundPrompts(named.NamedGroups):
+class BoundPrompts(named.ChosenRows):
     """Prompts by group, with the draws that all their findings share."""
 
     evidence: JudgedImages
-    by: tuple[str, ...]
-    rows: Mask  # which prompts are in it
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
     confusions: Floats  # draws of the judge's confusion
 
     @classmethod
@@ -59,12 +54,13 @@ class BoundPrompts(named.NamedGroups):
         if judge.believed and (abstained := int(evidence.counts[:, -1].sum())):
             counts["image that the judge says nothing of"] = abstained
         confusions = judge.draws(stream(seed, "confusion"), _DRAWS)
-        return cls(evidence, names, *named.bound(evidence.annotated, names, counts, ~silent), confusions)
+        fields = named.bound(evidence.annotated, names, counts, ~silent)
+        return cls(**fields, evidence=evidence, confusions=confusions)
 
     @cached_property
     def counts(self) -> Integers:
         """Images of each prompt by category, abstentions last unless the judge is believed."""
-        counts = self.evidence.counts[self.rows]
+        counts = self.evidence.counts[self.chosen]
         return (
             counts * np.append(np.ones(counts.shape[1] - 1, np.int64), 0) if self.judge.believed else counts
         )
@@ -77,7 +73,7 @@ class BoundPrompts(named.NamedGroups):
     @property
     def reference(self) -> Floats:
         """The shares that each prompt is compared with."""
-        return self.evidence.reference[self.rows]
+        return self.evidence.reference[self.chosen]
 
     @property
     def n(self) -> int:
@@ -221,7 +217,7 @@ def _over_prompts(
         over = f"t over prompts{bound.and_judge}"
         fields = _tested(value, np.nanmean(null, axis=1), side, seed, over, limits if prompts > 1 else None)
         tests = [resampled_p(null[:, row], number, side) for row, number in enumerate(values.tolist())]
-    names, images = bound.evidence.annotated["prompt"].filter(bound.rows), bound.counts.sum(axis=1)
+    names, images = bound.evidence.annotated["prompt"].filter(bound.chosen), bound.counts.sum(axis=1)
     parts = [
         Part(kind="prompt", key=prompt, value=number, n=n, p_value=p_value)
         for prompt, number, n, p_value in zip(names, values.tolist(), images.tolist(), tests, strict=True)
@@ -233,13 +229,12 @@ def _finding(name: str, evidence: JudgedImages, by: By, inference: Inference, se
     check_common("default", inference, seed)
     bound = BoundPrompts.of(evidence, by, seed)
 
-    def fields_of(some: BoundPrompts, *group: str) -> dict[str, Any]:
+    def fields(some: BoundPrompts, *group: str) -> dict[str, Any]:
         if name in _MEASURES:
             return _over_prompts(name, some, inference, seed, *group)
         return _distance(some, inference, seed, *group)
 
-    parts = {"parts": bound.parts(lambda code: fields_of(bound.inside(code), *bound.groups[code]))}
-    return described(bound, name, {}, **fields_of(bound) | (parts if by else {}))
+    return described(bound, name, {}, **bound.with_parts(fields))
 
 
 @metric(

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import interval_and_p, turned_signs, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import By, Inference, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair
+from evenhand.stats.arrays import Floats, Integers, Pair
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import normal_quantile
@@ -24,16 +23,11 @@ from evenhand.stats.rates.rates import group_rates
 
 
 @dataclass(frozen=True, eq=False)
-class BoundRoles(named.NamedGroups):
+class BoundRoles(named.ChosenRows):
     """Role choices under one grouping and selection."""
 
     choices: RoleChoices
-    by: tuple[str, ...]
     where: Where
-    rows: Mask  # which rows of the choices are in it
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
 
     @classmethod
     def of(cls, evidence: Any, by: By = (), where: Where | None = None) -> BoundRoles:
@@ -47,8 +41,8 @@ class BoundRoles(named.NamedGroups):
         names = names_of(by)
         evidence.check_attribute(*names)
         counts = {"not annotated": evidence.unannotated, "no answer": evidence.unanswered}
-        grouped = named.bound(evidence.annotated, names, counts, evidence.selected(where or {}))
-        return cls(evidence, names, where or {}, *grouped)
+        fields = named.bound(evidence.annotated, names, counts, evidence.selected(where or {}))
+        return cls(**fields, choices=evidence, where=where or {})
 
     @property
     def params(self) -> dict[str, Any]:
@@ -62,7 +56,7 @@ class BoundRoles(named.NamedGroups):
 
     def codes_of(self, names: Sequence[str]) -> Integers:
         """One code for each chosen row for the crossed columns; a missing value is a value of its own."""
-        return named.crossed(self.choices.annotated.filter(self.rows), names)
+        return named.crossed(self.choices.annotated.filter(self.chosen), names)
 
     @cached_property
     def unit(self) -> Integers | None:
@@ -77,7 +71,7 @@ class BoundRoles(named.NamedGroups):
 
     def share(self, outcome: str) -> Floats:
         """The share of each chosen row's orders with an outcome."""
-        return self.choices.share(outcome)[self.rows]
+        return self.choices.share(outcome)[self.chosen]
 
     @cached_property
     def unusable(self) -> float:
@@ -88,7 +82,7 @@ class BoundRoles(named.NamedGroups):
     @cached_property
     def reencoded(self) -> dict[str, float]:
         """The share of answers that change with the encoding of the image; nothing where none was asked."""
-        again = np.zeros(0) if self.choices.again is None else self.choices.again[self.rows]
+        again = np.zeros(0) if self.choices.again is None else self.choices.again[self.chosen]
         return {"noise_reencoded": float(np.nanmean(again))} if np.isfinite(again).any() else {}
 
     def signed(

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
-from evenhand.core.findings import Dropped, Finding, Part
+from evenhand.core.findings import Finding, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.item_scores import ItemScores
@@ -28,15 +28,10 @@ _DRAWS, _ALPHA, _HELD = 499, 0.05, 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Images(named.NamedGroups):
+class _Images(named.ChosenRows):
     """The images of one grouping that have a value."""
 
     scored: ItemScores
-    by: tuple[str, ...]
-    rows: Mask  # which images of the scores are in it
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
 
     @classmethod
     def of(cls, evidence: Any, by: By) -> _Images:
@@ -45,12 +40,12 @@ class _Images(named.NamedGroups):
         names = names_of(by)
         check_known("attribute of these scores", names, evidence.attributes)
         counts = {"no score for each item and wording": evidence.incomplete}
-        return cls(evidence, names, *named.bound(evidence.annotated, names, counts))
+        return cls(**named.bound(evidence.annotated, names, counts), scored=evidence)
 
     @property
     def scores(self) -> Floats:
         """Those of the images, shape (N, items, wordings)."""
-        return self.scored.scores[self.rows]
+        return self.scored.scores[self.chosen]
 
     @cached_property
     def unit(self) -> Integers | None:
@@ -58,7 +53,7 @@ class _Images(named.NamedGroups):
         cluster = self.scored.cluster
         if cluster is None:
             return None
-        return named.units_of({"": self.scored.annotated.filter(self.rows)}, cluster)
+        return named.units_of({"": self.scored.annotated.filter(self.chosen)}, cluster)
 
     @property
     def units(self) -> int:

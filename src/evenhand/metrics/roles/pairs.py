@@ -100,7 +100,7 @@ class SetMatrix:
         column = np.array([position[cell] for cell in table.select(treatments).rows()], dtype=np.int64)
         if np.unique(row * max(len(cells), 1) + column).size < row.size:
             raise InputError("a set has two samples of one combination of treatments; give each its own set")
-        at = np.flatnonzero(bound.rows)[table["row"].to_numpy()]
+        at = np.flatnonzero(bound.chosen)[table["row"].to_numpy()]
         orders = bound.choices.codes.shape[1]
         codes = np.full((len(names), len(cells), orders), -1, dtype=np.int64)
         scores, unit = np.full(codes.shape[:2], np.nan), np.zeros(len(names), dtype=np.int64)
@@ -191,7 +191,7 @@ def members(bound: BoundRoles) -> pl.DataFrame:
         raise InputError(
             "these choices have no sets; give RoleChoices.join sets='COLUMN' and treatments=['gender', ...]"
         )
-    rows = choices.annotated.filter(bound.rows).with_row_index("row")
+    rows = choices.annotated.filter(bound.chosen).with_row_index("row")
     texts = [pl.col(name).cast(pl.String) for name in choices.treatments]
     return rows.select("row", *texts, set=pl.col(choices.set_).cast(pl.String)).drop_nulls()
 

@@ -137,32 +137,27 @@ def flip_rate(
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
 
-    def piece(some: BoundRoles, *group: str) -> tuple[dict[str, Any], SetMatrix]:
+    def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
         sets = SetMatrix.of(some, complete=True)
         values = sets.flips(sets.codes)
         if not values.size:
-            return {"value": None, "reason": "empty"}, sets
+            return {"value": None, "reason": "empty"}
         fields: dict[str, Any] = {"value": float(values.mean())}
-        if inference == "auto":
-            fields |= mean_interval(values, sets.unit)
-            draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
-            method = "answers exchanged among all samples"
-            fields["null"] = band = null_band(draws, level=LEVEL, method=method, seed=seed)
-            fields["chance_at"] = None if band is None else band.mean
-        return fields, sets
+        if inference == "none":
+            return fields
+        draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
+        method = "answers exchanged among all samples"
+        band = null_band(draws, level=LEVEL, method=method, seed=seed)
+        return fields | mean_interval(values, sets.unit) | {"null": band, "chance_at": band and band.mean}
 
-    fields, sets = piece(bound)
+    fields, sets = bound.with_parts(piece), SetMatrix.of(bound, complete=True)
     details = sets.noise() | bound.reencoded | {"unusable": bound.unusable, "sets": float(len(sets.codes))}
     if fields["value"] is not None:
         details["consistency"] = 1 - fields["value"]
-
-    def part(code: int) -> dict[str, Any]:
-        return piece(bound.inside(code), *bound.groups[code])[0]
-
     flips, noise = details["pair_flips"], bound.reencoded.get("noise_reencoded")
     fields["notes"] = [UNCHANGED.format(noise)] if noise and flips is not None and flips <= noise else []
     fields |= {"details": details, "dropped": [*bound.dropped, *sets.dropped]}
-    return described(bound, "flip_rate", bound.params, **fields, parts=bound.parts(part))
+    return described(bound, "flip_rate", bound.params, **fields)
 
 
 @metric(
@@ -216,10 +211,5 @@ def set_distance(
         tested = mean_interval(pairs, unit, resampled_p(draws, fields["value"], "high"), at)
         return fields | tested | {"null": band, "chance_at": at}
 
-    fields = piece(bound)
     params = {"attribute": "+".join(names_of(attribute)), **bound.params}
-
-    def part(code: int) -> dict[str, Any]:
-        return piece(bound.inside(code), *bound.groups[code])
-
-    return described(bound, "set_distance", params, **fields, parts=bound.parts(part))
+    return described(bound, "set_distance", params, **bound.with_parts(piece))
