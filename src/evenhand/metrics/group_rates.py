@@ -284,9 +284,10 @@ class GroupRates(ABC):
         """An interval that holds its value, which paper mode may have rounded."""
         return Interval(low=min(ends[0], value), high=max(ends[1], value), level=level, method=method)
 
-    def band(self, draws: Floats, side: str = "both") -> Null | None:
-        """A null band of what exchanged groups give."""
-        return null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed, side=side)
+    def band(self, draws: Floats, side: str = "both", mean: float | None = None) -> Null | None:
+        """A null band of what exchanged groups give, around a mean where it is known."""
+        method = self.exchanged_how
+        return null_band(draws, level=LEVEL, method=method, seed=self.seed, side=side, mean=mean)
 
     def described(
         self, value: float | None, params: Mapping[str, Any], facts: Mapping[str, Any], remarks: list[str],

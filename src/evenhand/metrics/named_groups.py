@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -60,11 +61,43 @@ class NamedGroups:
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
 
     def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
-        """A part for each group with what ``fields`` say of its code, p corrected; none without groups."""
+        """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
+
+        Limits at other levels and parts, which fields of a finding have too, are left out.
+        """
         codes, kind = range(len(self.groups) if self.by else 0), "*".join(self.by)
         return corrected(
-            [Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **fields(code)) for code in codes]
+            [
+                Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **_of_part(fields(code)))
+                for code in codes
+            ]
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows(NamedGroups):
+    """Chosen rows of a table, which have a value of every attribute."""
+
+    by: tuple[str, ...]
+    chosen: Mask  # which rows these are
+    groups: Groups
+    group: Integers
+    dropped: list[Dropped]
+
+    def inside(self, code: int) -> Self:
+        """The rows of one group, without a grouping."""
+        chosen = self.chosen.copy()
+        chosen[chosen] = self.group == code
+        return replace(self, by=(), chosen=chosen, groups=[()], group=self.group[self.group == code] * 0)
+
+    def with_parts(self, piece: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        """What is said of all rows, and as parts the same of each group, whose values follow its rows."""
+        parts = self.parts(lambda code: piece(self.inside(code), *self.groups[code]))
+        return piece(self) | ({"parts": parts} if self.by else {})
+
+
+def _of_part(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in ("limits", "parts")}
 
 
 def corrected(parts: list[Part]) -> list[Part]:
@@ -168,4 +201,28 @@ def shared(units: Integers) -> Integers | None:
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
     """What was left out, by reason."""
-    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items())]
+    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
+
+
+def bound(
+    table: pl.DataFrame,
+    names: tuple[str, ...],
+    counts: Mapping[str, int],
+    chosen: Mask | None = None,
+    unknown: str = "keep",
+) -> dict[str, Any]:
+    """The fields of ``ChosenRows`` for the rows of a table, or some of them.
+
+    ``counts`` are of what was lost before; ``exclude`` leaves rows out whose annotators could not tell.
+    """
+    columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
+    for name, column in columns.items():
+        reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
+    mask = left_out(np.ones(table.height, dtype=bool) if chosen is None else chosen, reasons, lost)
+    groups, group = coded(columns, mask)
+    return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}
+
+
+def listed(value: str | Sequence[str]) -> str:
+    """One value, or several of which any may be."""
+    return value if isinstance(value, str) else "|".join(value)

@@ -13,7 +13,7 @@ from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.paired.differences import sign_flips
+from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import mean_limits, p_of_limits
 from evenhand.stats.rates.rates import Rates
@@ -138,4 +138,4 @@ class UnitChanges:
             return np.nan
         if not self.flips:
             return p_of_limits(limits)
-        return float(joint_p(sign_flips(self.flips[code], self.rng), 0.0, limits) or np.nan)
+        return float(joint_p(Paired.of(self.flips[code], self.rng).p_value, 0.0, limits) or np.nan)

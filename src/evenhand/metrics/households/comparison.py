@@ -17,7 +17,7 @@ from evenhand.metrics.households.tables import check_hits, country_points
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.correlation import correlation, jackknife_interval
-from evenhand.stats.paired.differences import Paired, paired_difference
+from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval
 
 _ELSEWHERE = "not in the other evidence"
@@ -89,8 +89,7 @@ def _ratio(
     some = np.flatnonzero(cells.group == code)
     if some.size > 1:
         moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
-        none, rng = np.zeros(moved.size, dtype=bool), question.stream("flip", purpose)
-        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
+        paired = Paired.of(moved, question.stream("flip", purpose))
         fields |= {
             "null": _exchanged_models(rate + base, paired, question.seed),
             "p_value": paired.p_value,

@@ -202,8 +202,7 @@ class BoundHits(NamedGroups):
         keys, code = coded(texts, np.ones(rows.height, dtype=bool))
         groups = sorted(keys, key=lambda key: _order(key, names))
         order = np.array([groups.index(key) for key in keys], dtype=np.int64)
-        dropped = dropped_of({reason: count for reason, count in counts.items() if count})
-        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped)
+        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped_of(counts))
 
     @property
     def n(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
+from evenhand.metrics.estimates import wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import get_or_make
@@ -105,9 +106,7 @@ class LabelRates(RowRates):
     @property
     def method(self) -> str:
         """How intervals of rates are made."""
-        if self.bound.cluster is None:
-            return "Wilson score"
-        return f"Wilson score, effective size by {np.unique(self.bound.cluster).size} values of {self.units}"
+        return wilson_method(self.bound.cluster, f"values of {self.units}")
 
     @property
     def units(self) -> str:

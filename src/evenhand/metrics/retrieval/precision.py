@@ -10,15 +10,14 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, NewDetails, Null, Part, key_of
+from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.catalogue import INDICATORS
-from evenhand.metrics.estimates import null_band
 from evenhand.metrics.group_rates import GroupRates
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common, check_k
+from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, check_k
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel
@@ -258,13 +257,6 @@ class Precision(GroupRates):
         params = {"match": "+".join(bound.match), "k": self.k}
         return self.described(value, params, bound.neighbours.facts, notes, **fields)
 
-    def around(self, draws: Floats, mean: float) -> Null | None:
-        """The band of exchanged labels, around a mean that is known."""
-        band = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
-        return band and band.model_copy(
-            update={"mean": mean, "low": min(band.low, mean), "high": max(band.high, mean)}
-        )
-
     def parts(self) -> list[Part]:
         """The precision of each group; of some only that the database has nothing like them."""
         exchange = self.relabelled if self.bound.by and self.infers and self.reason is None else None
@@ -279,7 +271,7 @@ class Precision(GroupRates):
             part_fields = {"value": value, "details": details}
             if exchange is None or p_values is None:
                 return part_fields
-            null = self.around(exchange.rates[:, code], float(exchange.expected[code]))
+            null = self.band(exchange.rates[:, code], mean=float(exchange.expected[code]))
             return part_fields | {
                 "null": null,
                 "p_value": float(p_values[code]),
@@ -327,7 +319,7 @@ def precision_finding(neighbours: Precision) -> Finding:
     if not neighbours.infers:
         return neighbours.rate(value, None, **fields)
     exchange = neighbours.relabelled
-    null = neighbours.around(exchange.totals, exchange.expected_total)
+    null = neighbours.band(exchange.totals, mean=exchange.expected_total)
     return neighbours.rate(
         value, neighbours.rows.whole().rates, null=null, p_value=exchange.p_total(), **fields
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -15,8 +15,9 @@ from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
 from evenhand.evidence.role_choices import OUTCOMES
 from evenhand.metrics.prepared import By, names_of
-from evenhand.metrics.roles.bound import BoundRoles, SignedRows
+from evenhand.metrics.roles.bound import BoundRoles
 from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, pieces
+from evenhand.stats.paired.differences import Deviations
 
 _HELD = 2_000_000  # numbers of one array of draws
 _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
@@ -28,7 +29,7 @@ class PairedRows:
 
     attribute: tuple[str, ...]
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
-    signed: SignedRows  # outcome of the first minus that of the second
+    away: Deviations  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
     others: tuple[str, ...]  # the other treatments
 
@@ -55,17 +56,17 @@ class PairedRows:
         alone = len((in_sets[0] | in_sets[1]) - set(pairs["set"].to_list()))
         left, right = (pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second"))
         share = bound.share(outcome)
-        signed = SignedRows(share[left] - share[right], _units(bound)[left], bound.unit_name)
-        return cls(names, left, signed, alone, tuple(name for name in treatments if name not in names))
+        away = Deviations.of(share[left] - share[right], _units(bound)[left])
+        return cls(names, left, away, alone, tuple(name for name in treatments if name not in names))
 
-    def take(self, mask: Mask) -> SignedRows:
+    def take(self, mask: Mask) -> Deviations:
         """Some of the pairs."""
-        return replace(self.signed, values=self.signed.values[mask], unit=self.signed.unit[mask])
+        return Deviations.of(self.away.difference[mask], self.away.units[mask])
 
     def facts(self) -> dict[str, Any]:
         """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""
-        units = self.signed.units
-        differing = int((np.abs(np.bincount(self.signed.unit, self.signed.values)) > 1e-12).sum())
+        sums = np.bincount(self.away.units, self.away.difference)
+        units, differing = sums.size, int((np.abs(sums) > 1e-12).sum())
         few = f"{differing} of {units} units differ; below {_DIFFERING} none can be beyond chance"
         alone = f"{self.unpaired} sets have only one of the two and give no pair"
         notes = [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
@@ -99,7 +100,7 @@ class SetMatrix:
         column = np.array([position[cell] for cell in table.select(treatments).rows()], dtype=np.int64)
         if np.unique(row * max(len(cells), 1) + column).size < row.size:
             raise InputError("a set has two samples of one combination of treatments; give each its own set")
-        at = np.flatnonzero(bound.rows)[table["row"].to_numpy()]
+        at = np.flatnonzero(bound.chosen)[table["row"].to_numpy()]
         orders = bound.choices.codes.shape[1]
         codes = np.full((len(names), len(cells), orders), -1, dtype=np.int64)
         scores, unit = np.full(codes.shape[:2], np.nan), np.zeros(len(names), dtype=np.int64)
@@ -190,7 +191,7 @@ def members(bound: BoundRoles) -> pl.DataFrame:
         raise InputError(
             "these choices have no sets; give RoleChoices.join sets='COLUMN' and treatments=['gender', ...]"
         )
-    rows = choices.annotated.filter(bound.rows).with_row_index("row")
+    rows = choices.annotated.filter(bound.chosen).with_row_index("row")
     texts = [pl.col(name).cast(pl.String) for name in choices.treatments]
     return rows.select("row", *texts, set=pl.col(choices.set_).cast(pl.String)).drop_nulls()
 
