@@ -1,7 +1,7 @@
 """Rates of groups: one engine for metrics that are the mean by group of a number that each row has.
 
-A family of metrics says which number a row has, what its units and strata are, and how a finding of it is
-told; rates, gaps, worst groups and their parts, with intervals, null bands and p, are made here.
+A family of metrics says which number a row has, what its units and strata are, and how a finding of it
+is made; rates, gaps, worst groups and their parts, with intervals, null bands and p, are made here.
 """
 
 from __future__ import annotations

@@ -159,9 +159,9 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
     code, values = np.zeros(int(mask.sum()), dtype=np.int64), list[list[str]]()
     if not columns or not code.size:
         return [] if columns else [()], code
-    chosen = pl.Series(mask)
+    usable = pl.Series(mask)
     for column in columns.values():
-        texts = column.filter(chosen)
+        texts = column.filter(usable)
         values.append(texts.unique().sort().to_list())
         numbers = texts.replace_strict(values[-1], range(len(values[-1])), return_dtype=pl.Int64)
         code = code * len(values[-1]) + numbers.to_numpy()

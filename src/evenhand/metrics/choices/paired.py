@@ -74,9 +74,9 @@ def resolution_difference(
     mine, other_rows, lost = _matched(bound, other)
     rows = bound.rows(outcome).take(mine)
     moved = rows.hits - other.rows(outcome).hits[other_rows]
-    chosen = bound.chosen.copy()
-    chosen[chosen] = mine
-    bound = replace(bound, chosen=chosen, group=bound.group[mine], dropped=bound.dropped + lost)
+    rows_of_both = bound.chosen.copy()
+    rows_of_both[rows_of_both] = mine
+    bound = replace(bound, chosen=rows_of_both, group=bound.group[mine], dropped=bound.dropped + lost)
     purpose = ("resolution_difference", str(bound.params), "+".join(bound.by), metric)
 
     def compared(rows: OutcomeRates, moved: Floats, *group: str) -> dict[str, Any]:
