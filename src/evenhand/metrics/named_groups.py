@@ -161,13 +161,19 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
         return [] if columns else [()], code
     usable = pl.Series(mask)
     for column in columns.values():
-        texts = column.filter(usable)
-        values.append(texts.unique().sort().to_list())
-        numbers = texts.replace_strict(values[-1], range(len(values[-1])), return_dtype=pl.Int64)
-        code = code * len(values[-1]) + numbers.to_numpy()
+        texts, numbers = numbered(column.filter(usable))
+        values.append(texts.to_list())
+        code = code * len(texts) + numbers
     keys, code = keys_and_codes(code)
     places = np.unravel_index(keys, [len(texts) for texts in values])
     return [tuple(v[p] for v, p in zip(values, at, strict=True)) for at in zip(*places, strict=True)], code
+
+
+def numbered(column: pl.Series) -> tuple[pl.Series, Integers]:
+    """The values that occur, sorted, and the number of each row's."""
+    values = column.unique().sort()
+    numbers = column.replace_strict(values, pl.int_range(len(values), eager=True), return_dtype=pl.Int64)
+    return values, numbers.to_numpy()
 
 
 def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
@@ -186,12 +192,12 @@ def units_of(tables: Mapping[str, pl.DataFrame], cluster: str | None) -> Integer
     """
     samples = []
     for side, table in tables.items():
-        own_unit = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
-        cluster_units = (
-            [pl.col(cluster).cast(pl.String)] if cluster is not None and cluster in table.columns else []
-        )
-        samples.append(table.select(pl.coalesce(*cluster_units, own_unit)).to_series())
-    return pl.concat(samples).rank("dense").to_numpy().astype(np.int64) - 1
+        units = table[cluster].cast(pl.String) if cluster in table.columns else None
+        if units is None or units.null_count():
+            alone = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
+            units = table.select(alone if units is None else pl.coalesce(units, alone)).to_series()
+        samples.append(units)
+    return numbered(pl.concat(samples))[1]
 
 
 def shared(units: Integers) -> Integers | None:

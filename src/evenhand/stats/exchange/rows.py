@@ -217,9 +217,11 @@ class _Design:
     @cached_property
     def _unit_levels(self) -> Levels | None:
         """Units as numbers of alike ones in each block, where that is possible."""
-        if self.unequal:
-            return None
-        first, level = levels_of(self.moments[:, 0])
+        level = np.zeros(len(self.moments), dtype=np.int64)
+        for column in (0, 1, 5):  # the other moments are products of the first two
+            code = levels_of(self.moments[:, column])[1]
+            level = level * (int(code.max()) + 1) + code
+        _, first, level = np.unique(level, return_index=True, return_inverse=True)
         return Levels.of(
             self.labels.block, level, self.moments[first], self.labels.label_of, self.rows.groups
         )
@@ -233,21 +235,38 @@ class _Design:
         share = by_group if self.shares is None else self.shares.of_units
         return by_group - share * self.moments[:, :1]
 
+    @cached_property
+    def _alike(self) -> float:
+        return likeness(self.rows)
+
+    @cached_property
+    def _squares_by_row(self) -> Floats:
+        return np.asarray(self.moments[:, 4] / np.bincount(self.rows.units))
+
     def _of_shares(self, spread: DrawnShares) -> ComparedRates:
         """Rates and their covariance from drawn shares of the units."""
         share, sign = np.moveaxis(spread.of_units, 0, 1), spread.inside_units.T  # (R, C, G) and (R, C)
-        sums, weights = self.moments[:, :1], self.moments[:, 1:2]
-        s, w = share * sums + sign[..., None] * self._inside, share * weights
-        size = share * np.bincount(self.rows.units)[:, None]
-        mean, alike = min(max(self.rows.mean, 0.0), 1.0), likeness(self.rows)
-        expected = w**2 * mean * (1 - mean) * (alike + (1 - alike) / np.where(size > 0, size, 1))
-        parts = (s, w, s**2, s * w, w**2, expected)
-        totals, units = np.stack([part.sum(axis=1) for part in parts], axis=-1), (share > 0).sum(axis=1)
+        sums, weights, groups = self.moments[:, :1], self.moments[:, 1:2], self.rows.groups
+        added = np.concatenate([share * sums + sign[..., None] * self._inside, share * weights], axis=2)
+        products = np.swapaxes(added, 1, 2) @ added  # of sums and weights of each two groups, (R, 2 G, 2 G)
+        ss, sw, ww = (
+            products[:, :groups, :groups],
+            products[:, :groups, groups:],
+            products[:, groups:, groups:],
+        )
+        s, w = np.split(added.sum(axis=1), 2, axis=1)
+        apart = self._squares_by_row @ share  # where rows of a unit are not alike
+        of_groups = [np.diagonal(product, axis1=1, axis2=2) for product in (ss, sw, ww)]
+        mean = min(max(self.rows.mean, 0.0), 1.0)
+        expected = mean * (1 - mean) * (self._alike * of_groups[2] + (1 - self._alike) * apart)
+        totals, units = np.stack([s, w, *of_groups, expected], axis=-1), (share > 0).sum(axis=1)
         with nan_without_warning():
-            away = (s - (totals[..., 0] / totals[..., 1])[:, None] * w) / totals[:, None, :, 1]
-            covariance = np.einsum("rcg,rch->rgh", away, away)
+            rate = (s / w)[:, :, None]
+            across = sw * np.swapaxes(rate, 1, 2)
+            covariance = ss - across - np.swapaxes(across, 1, 2) + rate * np.swapaxes(rate, 1, 2) * ww
+            covariance /= w[:, :, None] * w[:, None]
         covariance *= blended(np.ones(()), units, np.zeros(()))[:, :, None]
-        same = np.arange(self.rows.groups)
+        same = np.arange(groups)
         covariance[:, same, same] = 0
         return self._compared(totals, units, covariance)
 
