@@ -12,7 +12,7 @@ from scipy import stats
 from evenhand.stats.association.two_way import single_set
 from evenhand.stats.contingency.resampling import split_hypergeometric
 from evenhand.stats.exchange.rows import UnitRows, expected_variance, likeness
-from evenhand.stats.exchange.unit_cells import Column
+from evenhand.stats.exchange.unit_rates import Column
 from evenhand.stats.paired.differences import Deviations, Paired
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from tests.helpers import wilson

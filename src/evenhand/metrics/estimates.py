@@ -14,7 +14,7 @@ from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, 
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
-from evenhand.stats.arrays import Floats, Integers, Limits, Pair, pair_of
+from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of
 from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.paired.differences import Deviations
 
@@ -125,10 +125,16 @@ def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[s
     return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
 
 
+def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
+    """An interval, or None where an end is no number."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return Interval(low=float(low), high=float(high), level=level, method=method)
+
+
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
     """The central part of bootstrap replicates; None where too many replicates are undefined."""
-    usable = draws[~np.isnan(draws)]
-    if usable.size < 0.9 * draws.size or not usable.size:
+    if (usable := _usable(draws)) is None:
         return None
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
     return Interval(
@@ -209,11 +215,7 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
     if p_value >= 1 or not holds(p_value):
         return p_value
-    low, high = p_value, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
+    return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
 
 
 def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> dict[str, Any]:
@@ -269,8 +271,7 @@ def null_band(
     Sides: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; ``low``.
     A ``mean`` that is known stands in the band.
     """
-    usable = draws[~np.isnan(draws)]
-    if usable.size < 0.9 * draws.size or not usable.size:
+    if (usable := _usable(draws)) is None:
         return None
     ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
     low, high = np.quantile(usable, ends[side])
@@ -282,6 +283,12 @@ def null_band(
         mean=mean, low=float(low), high=float(high), level=level, method=method, replicates=draws.size,
         seed=seed,
     )  # fmt: skip
+
+
+def _usable(draws: Floats) -> Floats | None:
+    """Draws that are defined; None where too many are not."""
+    usable = draws[~np.isnan(draws)]
+    return None if usable.size < 0.9 * draws.size or not usable.size else usable
 
 
 def resampled_p(draws: Floats, observed: float, side: str) -> float | None:

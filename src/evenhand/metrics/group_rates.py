@@ -1,7 +1,7 @@
 """Rates of groups: one engine for metrics that are the mean by group of a number that each row has.
 
-A family of metrics says which number a row has, what its units and strata are, and how a finding of it is
-told; rates, gaps, worst groups and their parts, with intervals, null bands and p, are made here.
+A family of metrics says which number a row has, what its units and strata are, and how a finding of it
+is made; rates, gaps, worst groups and their parts, with intervals, null bands and p, are made here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from evenhand.metrics.estimates import agreeing, described, few_decide, null_ban
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL, Z_POWER, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, pair_of
+from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
-from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
+from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.rates.differences import (
     MOST_PAIRED,
     normal_quantile,

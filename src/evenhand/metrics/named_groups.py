@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.stats.arrays import Integers, Mask
+from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
 Groups: TypeAlias = list[tuple[str, ...]]
@@ -86,9 +86,9 @@ class ChosenRows(NamedGroups):
 
     def inside(self, code: int) -> Self:
         """The rows of one group, without a grouping."""
-        chosen = self.chosen.copy()
-        chosen[chosen] = self.group == code
-        return replace(self, by=(), chosen=chosen, groups=[()], group=self.group[self.group == code] * 0)
+        mask = self.chosen.copy()
+        mask[mask] = self.group == code
+        return replace(self, by=(), chosen=mask, groups=[()], group=self.group[self.group == code] * 0)
 
     def with_parts(self, piece: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         """What is said of all rows, and as parts the same of each group, whose values follow its rows."""
@@ -156,12 +156,18 @@ def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
 
 def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integers]:
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
-    if not columns:
-        return [()], np.zeros(int(mask.sum()), dtype=np.int64)
-    keys = list(zip(*(column.to_numpy()[mask].tolist() for column in columns.values()), strict=True))
-    groups: Groups = sorted(set(keys))
-    position = {key: code for code, key in enumerate(groups)}
-    return groups, np.array([position[key] for key in keys], dtype=np.int64)
+    code, values = np.zeros(int(mask.sum()), dtype=np.int64), list[list[str]]()
+    if not columns or not code.size:
+        return [] if columns else [()], code
+    usable = pl.Series(mask)
+    for column in columns.values():
+        texts = column.filter(usable)
+        values.append(texts.unique().sort().to_list())
+        numbers = texts.replace_strict(values[-1], range(len(values[-1])), return_dtype=pl.Int64)
+        code = code * len(values[-1]) + numbers.to_numpy()
+    keys, code = keys_and_codes(code)
+    places = np.unravel_index(keys, [len(texts) for texts in values])
+    return [tuple(v[p] for v, p in zip(values, at, strict=True)) for at in zip(*places, strict=True)], code
 
 
 def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
@@ -202,7 +208,7 @@ def bound(
     table: pl.DataFrame,
     names: tuple[str, ...],
     counts: Mapping[str, int],
-    chosen: Mask | None = None,
+    mask: Mask | None = None,
     unknown: str = "keep",
 ) -> dict[str, Any]:
     """The fields of ``ChosenRows`` for the rows of a table, or some of them.
@@ -212,7 +218,7 @@ def bound(
     columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
     for name, column in columns.items():
         reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
-    mask = left_out(np.ones(table.height, dtype=bool) if chosen is None else chosen, reasons, lost)
+    mask = left_out(np.ones(table.height, dtype=bool) if mask is None else mask, reasons, lost)
     groups, group = coded(columns, mask)
     return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}
 

@@ -16,6 +16,7 @@ from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.stats.arrays import Floats, keys_and_codes
+from evenhand.stats.contingency.null_tables import MOST_ROWS
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch, sum_by
 from evenhand.stats.rates.confusion import Confusion
@@ -41,7 +42,6 @@ LEVEL = 0.95
 Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
 """The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
 _MOST_CELLS = 1_000_000
-_MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
 
 
 def names_of(by: By) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class BoundCounts:
     def cellwise(self, replicates: int) -> bool:
         """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
         groups, occupied = self.confusion.support.shape[0], self.grouped.truth.size
-        if self.grouped.n_rows > _MOST_ROWS or occupied >= _MOST_CELLS:
+        if self.grouped.n_rows > MOST_ROWS or occupied >= _MOST_CELLS:
             return False
         # a null table can fill every cell of its class's groups x labels
         dense = sum(np.unique(cells.prediction).size for cells in self.classes) * groups

@@ -39,7 +39,8 @@ def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
     for part, what in (("classes", "to other classes"), ("images", "on other training images")):
         groups = _grouped(adapted, f"adaptation {part}")
         if len(groups) > 1:
-            sentences.append(f"{_versus(groups)} were adapted {what}: a difference may be theirs")
+            versus = " and ".join(map(_listed, groups.values()))
+            sentences.append(f"{versus} were adapted {what}: a difference may be theirs")
     return sentences
 
 
@@ -85,10 +86,6 @@ def _grouped(adapted: Sequence[tuple[str, Mapping[str, str]]], key: str) -> dict
     for name, identity in adapted:
         groups.setdefault(str(identity.get(key, "")), []).append(name)
     return groups
-
-
-def _versus(groups: Mapping[str, Sequence[str]]) -> str:
-    return " and ".join(_listed(names) for names in groups.values())
 
 
 def _listed(names: Sequence[str]) -> str:

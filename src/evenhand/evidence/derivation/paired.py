@@ -66,7 +66,11 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
     shared = [name for name in shared if all(name in table.columns for table in rows)]
     facts = ["truth", *attributes, *shared]
     for table, name in zip(rows, names, strict=True):
-        _check_once(table, name)
+        if repeated := table.height - table[_SAMPLE].n_unique():
+            raise InputError(
+                f"{repeated:,} rows of {name} repeat a sample id, so nothing can be paired by it; "
+                "give each sample one row and audit again"
+            )
     samples = rows[0].select(_SAMPLE, *facts, pl.col("prediction").alias(columns[0]))
     lost: list[tuple[str, int]] = []
     for table, column, name in zip(rows[1:], columns[1:], names[1:], strict=True):
@@ -85,15 +89,6 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
         samples = samples.drop_nulls(column)
     counts = samples.group_by(*facts, *columns).agg(n=pl.len()).sort(*facts, *columns, nulls_last=True)
     return Matched(counts, tuple(columns), tuple(lost))
-
-
-def _check_once(table: pl.DataFrame, name: str) -> None:
-    repeated = table.height - table[_SAMPLE].n_unique()
-    if repeated:
-        raise InputError(
-            f"{repeated:,} rows of {name} repeat a sample id, so nothing can be paired by it; "
-            "give each sample one row and audit again"
-        )
 
 
 def _known_alike(pairs: pl.DataFrame, facts: Sequence[str]) -> tuple[pl.DataFrame, Losses]:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.evidence.predictions.columns.arrays import Integers
 from evenhand.evidence.predictions.levels import Codes
-
-Integers = npt.NDArray[np.int64]
 
 LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this are sorted column by column
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting

@@ -105,8 +105,8 @@ def _matched(bound: BoundChoices, other: BoundChoices, outcome: str) -> tuple[Bo
         )
     gone = int((~is_shared).sum())
     lost = [Dropped(reason="not answered by the reference", count=gone)] if gone else []
-    rows, chosen = bound.rows(outcome).take(is_shared), bound.chosen.copy()
-    chosen[chosen] = is_shared
+    rows, mask = bound.rows(outcome).take(is_shared), bound.chosen.copy()
+    mask[mask] = is_shared
     apart = rows.hits - other.rows(outcome).hits[matched["row"].to_numpy()]
-    bound = replace(bound, chosen=chosen, group=bound.group[is_shared], dropped=bound.dropped + lost, memo={})
+    bound = replace(bound, chosen=mask, group=bound.group[is_shared], dropped=bound.dropped + lost, memo={})
     return bound, replace(rows, values=apart, unit=1)

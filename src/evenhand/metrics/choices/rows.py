@@ -16,8 +16,9 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
 from evenhand.metrics.prepared import By, Mode, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, ratio
+from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
-from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange, likeness
+from evenhand.stats.exchange.rows import UnitRows, exchange, likeness
 from evenhand.stats.rates.clustered import FEWEST, GroupCells
 from evenhand.stats.rates.rates import Rates, group_rates
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,10 +99,8 @@ class INLP:
             "accuracies": accuracies,
             "chance": chance,
             "stopped_because": _why(at_chance, rounds == most),
-            "fitted_on": material.described(),
-            "applied_to": "image and text, the same matrix",
         }
-        return Mitigation(self.name, asdict(self), without(basis), facts)
+        return without(basis, self, material, facts)
 
     def _classifier(self, vectors: Floats, codes: Integers, held_in: Mask) -> tuple[Floats, float]:
         """Orthonormal rows that a classifier uses, and its accuracy on the held-in quarter."""

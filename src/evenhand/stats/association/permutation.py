@@ -124,14 +124,10 @@ def permutation_tests(
     usable = np.isfinite(pooled).all(axis=1) & bool(n and m)
     tests = [_centred(row, n) for row in pooled[usable]]
     if _enumerable(n, m, exact_up_to):
-        shares, ways = [_exact(test) for test in tests], _ways(n + m, n)
-        results = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, shares, strict=True)]
+        shares, how = [_exact(test) for test in tests], ("exact", _ways(n + m, n))
     else:
-        shares = _sampled(tests, rng, draws) if tests else []
-        results = [
-            Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, shares, strict=True)
-        ]
-    left = iter(results)
+        shares, how = _sampled(tests, rng, draws) if tests else [], ("sampled", draws)
+    left = (Permutations(*p, _z(test), *how) for test, p in zip(tests, shares, strict=True))
     return [next(left) if fits else _UNDEFINED for fits in usable]
 
 

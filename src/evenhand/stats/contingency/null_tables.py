@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 
 import numpy as np
+import scipy
+from scipy import special
 
 from evenhand.stats.arrays import Ends, Floats, Integers, pieces
 from evenhand.stats.contingency.tables import Association, TableBatch
-from evenhand.stats.hypergeometric import log_choose
+from evenhand.stats.hypergeometric import log_choose, splits
 
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
+
+MOST_ROWS = 100_000_000
+"""Rows of a table up to which it is drawn: scipy's samplers fail on far larger ones."""
+
+Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
+"""Rows, columns, their sum, replicates and a generator to tables."""
 
 
 def gamma_null(mean: Floats, variance: Floats) -> Ends:
@@ -38,44 +50,77 @@ def permutation_moments(batch: TableBatch, tables: Association) -> Ends:
     return mean, variance
 
 
-def exact_2x2(table: Floats) -> Ends:
-    """Chi-squared of every 2x2 table with these margins, ascending, and their probabilities.
+def every_table(rows: Floats, columns: Floats) -> Ends:
+    """Chi-squared of every table with these margins, ascending, and their probabilities.
 
-    The upper left cell is hypergeometric given the margins.
+    These are proportional to ``prod 1 / o_ij!``. All ways of the smaller columns are listed, or of the
+    smaller rows where these are fewer; they leave the largest.
     """
-    rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
-    low, high = max(0.0, columns[0] - rows[1]), min(rows[0], columns[0])
-    cell = np.arange(low, high + 1)
-    log_weight = log_choose(rows[0], cell) + log_choose(rows[1], columns[0] - cell)
-    weight = np.exp(log_weight - log_weight.max())
-    deviation = cell - rows[0] * columns[0] / n
-    chi2 = deviation**2 * n * (1 / rows).sum() * (1 / columns).sum()
-    order = np.argsort(chi2, kind="stable")
+    rows, columns = min((rows, columns), (columns, rows), key=lambda margins: _log_ways(*margins))
+
+    def added(counts: Floats | Integers, total: float) -> Ends:
+        """What the counts of a column add to chi-squared, and to the logarithm of the probability."""
+        expected = rows * total / rows.sum()
+        return ((counts - expected) ** 2 / expected).sum(axis=1), -special.gammaln(counts + 1).sum(axis=1)
+
+    left, chi2, log_weight = rows[None], np.zeros(1), np.zeros(1)  # left: of each row
+    *smaller, largest = np.sort(columns)
+    for total in smaller:
+        counts = splits(tuple(rows.astype(np.int64).tolist()), int(total))
+        rest = left[:, None] - counts
+        before, way = np.nonzero((rest >= 0).all(axis=2))
+        more, log_ways = added(counts, total)
+        left, chi2, log_weight = (
+            rest[before, way],
+            chi2[before] + more[way],
+            log_weight[before] + log_ways[way],
+        )
+    more, log_ways = added(left, largest)
+    chi2, log_weight = chi2 + more, log_weight + log_ways
+    order, weight = np.argsort(chi2, kind="stable"), np.exp(log_weight - log_weight.max())
     return chi2[order], weight[order] / weight.sum()
 
 
-Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
-"""Rows, columns, their sum, replicates and a generator to tables."""
+def log_listed(rows: Floats, columns: Floats) -> float:
+    """Logarithm of the cells that ``every_table`` lists at most."""
+    return min(_log_ways(rows, columns), _log_ways(columns, rows))
 
 
-def draw_tables(
-    rng: np.random.Generator,
-    rows: Floats,
-    columns: Floats,
-    replicates: int,
-    samplers: tuple[Sampler, Sampler] | None = None,
-) -> Integers:
-    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments.
+def _log_ways(rows: Floats, columns: Floats) -> float:
+    """Logarithm of the cells of every way of the smaller columns, each row being large enough for each."""
+    ways = log_choose(np.sort(columns)[:-1] + rows.size - 1, rows.size - 1)
+    return float(ways.sum() + np.log(rows.size))
 
-    ``samplers``: by cells (Patefield 1981) and by counts (Boyett 1979); those of
-    ``scipy.stats.random_table`` if None.
+
+@cache
+def samplers() -> tuple[Sampler, Sampler] | None:
+    """SciPy's two samplers of tables, from their own module; None where SciPy does not have it there.
+
+    By cells (Patefield 1981) and by counts (Boyett 1979). ``import scipy.stats`` takes longer than all other
+    work of a small audit.
     """
+    spec = PathFinder.find_spec("rcont", [str(Path(folder, "stats", "_rcont")) for folder in scipy.__path__])
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        pair = module.rvs_rcont2, module.rvs_rcont1
+        for sampler in pair:  # it is no public module: another release may have others
+            sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return pair
+
+
+def draw_tables(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Integers:
+    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
     if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
         only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
         return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
-    margins, n = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum())
-    if samplers is not None:  # as random_table chooses
-        sampler = samplers[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
+    margins, n, pair = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum()), samplers()
+    if pair is not None:  # as random_table chooses
+        sampler = pair[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
         return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
     from scipy.stats import random_table
 

@@ -63,9 +63,7 @@ class Between:
         """Shares of the variance, without what noise adds to them; NaN where nothing varies."""
         between = np.maximum(self.between - self.noise, 0) / self.rows
         total = between + self.within
-        shares = np.full(total.shape, np.nan)
-        np.divide(between, total, out=shares, where=total > _TINY)
-        return shares
+        return ratio(between, np.where(total > _TINY, total, 0))
 
     @property
     def p_values(self) -> Floats:

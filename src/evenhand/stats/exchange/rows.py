@@ -13,13 +13,17 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, nan_without_warning, piece_sizes
-from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded, on_scale_of
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
+from evenhand.stats.exchange.relabelling import (
+    Levels,
+    Relabelling,
+    levels_of,
+)
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
-_HELD = 2_000_000  # of which so many at a time
 _FEWEST, _MOST = 999, 9_999
 _ROUNDING = 1e-9
 
@@ -60,12 +64,14 @@ class UnitRows:
     @cached_property
     def mixed(self) -> Mask:
         """Which units lie in several groups."""
-        return self.relabelling().mixed
+        return np.zeros(self.value.size, dtype=bool) if self.unit is None else self.relabelling().mixed
 
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return self.relabelling().fixed
+        if self.unit is not None:
+            return self.relabelling().fixed
+        return self.groups < 2 or int(np.bincount(self.group).max(initial=0)) < 2
 
     def within(self, stratum: Integers) -> UnitRows:
         """The same without what strata (topics, classes) make of it: values less their stratum's mean.
@@ -107,122 +113,6 @@ def expected_variance(rows: UnitRows) -> Floats:
     return weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size)
 
 
-@dataclass(frozen=True, eq=False)
-class ComparedRates:
-    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed."""
-
-    rates: Floats  # shape (R, G)
-    variance: Floats  # shape (R, G)
-    # shape (R, G, G), zero on the diagonal; None where no unit lies in several groups
-    covariance: Floats | None
-
-    def t(self, contrast: Floats) -> Floats:
-        """Contrasts of the rates in their standard errors, shape (R, K).
-
-        ``contrast`` holds weights of the rates, shape (K, G), each adding up to 0.
-        """
-        square = contrast_variance(self.variance, self.covariance, contrast)
-        with nan_without_warning():
-            t = (self.rates @ contrast.T) / np.sqrt(square)
-        return np.where(square > 0, t, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class ExchangedRates:
-    """A comparison as observed, and in every draw."""
-
-    observed: ComparedRates  # R = 1
-    drawn: ComparedRates  # R draws
-    share: Floats  # of the weight in each group, shape (G,)
-    rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
-
-    @property
-    def replicates(self) -> int:
-        """How many draws there are."""
-        return len(self.drawn.rates)
-
-    @cached_property
-    def rates(self) -> Floats:
-        """Rates that groups of these units would have by chance, shape (R, G), in [0, 1].
-
-        Where units differ in size a drawn rate has the spread of the units that came, not that of the group;
-        it is put on the group's own scale.
-        """
-        if not self.rescaled:
-            return self.drawn.rates
-        middle = float(self.observed.rates[0] @ self.share)
-        drawn_variance = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
-        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn_variance))
-        return np.clip(middle + moved, 0, 1)
-
-    def p_largest(self) -> float:
-        """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
-        return exceeded(self._most, self.largest)
-
-    def p_either(self) -> float:
-        """The same: differences count in either direction."""
-        return self.p_largest()
-
-    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
-        """What a gap would be at the largest differences of the draws, shape (R,), in [0, 1].
-
-        The statistic is that of ``p_largest``: small groups, whose rates vary most, do not widen its band.
-        ``chance_at`` is the gap that is expected without differences.
-        """
-        above = on_scale_of(value - chance_at, self._most, self.largest)
-        return np.clip(chance_at + above, 0, 1)
-
-    @cached_property
-    def _most(self) -> float:
-        return float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
-
-    def p_below_rest(self) -> float:
-        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
-        contrast = -against_rest(self.share)
-        return exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
-
-    def p_each(self) -> Floats:
-        """The two-sided p of each group against the others, shape (G,)."""
-        contrast = against_rest(self.share)
-        return each_exceeded(np.abs(self.observed.t(contrast)[0]), np.abs(self.drawn.t(contrast)))
-
-    def quantile_largest(self, level: float = 0.95) -> float:
-        """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
-        return float(np.quantile(self.largest, level, method="higher"))
-
-    @cached_property
-    def largest(self) -> Floats:
-        """The largest difference of two groups in standard errors, in each draw."""
-        return np.asarray(np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1))
-
-
-def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Floats) -> Floats:
-    """Variance of contrasts, shape (R, K).
-
-    ``contrast`` holds weights of the rates, shape (K, G); the covariance is zero on the diagonal.
-    """
-    own_variance = variance @ (contrast**2).T
-    if covariance is None:
-        return np.asarray(own_variance)
-    together = np.einsum("rgh,kg,kh->rk", covariance, contrast, contrast, optimize=True)
-    # a covariance may eat up what little variance there is; a tenth of it always stays
-    return np.asarray(np.maximum(own_variance + together, 0.1 * own_variance))
-
-
-def pairs_of(groups: int) -> Floats:
-    """The contrast of each two groups, shape (G (G - 1) / 2, G)."""
-    first, second = np.triu_indices(groups, 1)
-    unit = np.eye(groups)
-    return unit[first] - unit[second]
-
-
-def against_rest(share: Floats) -> Floats:
-    """The contrast of each group with all the others together, shape (G, G)."""
-    rest = 1 - share
-    others = np.tile(share, (share.size, 1)) * (1 - np.eye(share.size))
-    return np.eye(share.size) - others / np.where(rest > 0, rest, 1)[:, None]
-
-
 def exchange(
     rows: UnitRows,
     rng: np.random.Generator,
@@ -236,10 +126,9 @@ def exchange(
     which groups are exchanged, for designs whose groups were drawn within strata; a unit of several strata
     changes places with any other.
     """
-    design = _Design.of(rows, stratum)
+    design: _Cells | _Design = _Cells.of(rows, stratum) or _Design.of(rows, stratum)
     if replicates is None:
-        units = design.labels.mixed.size
-        work = units * (1 if design.shares is None else 4 * rows.groups)
+        work = design.work
         work += 4 * rows.groups**2  # each two groups are compared
         replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
     parts = list(design.draws(rng, replicates))
@@ -275,6 +164,11 @@ class _Design:
         return cls(rows, labels, moments, shares)
 
     @property
+    def work(self) -> int:
+        """Numbers that a draw takes."""
+        return self.labels.mixed.size * (1 if self.shares is None else 4 * self.rows.groups)
+
+    @property
     def unequal(self) -> bool:
         """Whether units have other weights, so that groups change in size."""
         weight = self.moments[:, 1]
@@ -299,9 +193,9 @@ class _Design:
         return self._compared(self._summed(self.labels.label_of[None]))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
-        """Draws in pieces that fit in memory."""
+        """Draws, several at a time."""
         wide = len(self.moments) * (1 if self.shares is None else self.rows.groups)
-        for size in piece_sizes(replicates, _HELD, wide):
+        for size in draw_blocks(replicates, wide):
             if self.shares is not None:
                 yield self._of_shares(self.shares.drawn(rng, size))
             else:
@@ -311,11 +205,7 @@ class _Design:
         """Moments of groups with units exchanged, shape (size, groups, 6)."""
         if self._unit_levels is None:
             return self._summed(self.labels.wholes(rng, size))
-        unit_counts, moments = self._unit_levels.drawn(rng, size), self._unit_levels.moments
-        shape = (*unit_counts.shape[:2], moments.shape[-1])
-        return np.asarray(unit_counts.reshape(size * shape[1], -1) @ moments.reshape(-1, shape[2])).reshape(
-            shape
-        )
+        return self._unit_levels.totals(rng, size)
 
     def _summed(self, groups: Integers) -> Floats:
         """Moments of groups from the groups of units, shape (draws, groups, 6)."""
@@ -329,7 +219,10 @@ class _Design:
         """Units as numbers of alike ones in each block, where that is possible."""
         if self.unequal:
             return None
-        return Levels.of(self.labels.block, self.moments, self.labels.label_of, self.rows.groups)
+        first, level = levels_of(self.moments[:, 0])
+        return Levels.of(
+            self.labels.block, level, self.moments[first], self.labels.label_of, self.rows.groups
+        )
 
     @cached_property
     def _inside(self) -> Floats:
@@ -361,13 +254,64 @@ class _Design:
     def _compared(
         self, totals: Floats, units: Integers | None = None, covariance: Floats | None = None
     ) -> ComparedRates:
-        """Rates and their variances from moments of groups, shape (R, G, 6)."""
         if units is None:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
-        s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
-        n = np.broadcast_to(units, s.shape).astype(np.float64)
-        with nan_without_warning():
-            rates, expected = s / w, e / w**2
-            own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
-            variance = np.where((n > 1) & (not self.binary), own_variance, expected)
-        return ComparedRates(rates, variance, covariance)
+        return _of_moments(totals, units, covariance, binary=self.binary)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Rows that are their own units, as numbers of alike ones: work does not grow with their number."""
+
+    levels: Levels
+    rows: Integers  # of each group, shape (G,)
+    observed_moments: Floats  # of the groups as they are, shape (G, 6)
+    binary: bool  # whether all values are 0 or 1
+
+    unequal = False
+
+    @classmethod
+    def of(cls, rows: UnitRows, stratum: Integers | None) -> _Cells | None:
+        """None of rows that have units or weights, and of many different values."""
+        if rows.unit is not None or rows.weight is not None:
+            return None
+        block = np.zeros(rows.value.size, dtype=np.int64) if stratum is None else stratum
+        first, level = levels_of(rows.value)
+        values = rows.value[first]
+        mean = min(max(rows.mean, 0.0), 1.0)
+        one = np.ones(values.size)
+        moments = np.stack([values, one, values**2, values, one, one * mean * (1 - mean)], axis=1)
+        levels = Levels.of(block, level, moments, rows.group, rows.groups)
+        if levels is None:
+            return None
+        counts = np.bincount(rows.group * values.size + level, minlength=rows.groups * values.size)
+        of_groups = np.asarray(counts.reshape(rows.groups, -1) @ moments, dtype=np.float64)
+        binary = bool(np.isin(values, (0.0, 1.0)).all())
+        return cls(levels, np.bincount(rows.group, minlength=rows.groups), of_groups, binary)
+
+    @property
+    def work(self) -> int:
+        """Numbers that a draw takes."""
+        return self.levels.counts.size * self.rows.size
+
+    def observed(self) -> ComparedRates:
+        """The comparison as it is."""
+        return _of_moments(self.observed_moments[None], self.rows, binary=self.binary)
+
+    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
+        """Draws, several at a time."""
+        for size in draw_blocks(replicates, self.work):
+            yield _of_moments(self.levels.totals(rng, size), self.rows, binary=self.binary)
+
+
+def _of_moments(
+    totals: Floats, units: Integers, covariance: Floats | None = None, *, binary: bool
+) -> ComparedRates:
+    """Rates and their variances from moments of groups, shape (R, G, 6)."""
+    s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+    n = np.broadcast_to(units, s.shape).astype(np.float64)
+    with nan_without_warning():
+        rates, expected = s / w, e / w**2
+        own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
+        variance = np.where((n > 1) & (not binary), own_variance, expected)
+    return ComparedRates(rates, variance, covariance)

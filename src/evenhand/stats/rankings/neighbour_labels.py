@@ -13,13 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, nan_without_warning, piece_sizes
+from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.exchange.compared_rates import contrast_variance, pairs_of
 from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded, on_scale_of
-from evenhand.stats.exchange.rows import contrast_variance, pairs_of
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
-_HELD = 60_000  # numbers of draws that are held at a time
+_ARRAYS = 34  # of numbers of neighbours that a draw takes
 _FEWEST, _MOST = 499, 999
 _ROUNDING = 1e-9
 
@@ -150,7 +150,7 @@ class _Moved:
     labels: Relabelling  # how their marks are exchanged: a label is a row of ``marks``
     marks: Integers  # distinct triples of what is asked for, group, and label of an item, shape (labels, 3)
     queries: int  # how many of the rows are queries
-    step: int  # how many draws are held at a time
+    width: int  # numbers of a draw
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Moved:
@@ -172,11 +172,11 @@ class _Moved:
         distinct, label = np.unique(row_marks, axis=0, return_inverse=True)
         stratum = np.where(mixed[unit], asking, side_code)
         labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
-        return cls(labels, distinct, n, max(1, _HELD // rows.numbers))
+        return cls(labels, distinct, n, _ARRAYS * rows.numbers)
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
         """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
-        for size in piece_sizes(replicates, self.step):
+        for size in draw_blocks(replicates, self.width):
             label = self.labels.drawn(rng, size)
             query_labels, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
             yield Marks(query_labels, group, self.marks[label[:, self.queries :], 2])

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, ratio
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair, crossing, ratio
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates
 
@@ -32,7 +32,7 @@ _NOTHING = 1e-20  # squared deviations below it are rounding
 _ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 _USUAL_SPREAD = np.linspace(-1.5, 1.5, 9)  # standard deviations around a mean
 _RARE = 0.5  # hits on average, of which normal numbers say little
-_HALVINGS = 14  # p to a thousandth of itself
+_HALVINGS, _TO_A_DIGIT = 14, 64  # p to a thousandth of itself; a quantile to its last digit
 
 
 def normal_quantile(level: float) -> float:
@@ -53,13 +53,9 @@ def noticed_below(others: float, n: int, m: int, quantile: float, power: float =
         se1 = np.sqrt(rate * (1 - rate) / n + others * (1 - others) / m)
         return float(quantile * se0 + special.ndtri(power) * se1 - (others - rate))
 
-    low, high = 0.0, others
-    if not np.isfinite(quantile) or lacking(low) > 0:
+    if not np.isfinite(quantile) or lacking(0.0) > 0:
         return float("nan")
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if lacking(middle) <= 0 else (low, middle)
-    return low
+    return float(crossing(lambda rate: lacking(float(rate)) <= 0, 0.0, others, 60)[0])
 
 
 def noticed_by_exchange(others: float, n: int, m: int, alpha: float) -> float:
@@ -113,10 +109,9 @@ def pairwise_quantile(groups: int, level: float, families: int = 1) -> float:
     bonferroni = float(-special.ndtri(error / (groups * (groups - 1))))
     if families > 1 or np.isinf(bonferroni):
         return bonferroni
-    low, high = 0.0, bonferroni  # which all differences pass at most as often
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _range_at_most(middle, groups) < level else (low, middle)
-    return high
+    # which all differences pass at most as often
+    ends = crossing(lambda reach: _range_at_most(float(reach), groups) < level, 0.0, bonferroni, _TO_A_DIGIT)
+    return float(ends[1])
 
 
 def _range_at_most(reach: float, groups: int) -> float:
@@ -304,6 +299,16 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     return correlation * size / (size + 2)
 
 
+def p_of_limits(limits: Limits) -> float:
+    """The same of one number."""
+
+    def ends(level: Floats) -> Ends:
+        low, high = np.array([limits(level.item())]).T
+        return low, high
+
+    return float(inverted_p(ends)[0])
+
+
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
     """The p at which limits of the level 1 - p just leave 0 out, in [1e-6, 1], for each of so many."""
 
@@ -313,8 +318,4 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)
-    for _ in range(_HALVINGS):
-        middle = np.sqrt(low * high)
-        out = leaves(middle)
-        low, high = np.where(out, low, middle), np.where(out, middle, high)
-    return high
+    return crossing(lambda p: ~leaves(p), low, high, _HALVINGS, lambda low, high: np.sqrt(low * high))[1]

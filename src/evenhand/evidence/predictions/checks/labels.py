@@ -309,7 +309,8 @@ def _unused(
             values=[ValueCount(value=renaming.old, count=0) for renaming in unused],
             option="--map",
         )
-        yield warning, _renamed_groups(groups) if groups else "Check the spelling in the table"
+        to_rename = f"To rename groups of {columns_text(groups)}, give --map a CSV file with the columns"
+        yield warning, f"{to_rename} old, new and column" if groups else "Check the spelling in the table"
 
 
 def _unused_missing(texts: Sequence[str], called: Mapping[str, str]) -> Iterable[_Advised]:
@@ -327,9 +328,3 @@ def _unused_missing(texts: Sequence[str], called: Mapping[str, str]) -> Iterable
             option="--missing",
         )
         yield warning, "Check the spelling in the table"
-
-
-def _renamed_groups(columns: Sequence[str]) -> str:
-    """How groups are renamed."""
-    names = columns_text(columns)
-    return f"To rename groups of {names}, give --map a CSV file with the columns old, new and column"
