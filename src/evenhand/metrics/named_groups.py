@@ -86,9 +86,9 @@ class ChosenRows(NamedGroups):
 
     def inside(self, code: int) -> Self:
         """The rows of one group, without a grouping."""
-        chosen = self.chosen.copy()
-        chosen[chosen] = self.group == code
-        return replace(self, by=(), chosen=chosen, groups=[()], group=self.group[self.group == code] * 0)
+        mask = self.chosen.copy()
+        mask[mask] = self.group == code
+        return replace(self, by=(), chosen=mask, groups=[()], group=self.group[self.group == code] * 0)
 
     def with_parts(self, piece: Callable[..., dict[str, Any]]) -> dict[str, Any]:
         """What is said of all rows, and as parts the same of each group, whose values follow its rows."""
@@ -214,7 +214,7 @@ def bound(
     table: pl.DataFrame,
     names: tuple[str, ...],
     counts: Mapping[str, int],
-    chosen: Mask | None = None,
+    mask: Mask | None = None,
     unknown: str = "keep",
 ) -> dict[str, Any]:
     """The fields of ``ChosenRows`` for the rows of a table, or some of them.
@@ -224,7 +224,7 @@ def bound(
     columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
     for name, column in columns.items():
         reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
-    mask = left_out(np.ones(table.height, dtype=bool) if chosen is None else chosen, reasons, lost)
+    mask = left_out(np.ones(table.height, dtype=bool) if mask is None else mask, reasons, lost)
     groups, group = coded(columns, mask)
     return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
@@ -18,7 +16,6 @@ from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates
 from evenhand.metrics.estimates import turned_signs
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import By, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.paired.differences import Deviations
 
 
@@ -71,40 +68,29 @@ def resolution_difference(
     check_common(mode, inference, seed)
     outcome, weight = rule_of(metric)
     bound, other = BoundChoices.of(evidence, by, where, mode), BoundChoices.of(reference, (), None, mode)
-    mine, other_rows, lost = _matched(bound, other)
-    rows = bound.rows(outcome).take(mine)
-    moved = rows.hits - other.rows(outcome).hits[other_rows]
-    rows_of_both = bound.chosen.copy()
-    rows_of_both[rows_of_both] = mine
-    bound = replace(bound, chosen=rows_of_both, group=bound.group[mine], dropped=bound.dropped + lost)
+    bound, apart = _matched(bound, other, outcome)
     purpose = ("resolution_difference", str(bound.params), "+".join(bound.by), metric)
 
-    def compared(rows: OutcomeRates, moved: Floats, *group: str) -> dict[str, Any]:
+    def compared(rows: OutcomeRates, *group: str) -> dict[str, Any]:
         if rows.reason is not None:
             return {"value": None, "reason": rows.reason}
-        away = Deviations(moved, rows.second, weight, rows.cluster)
-        if inference == "none":
-            return {"value": away.value}
-        if rows.alone:
-            return {"value": away.value, "reason": ONE_CLUSTER}
+        away = Deviations(rows.values, rows.second, weight, rows.cluster)
+        if inference == "none" or rows.alone:
+            return {"value": away.value, "reason": ONE_CLUSTER if inference == "auto" else None}
         unit = "sample" if rows.cluster is None else str(bound.choices.cluster)
         tested = turned_signs(away, stream(seed, *purpose, *group), seed, "models", unit, most=2.0)
         return {"value": away.value, **tested}
 
+    parts = bound.parts(lambda code: compared(bound.piece(apart, code), *bound.groups[code]))
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
-
-    def part(code: int) -> dict[str, Any]:
-        return compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
-
     card = resolution_difference.card.comparing(card_of(metric))
-    fields = {"parts": bound.parts(part), "card": card, **compared(rows, moved)}
-    return bound.finding("resolution_difference", params, **fields)
+    return bound.finding("resolution_difference", params, parts=parts, card=card, **compared(apart))
 
 
-def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, list[Dropped]]:
-    """Rows of the first that the second has too, where they stand in the second, and what is lost."""
+def _matched(bound: BoundChoices, other: BoundChoices, outcome: str) -> tuple[BoundChoices, OutcomeRates]:
+    """The first on the samples that both have, and how much more each counts there than in the second."""
     mine = bound.choices.table.select("sample", "truth").filter(bound.chosen)
     other_table = other.choices.table.select("sample", "truth").with_row_index("row")
     pairs = mine.join(other_table, on="sample", how="left", maintain_order="left")
@@ -119,4 +105,8 @@ def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, 
         )
     gone = int((~is_shared).sum())
     lost = [Dropped(reason="not answered by the reference", count=gone)] if gone else []
-    return is_shared, matched["row"].to_numpy().astype(np.int64), lost
+    rows, mask = bound.rows(outcome).take(is_shared), bound.chosen.copy()
+    mask[mask] = is_shared
+    apart = rows.hits - other.rows(outcome).hits[matched["row"].to_numpy()]
+    bound = replace(bound, chosen=mask, group=bound.group[is_shared], dropped=bound.dropped + lost, memo={})
+    return bound, replace(rows, values=apart, unit=1)

@@ -35,8 +35,8 @@ _ROUNDING = 1e-9
 class OutcomeRates:
     """The samples of one piece of a finding; arrays of shape (N,)."""
 
-    values: Integers  # how much each counts as the outcome, whole numbers of ``1/unit``
-    turned: Integers  # how much it would if the truth were the other gender
+    values: Floats  # how much each counts as the outcome, whole numbers of ``1/unit``
+    turned: Floats  # how much it would if the truth were the other gender
     unit: int  # what counts as one
     second: Mask  # whether the truth is the second gender
     stratum: Integers  # codes within which genders are exchanged
@@ -44,9 +44,10 @@ class OutcomeRates:
 
     def take(self, mask: Mask) -> OutcomeRates:
         """Fewer samples."""
-        values, turned, stratum = (array[mask] for array in (self.values, self.turned, self.stratum))
         cluster = None if self.cluster is None else self.cluster[mask]
-        return OutcomeRates(values, turned, self.unit, self.second[mask], stratum, cluster)
+        return OutcomeRates(
+            self.values[mask], self.turned[mask], self.unit, self.second[mask], self.stratum[mask], cluster
+        )
 
     @cached_property
     def hits(self) -> Floats:
@@ -212,13 +213,14 @@ class BoundChoices(named.ChosenRows):
         choices = self.choices
 
         def make() -> OutcomeRates:
-            values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
+            outcomes, unit = choices.outcomes("first" if self.mode == "paper" else "share")
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
-            outcome_values, other = (values[self.chosen, OUTCOMES.index(name)] for name in (outcome, turned))
+            at = [OUTCOMES.index(outcome), OUTCOMES.index(turned)]
+            values = outcomes[self.chosen].T[at].astype(np.float64)
             second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
             stratum = _codes(choices, choices.strata)[self.chosen]
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
-            return OutcomeRates(outcome_values, other, unit, second, stratum, cluster)
+            return OutcomeRates(values[0], values[1], unit, second, stratum, cluster)
 
         return named.get_or_make(self.memo, outcome, make)
 

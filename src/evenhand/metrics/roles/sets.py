@@ -139,7 +139,7 @@ def flip_rate(
 
     def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
         sets = SetMatrix.of(some, complete=True)
-        values = sets.flips(sets.codes)
+        values = sets.flips
         if not values.size:
             return {"value": None, "reason": "empty"}
         fields: dict[str, Any] = {"value": float(values.mean())}
@@ -195,7 +195,7 @@ def set_distance(
 
     def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
         sets = SetMatrix.of(some)
-        pairs, unit = sets.distances(sets.scores, attribute)
+        pairs, unit = sets.distances(attribute)
         if not pairs.size:
             return {"value": None, "reason": "single_group"}
         fields: dict[str, Any] = {"value": float(pairs.mean())}
