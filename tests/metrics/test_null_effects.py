@@ -7,7 +7,8 @@ import pytest
 from scipy import special, stats
 
 from evenhand.metrics.classification.null_effects import _sharpened, null_chi2, null_of_units
-from evenhand.stats.contingency.null_tables import draw_tables, permutation_moments, samplers
+from evenhand.metrics.classification.random_tables import draw_tables, samplers
+from evenhand.stats.contingency.null_tables import permutation_moments
 from evenhand.stats.contingency.tables import association
 from tests.helpers import one_table
 

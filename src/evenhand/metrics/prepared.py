@@ -16,7 +16,6 @@ from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.stats.arrays import Floats, keys_and_codes
-from evenhand.stats.contingency.null_tables import MOST_ROWS
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch, sum_by
 from evenhand.stats.rates.confusion import Confusion
@@ -42,6 +41,8 @@ LEVEL = 0.95
 Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
 """The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
 _MOST_CELLS = 1_000_000
+MOST_ROWS = 100_000_000
+"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 
 
 def names_of(by: By) -> tuple[str, ...]:

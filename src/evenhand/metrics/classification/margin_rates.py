@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.prepared import MOST_ROWS, BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio
 from evenhand.stats.contingency import resampling
-from evenhand.stats.contingency.null_tables import MOST_ROWS, draw_tables
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.rates import Tally, UnitMoments
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -274,7 +274,7 @@ class Margins:
                 label, chunk = key
                 return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
 
-            return resampling.cellwise_null(prepared.classes, support, replicates, streams)
+            return resampling.cellwise_null(prepared.classes, support, replicates, streams, draw_tables)
         wrong = prepared.expected_wrong()
         return resampling.marginal_null(self.confusion, wrong, replicates, prepared.stream("null"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,11 @@ from evenhand.stats.arrays import (
     pieces,
     ratio,
 )
-from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
 
 Streams = Callable[[object], np.random.Generator]
+Draw = Callable[[np.random.Generator, Floats, Floats, int], Integers]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
 _HYPERGEOMETRIC = 1_000_000_000
@@ -108,9 +107,12 @@ def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
 
 
 def cellwise_null(
-    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams, draw: Draw
 ) -> Iterator[Confusion]:
-    """Chunks of replicates of the margins with groups exchanged at random within each class."""
+    """Chunks of replicates of the margins with groups exchanged at random within each class.
+
+    ``draw``: random tables with given margins.
+    """
     width = support.shape[-1]
     fixed_correct, fixed_predicted = np.zeros((2, support.size))
     movable = []
@@ -129,7 +131,7 @@ def cellwise_null(
         correct, predicted = np.empty((2, size, support.size))
         correct[:], predicted[:] = fixed_correct, fixed_predicted
         for label, into, rows, columns, hit in movable:
-            tables = draw_tables(streams((label, some.start)), rows, columns, size).reshape(size, -1)
+            tables = draw(streams((label, some.start)), rows, columns, size).reshape(size, -1)
             predicted[:, into] += tables
             if hit.size:
                 of_hit = slice(hit[0], None, columns.size)
@@ -160,12 +162,11 @@ def marginal_null(
 
 def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
     """Split ``total`` (L,) drawn without replacement from ``sizes`` (Z, L): shape (replicates, Z, L)."""
-    whole = sizes.astype(np.int64)
-    return _split(total, whole, replicates, lambda size, all_, left: _hypergeometric(rng, size, all_, left))
+    return _split(total, sizes, replicates, lambda size, rows, left: _hypergeometric(rng, size, rows, left))
 
 
 def _split(
-    total: Floats, sizes: Floats | Integers, replicates: int, part_of: Callable[[Any, Any, Integers], Codes]
+    total: Floats, sizes: Floats, replicates: int, part_of: Callable[[Floats, Floats, Integers], Codes]
 ) -> Floats:
     """Parts (replicates, Z, L) of ``total`` (L,), one after the other; the last is what is left.
 
@@ -183,19 +184,19 @@ def _split(
     return parts
 
 
-def _hypergeometric(rng: np.random.Generator, good: Codes, rows: Codes, n_drawn: Codes) -> Codes:
+def _hypergeometric(rng: np.random.Generator, good: Floats, rows: Floats, n_drawn: Codes) -> Codes:
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
-    small = rows < _HYPERGEOMETRIC
+    n_good, n_rows, small = good.astype(np.int64), rows.astype(np.int64), rows < _HYPERGEOMETRIC
     part = np.zeros(n_drawn.shape, dtype=np.int64)
     # which of the good are drawn, rather than which of the drawn are good: the same number, and few of them
     n_taken = n_drawn[:, small]
-    part[:, small] = rng.hypergeometric(n_taken, rows[small] - n_taken, good[small])
+    part[:, small] = rng.hypergeometric(n_taken, n_rows[small] - n_taken, n_good[small])
     if not small.all():
-        total, share = rows[~small], good[~small] / rows[~small]
+        total, share = n_rows[~small], n_good[~small] / n_rows[~small]
         n_taken = n_drawn[:, ~small]
         error = np.sqrt(n_taken * share * (1 - share) * (total - n_taken) / np.maximum(total - 1, 1))
         normal = np.rint(n_taken * share + error * rng.standard_normal(n_taken.shape)).astype(np.int64)
         part[:, ~small] = np.clip(
-            normal, np.maximum(n_taken - total + good[~small], 0), np.minimum(n_taken, good[~small])
+            normal, np.maximum(n_taken - total + n_good[~small], 0), np.minimum(n_taken, n_good[~small])
         )
     return part

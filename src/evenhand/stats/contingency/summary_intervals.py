@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -22,10 +20,10 @@ from evenhand.stats.contingency.effect_intervals import PhiSquared, score_limits
 from evenhand.stats.contingency.tables import Association
 from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 
-SUMMARIES: dict[str, Callable[[Floats], Any]] = {
-    "mean": partial(np.mean, axis=-1),
-    "median": partial(np.median, axis=-1),
-    "largest": partial(np.max, axis=-1),
+SUMMARIES: dict[str, Callable[[Floats], Floats]] = {
+    "mean": lambda values: np.asarray(values.mean(axis=-1)),
+    "median": lambda values: np.asarray(np.median(values, axis=-1)),
+    "largest": lambda values: np.asarray(values.max(axis=-1)),
 }
 _HALVINGS = 30
 _CALIBRATION = 5.0  # a test may differ from the gamma tail by this factor
