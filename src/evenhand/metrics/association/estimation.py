@@ -104,10 +104,11 @@ class SetComparison(BoundSets):
         return np.asarray(np.subtract(*(side.mean(axis=0) for side in np.split(self.block, self.sizes[:1]))))
 
     @property
-    def places(self) -> list[Integers]:
+    def places(self) -> tuple[Integers, Integers, Integers, Integers]:
         """Rows of X and of Y, columns of A and of B."""
         n, m, na, nb = self.sizes
-        return [*np.split(np.arange(n + m), [n]), *np.split(np.arange(na + nb), [na])]
+        (x, y), (a, b) = np.split(np.arange(n + m), [n]), np.split(np.arange(na + nb), [na])
+        return x, y, a, b
 
     @property
     def spread(self) -> bool:

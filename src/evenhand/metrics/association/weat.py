@@ -23,10 +23,9 @@ from evenhand.metrics.association.similarities import (
     SingleSet,
     crossed_fields,
     partition_null,
-    plain_interval,
 )
 from evenhand.metrics.catalogue import CALISKAN, MMBIAS
-from evenhand.metrics.estimates import number
+from evenhand.metrics.estimates import number, plain_interval
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import (
