@@ -20,6 +20,9 @@ from evenhand.runs.gates import gates_of
 _LIBRARIES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
 
 
+_SHOWN = 4
+
+
 @cache
 def version(library: str) -> str:
     """The installed version of a library, read once: it does not change while a process runs."""
@@ -70,9 +73,6 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
         },
         **settings,
     }
-
-
-_SHOWN = 4
 
 
 def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -18,6 +18,11 @@ LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this 
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 
 
+WEIGHT = "weight:"  # what the column of weights is called while rows are counted
+MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
+_LARGEST = 1e60  # so that sums of squared squares are numbers
+
+
 def sum_sorted(codes: Codes, numbers: npt.NDArray[Any]) -> tuple[Codes, npt.NDArray[Any]]:
     """Distinct columns of sorted codes, and the sums of their numbers (along the last axis)."""
     first = np.r_[True, (np.diff(codes, axis=1) != 0).any(axis=0)][: codes.shape[1]]
@@ -59,11 +64,6 @@ def unpack(keys: npt.NDArray[np.integer], sizes: Sequence[int]) -> Codes:
         codes[position] = (keys - quotient * sizes[position]).astype(np.int32) - 1
         keys = quotient
     return codes
-
-
-WEIGHT = "weight:"  # what the column of weights is called while rows are counted
-MOMENTS = ("weight:rows", "weight:squares", "weight:zeros")
-_LARGEST = 1e60  # so that sums of squared squares are numbers
 
 
 def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:

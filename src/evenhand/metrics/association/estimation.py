@@ -47,6 +47,10 @@ _SAMPLED = 20_000  # items up to which partitions are drawn
 _WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, where it is 2
 
 
+MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
+MOST_PARTS = 2_000
+
+
 @dataclass(frozen=True, eq=False)
 class SetComparison(BoundSets):
     """Two sets of targets and two sets of attributes of one test, checked and bound."""
@@ -275,10 +279,6 @@ def _read_sets(
         return np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])
 
     return ordered(rows), None if reading is None else ordered(cells), ordered(phis)
-
-
-MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
-MOST_PARTS = 2_000
 
 
 def effects_without(comparison: SetComparison, ddof: int) -> Ends:

@@ -25,7 +25,6 @@ from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 
-
 _HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
 _NO_TRIAL = 1e-9  # of rows that count 1 on average
 _SHARED_OF_DRAW = 100_000  # groups x groups x labels up to which draws heed it, too

@@ -31,6 +31,15 @@ _FRACTION = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.IGNORECASE)
 _FEW = 10  # labels never met; of more, those that resemble none are the long tail of a vocabulary
 
 
+_PRINTED = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеѕіјкорсухһԁԛԝвмнтΑΒΕΖΗΙΚΜΝΟΡΤΥΧονυικραχɑıʼ’‘‐‑‒–—−",
+    "ABESIJKMHOPCTYXaesijkopcyxhdqwbmhtABEZHIKMNOPTYXovuikpaxai'''------",
+)
+"""Letters of Cyrillic and Greek, and signs, and what they look like in Latin."""
+_ENDS, _AROUND = ".,;:!", "'\"`*«»„“”()[]{}"
+"""What ends a sentence, and what stands around a quoted word: a model that answers writes both."""
+
+
 def check_labels(
     counts: Counts, columns: Mapping[str, str], *, unused: Sequence[Renaming] = (),
     unused_missing: Sequence[str] = (), instead: str = "",
@@ -322,15 +331,6 @@ def _unused_missing(texts: Sequence[str], called: Mapping[str, str]) -> Iterable
             option="--missing",
         )
         yield warning, "Check the spelling in the table"
-
-
-_PRINTED = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеѕіјкорсухһԁԛԝвмнтΑΒΕΖΗΙΚΜΝΟΡΤΥΧονυικραχɑıʼ’‘‐‑‒–—−",
-    "ABESIJKMHOPCTYXaesijkopcyxhdqwbmhtABEZHIKMNOPTYXovuikpaxai'''------",
-)
-"""Letters of Cyrillic and Greek, and signs, and what they look like in Latin."""
-_ENDS, _AROUND = ".,;:!", "'\"`*«»„“”()[]{}"
-"""What ends a sentence, and what stands around a quoted word: a model that answers writes both."""
 
 
 def printed_form(text: str) -> str:
