@@ -53,6 +53,13 @@ CANNOT_PROMISE = (
 )
 
 
+Arrays = Mapping[str, npt.NDArray[Any]]
+KIND = "evenhand mitigation"
+SCHEMA_VERSION = "1.0"
+_ENTRY = "evenhand"  # one entry only: safetensors writes several in no fixed order
+_MAKE = "make one with: evenhand debias RUN -o DIR"
+
+
 class Fitter(Protocol):
     """A way to fit a mitigation: a frozen dataclass whose fields are its parameters.
 
@@ -261,14 +268,6 @@ def _arrays_of(change: Map) -> dict[str, npt.NDArray[Any]]:
 
 def _damaged(path: str | Path, why: str) -> InputError:
     return InputError(f"{str(path)!r} is a damaged mitigation: {why}; make it again with: evenhand debias")
-
-
-Arrays = Mapping[str, npt.NDArray[Any]]
-
-KIND = "evenhand mitigation"
-SCHEMA_VERSION = "1.0"
-_ENTRY = "evenhand"  # one entry only: safetensors writes several in no fixed order
-_MAKE = "make one with: evenhand debias RUN -o DIR"
 
 
 def as_json(value: Any) -> Any:

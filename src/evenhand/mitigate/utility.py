@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.evidence.derivation.from_vectors import normalised
-from evenhand.mitigate.linear_classifier import fitted_classifier
+from evenhand.mitigate.scikit_learn import fitted_classifier
 from evenhand.stats.arrays import Floats, Integers
 
 _ITERATIONS = 300

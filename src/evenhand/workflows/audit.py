@@ -12,8 +12,8 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, check_
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.columns.bins import BinsLike
+from evenhand.evidence.predictions.count import ClusterWeights, said
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.equal_clusters import ClusterWeights, said
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark

@@ -232,15 +232,21 @@ def _codes(table: pl.DataFrame, *columns: str) -> Integers:
 
 def _usable(table: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
     """Rows with nothing missing; a row with two reasons counts under the first."""
-    dropped = []
-    for column in ("truth", *columns):
-        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
-        if gone:
-            dropped.append((f"missing {column}", gone))
-            table = table.drop_nulls(column)
+    table, dropped = without_missing(table, ("truth", *columns))
     if not table.height:
         reasons = ", ".join(f"{count:,} with {reason}" for reason, count in dropped) or "there is no row"
         raise InputError(f"no row can be compared: {reasons}; compare runs with answers and groups")
+    return table, dropped
+
+
+def without_missing(table: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
+    """Rows with nothing missing in some columns, and how many others there are, by column."""
+    dropped = []
+    for column in columns:
+        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
+        if gone:
+            dropped.append((f"missing {column.removeprefix(CLUSTER)}", gone))
+            table = table.drop_nulls(column)
     return table, tuple(dropped)
 
 

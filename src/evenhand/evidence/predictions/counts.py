@@ -16,10 +16,17 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
-from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
+from evenhand.evidence.predictions.cell_keys import (
+    LARGEST_KEY,
+    MOMENTS,
+    WEIGHT,
+    pack,
+    sum_keys,
+    sum_sorted,
+    unpack,
+)
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
-from evenhand.evidence.predictions.columns.weights import MOMENTS, WEIGHT
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
     MISSING,

@@ -12,16 +12,20 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.left_out import MOST_PARTS, differences_without, effects_without, left_out
+from evenhand.metrics.association.estimation import (
+    MOST_PARTS,
+    SetComparison,
+    differences_without,
+    effects_without,
+    left_out,
+)
 from evenhand.metrics.association.similarities import (
     SingleSet,
     crossed_fields,
     partition_null,
-    plain_interval,
 )
 from evenhand.metrics.catalogue import CALISKAN, MMBIAS
-from evenhand.metrics.estimates import number
+from evenhand.metrics.estimates import number, plain_interval
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import (

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigate.algebra.subspaces import check_something_left, removal_facts
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
+from evenhand.mitigate.subspaces import check_something_left, removal_facts
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 from evenhand.stats.arrays import Ends, Floats, ratio

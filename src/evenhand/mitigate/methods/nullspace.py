@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.mitigate.algebra.subspaces import away_from, span, without
-from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.mitigation import Mitigation
+from evenhand.mitigate.scikit_learn import fitted_classifier
+from evenhand.mitigate.subspaces import away_from, span, without
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 from evenhand.stats.arrays import Floats, Integers, Mask

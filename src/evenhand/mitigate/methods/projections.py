@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.mitigate.algebra.subspaces import (
+from evenhand.mitigate.mitigation import Map, Mitigation
+from evenhand.mitigate.subspaces import (
     away_from,
     check_something_left,
     removal_facts,
@@ -16,7 +17,6 @@ from evenhand.mitigate.algebra.subspaces import (
     span,
     without,
 )
-from evenhand.mitigate.mitigation import Map, Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors, directions_of
 from evenhand.mitigate.validation import check_amount, check_material
 from evenhand.stats.arrays import Floats, Integers

@@ -25,6 +25,11 @@ from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 
+_HELD = 2_000_000  # cells x replicates, or pieces x labels, held at a time
+_NO_TRIAL = 1e-9  # of rows that count 1 on average
+_SHARED_OF_DRAW = 100_000  # groups x groups x labels up to which draws heed it, too
+_SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -141,12 +146,6 @@ class UnitColumns:
 def product(sparse: object, dense: Floats) -> Floats:
     """A sparse matrix times a dense one."""
     return np.asarray(sparse @ dense)  # type: ignore[operator]  # scipy's types are not imported here
-
-
-_HELD = 2_000_000  # pieces x labels held at a time
-_NO_TRIAL = 1e-9  # of rows that count 1 on average
-_SHARED_OF_DRAW = 100_000  # groups x groups x labels up to which draws heed it, too
-_SHARED = 20_000_000  # units x labels x groups up to which what groups share is taken into account
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,14 @@ from evenhand.evidence.predictions.predictions import Predictions
 _MANY, _MANY_FRACTIONS = 20, 6  # whole and fractional numbers from which a column is no list of groups
 
 
+COLUMNS = ("image_path", "img_path", "file_path", "filepath", "image", "img", "path", "file", "filename",
+           "file_name")  # fmt: skip
+_TRIED = 20  # names of which most have to be pictures, before the rest is looked for
+_SEPARATORS = ("|", ";", ",")
+_SHOWN = 3
+_AROUND = " \t[](){}'\""
+
+
 def numbers_as_groups(counts: Counts) -> list[TableWarning]:
     """A warning for each attribute of many numbers, with the bins to type."""
     warnings = []
@@ -67,11 +75,6 @@ def _round_edges(numbers: np.ndarray) -> str:
     return ",".join(texts)
 
 
-COLUMNS = ("image_path", "img_path", "file_path", "filepath", "image", "img", "path", "file", "filename",
-           "file_name")  # fmt: skip
-_TRIED = 20  # names of which most have to be pictures, before the rest is looked for
-
-
 def picture_files(predictions: Predictions, counts: Counts) -> tuple[str, list[Path]]:
     """The column of pictures' paths, and the files that exist, each once, in the order of their names.
 
@@ -102,11 +105,6 @@ def _existing(names: Sequence[str], folders: Sequence[Path]) -> list[Path]:
     candidates = ([folder / name for folder in folders] for name in names if "\0" not in name)
     existing = (next((path for path in paths if path.is_file()), None) for paths in candidates)
     return [path for path in dict.fromkeys(existing) if path is not None]
-
-
-_SEPARATORS = ("|", ";", ",")
-_SHOWN = 3
-_AROUND = " \t[](){}'\""
 
 
 def check_one_label(counts: Counts, columns: Mapping[str, str]) -> None:
