@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, nan_without_warning, piece_sizes
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, nan_without_warning, piece_sizes
 from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded, on_scale_of
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import blended, ratio_variance
@@ -28,12 +28,13 @@ _ROUNDING = 1e-9
 class UnitRows:
     """Rows of one rate, by group and unit."""
 
-    value: Floats  # in [0, 1], shape (N,)
+    value: Floats  # in [0, 1], or real numbers of the range `ends`, shape (N,)
     group: Integers  # codes below `groups`, shape (N,); each occurs
     groups: int  # how many groups there are
     # codes of what was sampled as a whole, shape (N,); None: each row is its own
     unit: Integers | None = None
     weight: Floats | None = None  # of each row, shape (N,); None: all count alike
+    ends: Pair | None = None  # the range of real numbers, which may be infinite; None: values are rates
 
     @cached_property
     def units(self) -> Integers:
@@ -51,6 +52,15 @@ class UnitRows:
     def mean(self) -> float:
         """The rate of all rows."""
         return float(self.weights @ self.value / self.weights.sum())
+
+    @cached_property
+    def spread(self) -> Pair:
+        """Two factors of the variance of a row where groups make no difference: p (1 - p) of rates."""
+        mean = self.mean
+        if self.ends is not None:
+            return float(self.weights @ (self.value - mean) ** 2 / self.weights.sum()), 1.0
+        mean = min(max(mean, 0.0), 1.0)
+        return mean, 1 - mean
 
     def relabelling(self, stratum: Integers | None = None) -> Relabelling:
         """How groups are exchanged, within strata of any codes where there are any."""
@@ -99,12 +109,13 @@ def likeness(rows: UnitRows) -> float:
 def expected_variance(rows: UnitRows) -> Floats:
     """What the sum of each unit varies by where groups make no difference, shape (units,).
 
-    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
+    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows; of real numbers their variance
+    in place of p (1 - p).
     """
     size = np.bincount(rows.units).astype(np.float64)
     weight = np.bincount(rows.units, rows.weights)
-    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
-    return weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size)
+    alike, (first, second) = likeness(rows), rows.spread
+    return weight**2 * first * second * (alike + (1 - alike) / size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +146,7 @@ class ExchangedRates:
     drawn: ComparedRates  # R draws
     share: Floats  # of the weight in each group, shape (G,)
     rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
+    ends: Pair = (0.0, 1.0)  # least and largest rate that is possible
 
     @property
     def replicates(self) -> int:
@@ -143,7 +155,7 @@ class ExchangedRates:
 
     @cached_property
     def rates(self) -> Floats:
-        """Rates that groups of these units would have by chance, shape (R, G), in [0, 1].
+        """Rates that groups of these units would have by chance, shape (R, G).
 
         Where units differ in size a drawn rate has the spread of the units that came, not that of the group;
         it is put on the group's own scale.
@@ -153,7 +165,7 @@ class ExchangedRates:
         middle = float(self.observed.rates[0] @ self.share)
         drawn_variance = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
         moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn_variance))
-        return np.clip(middle + moved, 0, 1)
+        return np.clip(middle + moved, *self.ends)
 
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
@@ -164,22 +176,29 @@ class ExchangedRates:
         return self.p_largest()
 
     def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
-        """What a gap would be at the largest differences of the draws, shape (R,), in [0, 1].
+        """What a gap would be at the largest differences of the draws, shape (R,), from 0.
 
         The statistic is that of ``p_largest``: small groups, whose rates vary most, do not widen its band.
         ``chance_at`` is the gap that is expected without differences.
         """
         above = on_scale_of(value - chance_at, self._most, self.largest)
-        return np.clip(chance_at + above, 0, 1)
+        return np.clip(chance_at + above, 0, self.ends[1] - self.ends[0])
 
     @cached_property
     def _most(self) -> float:
         return float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
 
-    def p_below_rest(self) -> float:
-        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
-        contrast = -against_rest(self.share)
-        return exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
+    def p_below_rest(self, sign: int = 1) -> float:
+        """The p of the worst group, whose rate is lower than that of all the others; -1: higher."""
+        return exceeded(*self._below_rest(sign))
+
+    def below_rest(self, value: float, sign: int = 1) -> Floats:
+        """How far the worst group would be from all rows at the statistics of the draws, shape (R,)."""
+        return np.clip(on_scale_of(value, *self._below_rest(sign)), 0, self.ends[1] - self.ends[0])
+
+    def _below_rest(self, sign: int) -> tuple[float, Floats]:
+        contrast = -sign * against_rest(self.share)
+        return float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1)
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""
@@ -248,7 +267,8 @@ def exchange(
     rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
     compared_rates = ComparedRates(rates, variance, covariance)
-    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal)
+    ends = (0.0, 1.0) if rows.ends is None else rows.ends
+    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,10 +281,14 @@ class _Design:
     # expected of the sum
     moments: Floats
     shares: UnitShares | None  # where some units are of several groups
+    middle: float  # what real numbers are less here, so that no digit is lost; of rates 0
 
     @classmethod
     def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
-        labels = rows.relabelling(stratum)
+        labels, middle = rows.relabelling(stratum), 0.0
+        if rows.ends is not None:
+            middle = rows.mean
+            rows = replace(rows, value=rows.value - middle)
         sums = np.bincount(rows.units, rows.weights * rows.value)
         weights = np.bincount(rows.units, rows.weights)
         expected = expected_variance(rows)
@@ -272,7 +296,7 @@ class _Design:
         shares = None
         if labels.mixed.any():
             shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
-        return cls(rows, labels, moments, shares)
+        return cls(rows, labels, moments, shares, middle)
 
     @property
     def unequal(self) -> bool:
@@ -285,12 +309,12 @@ class _Design:
         """Whether units are of one weight and hit or miss altogether, all in one group each.
 
         Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
-        that all miss would be next to nothing.
+        that all miss would be next to nothing. Of real numbers none are known to be hits.
         """
         sums, weight = self.moments[:, 0], self.moments[:, 1].max(initial=0)
         same = np.abs(self.moments[:, 1] - weight) <= _ROUNDING * weight
         altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
-        return self.shares is None and bool((same & altogether).all())
+        return self.shares is None and self.rows.ends is None and bool((same & altogether).all())
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
@@ -346,8 +370,8 @@ class _Design:
         sums, weights = self.moments[:, :1], self.moments[:, 1:2]
         s, w = share * sums + sign[..., None] * self._inside, share * weights
         size = share * np.bincount(self.rows.units)[:, None]
-        mean, alike = min(max(self.rows.mean, 0.0), 1.0), likeness(self.rows)
-        expected = w**2 * mean * (1 - mean) * (alike + (1 - alike) / np.where(size > 0, size, 1))
+        alike, (first, second) = likeness(self.rows), self.rows.spread
+        expected = w**2 * first * second * (alike + (1 - alike) / np.where(size > 0, size, 1))
         parts = (s, w, s**2, s * w, w**2, expected)
         totals, units = np.stack([part.sum(axis=1) for part in parts], axis=-1), (share > 0).sum(axis=1)
         with nan_without_warning():
@@ -370,4 +394,4 @@ class _Design:
             rates, expected = s / w, e / w**2
             own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
             variance = np.where((n > 1) & (not self.binary), own_variance, expected)
-        return ComparedRates(rates, variance, covariance)
+        return ComparedRates(rates + self.middle, variance, covariance)
