@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 Unit = Literal[
     "share", "share difference", "Cramér's V", "skewness", "log ratio", "nats", "correlation", "SDs", "ratio",
-    "similarity", "count",
+    "similarity", "count", "outcome",
 ]  # fmt: skip
 Compared = Literal["counts", "contributions", "values"]
 MadeOf = Literal[

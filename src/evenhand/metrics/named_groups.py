@@ -125,10 +125,10 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
     if not columns:
         return [()], np.zeros(int(mask.sum()), dtype=np.int64)
-    keys = list(zip(*(column.to_numpy()[mask].tolist() for column in columns.values()), strict=True))
-    groups: Groups = sorted(set(keys))
-    position = {key: code for code, key in enumerate(groups)}
-    return groups, np.array([position[key] for key in keys], dtype=np.int64)
+    table = pl.DataFrame(dict(columns)).filter(pl.Series(mask))
+    groups = table.unique().sort(table.columns)
+    codes = table.join(groups.with_row_index("\x1fcode"), on=table.columns, how="left", maintain_order="left")
+    return groups.rows(), codes["\x1fcode"].to_numpy().astype(np.int64)
 
 
 def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
