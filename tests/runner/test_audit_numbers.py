@@ -56,6 +56,19 @@ def test_the_worst_group_is_found_and_the_omnibus_decides(run):
     assert units == [20, 20, 20]
 
 
+def test_the_headline_has_both_means_in_their_unit(run):
+    title, rows = run.overview.title, table()
+    older = rows.filter(rows["age"] == "60+")["error"].mean()
+    others = rows.filter(rows["age"] != "60+")["error"].mean()
+    contrast = run["mean_contrast"]
+    assert (contrast.details["set_mean"], contrast.details["others_mean"]) == pytest.approx((older, others))
+    assert title.startswith(
+        f"60+: error is {older:.3f} years on average over 80 rows; elsewhere {others:.3f}"
+    )
+    fair = eh.audit(table(worse=0.0), **TOLD)
+    assert "on average" not in fair.overview.title
+
+
 def test_equal_rows_give_equal_runs_whatever_their_order(run):
     again = eh.audit(table().sample(fraction=1, shuffle=True, seed=3), **TOLD)
     assert again.findings.dump() == run.findings.dump()

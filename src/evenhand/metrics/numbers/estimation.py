@@ -314,7 +314,9 @@ def contrast_finding(question: NumberMeans) -> Finding:
         )
         for code in codes
     ]  # fmt: skip
-    fields: dict[str, Any] = {"details": {"side": side}, "parts": parts}
+    means = two.value if is_lower else two.value[::-1]  # of the groups above the cut, and below
+    details = {"side": side, "set_mean": float(means[1]), "others_mean": float(means[0])}
+    fields: dict[str, Any] = {"details": details, "parts": parts}
     if not question.infers:
         return question.finding(value, notes=question.few(codes), **fields)
     draws = None if chance is None else np.clip(observed.critical(chance.largest), 0, two.span)

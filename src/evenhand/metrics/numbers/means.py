@@ -136,7 +136,7 @@ def mean_ratio(
     formula="|mean of S - mean of the others|, S: the cut of groups in order of their means whose difference "
         "in standard errors exceeds most what such cuts reach by chance",
     range=(0, None), direction="lower is fairer", fair_at=0.0, source=_FORM, unit="outcome", order=615,
-    family="numbers", tags=("group gap",),
+    family="numbers", tags=("group gap",), first_line="means",
 )  # fmt: skip
 def mean_contrast(
     evidence: Numbers, *, by: By, better: Better, inference: Inference = "auto", seed: int = 0
@@ -145,7 +145,8 @@ def mean_contrast(
 
     As ``accuracy_contrast``: of the cuts between groups in order of their means the one whose difference, in
     standard errors, most exceeds what such a cut of equal groups reaches by chance. Parts are the groups of
-    the smaller set, the detail ``side`` says whether it is ``worse`` or ``better`` off. p, interval and band
+    the smaller set, the detail ``side`` says whether it is ``worse`` or ``better`` off, ``set_mean`` and
+    ``others_mean`` are the means of both sides. p, interval and band
     are of that statistic. Arguments as in ``mean_gap``; None with reason ``single_group``.
 
     Source: Scheffé 1953 (contrasts after the fact); Chung and Romano 2013 (studentised exchange).
