@@ -126,7 +126,7 @@ class ComparedRows:
     def nulls(self) -> Floats:
         """Rates that groups of these strata have by chance, shape (R, G)."""
         draws = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
-        return np.clip(self.expected + draws - self.rows.mean, 0, 1)
+        return np.clip(self.expected + draws - self.rows.mean, *(self.rows.ends or (0, 1)))
 
 
 @dataclass(frozen=True, eq=False)

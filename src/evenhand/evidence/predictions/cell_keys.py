@@ -82,14 +82,14 @@ def weighed(cells: pl.DataFrame, column: str) -> pl.DataFrame:
     """
     if cells.is_empty():
         return cells.with_columns(pl.lit(0.0).alias(name) for name in ("n", *MOMENTS))
-    numbers = _numbers(cells[WEIGHT], column)
+    numbers = weight_numbers(cells[WEIGHT], column)
     weight, rows = pl.col(WEIGHT), pl.col("n")
     counting = pl.when(weight > 0).then(rows).otherwise(0)
     moments = dict(zip(MOMENTS, (counting, rows * weight**2, rows - counting), strict=True))
     return cells.with_columns(numbers).sort(WEIGHT).with_columns(n=rows * weight, **moments).drop(WEIGHT)
 
 
-def _numbers(values: pl.Series, column: str) -> pl.Series:
+def weight_numbers(values: pl.Series, column: str) -> pl.Series:
     """Weights as floats of 0 or more."""
     if not (values.dtype.is_numeric() or values.dtype in (pl.String, pl.Null)):
         raise InputError(

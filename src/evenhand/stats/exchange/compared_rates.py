@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, nan_without_warning
+from evenhand.stats.arrays import Floats, Pair, nan_without_warning
 from evenhand.stats.exchange.relabelling import each_exceeded, exceeded, on_scale_of
 
 
@@ -39,6 +39,7 @@ class ExchangedRates:
     drawn: ComparedRates  # R draws
     share: Floats  # of the weight in each group, shape (G,)
     rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
+    ends: Pair = (0.0, 1.0)  # least and largest rate that is possible
 
     @property
     def replicates(self) -> int:
@@ -47,7 +48,7 @@ class ExchangedRates:
 
     @cached_property
     def rates(self) -> Floats:
-        """Rates that groups of these units would have by chance, shape (R, G), in [0, 1].
+        """Rates that groups of these units would have by chance, shape (R, G).
 
         Where units differ in size a drawn rate has the spread of the units that came, not that of the group;
         it is put on the group's own scale.
@@ -57,7 +58,7 @@ class ExchangedRates:
         middle = float(self.observed.rates[0] @ self.share)
         drawn_variance = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
         moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn_variance))
-        return np.clip(middle + moved, 0, 1)
+        return np.clip(middle + moved, *self.ends)
 
     def p_largest(self) -> float:
         """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
@@ -68,22 +69,29 @@ class ExchangedRates:
         return self.p_largest()
 
     def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
-        """What a gap would be at the largest differences of the draws, shape (R,), in [0, 1].
+        """What a gap would be at the largest differences of the draws, shape (R,), from 0.
 
         The statistic is that of ``p_largest``: small groups, whose rates vary most, do not widen its band.
         ``chance_at`` is the gap that is expected without differences.
         """
         above = on_scale_of(value - chance_at, self._most, self.largest)
-        return np.clip(chance_at + above, 0, 1)
+        return np.clip(chance_at + above, 0, self.ends[1] - self.ends[0])
 
     @cached_property
     def _most(self) -> float:
         return float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
 
-    def p_below_rest(self) -> float:
-        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
-        contrast = -against_rest(self.share)
-        return exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
+    def p_below_rest(self, sign: int = 1) -> float:
+        """The p of the worst group, whose rate is lower than that of all the others; -1: higher."""
+        return exceeded(*self._below_rest(sign))
+
+    def below_rest(self, value: float, sign: int = 1) -> Floats:
+        """How far the worst group would be from all rows at the statistics of the draws, shape (R,)."""
+        return np.clip(on_scale_of(value, *self._below_rest(sign)), 0, self.ends[1] - self.ends[0])
+
+    def _below_rest(self, sign: int) -> tuple[float, Floats]:
+        contrast = -sign * against_rest(self.share)
+        return float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1)
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""

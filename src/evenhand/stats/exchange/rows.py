@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, draw_blocks, nan_without_warning
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
 from evenhand.stats.exchange.relabelling import (
     Levels,
@@ -32,12 +32,13 @@ _ROUNDING = 1e-9
 class UnitRows:
     """Rows of one rate, by group and unit."""
 
-    value: Floats  # in [0, 1], shape (N,)
+    value: Floats  # in [0, 1], or real numbers of the range `ends`, shape (N,)
     group: Integers  # codes below `groups`, shape (N,); each occurs
     groups: int  # how many groups there are
     # codes of what was sampled as a whole, shape (N,); None: each row is its own
     unit: Integers | None = None
     weight: Floats | None = None  # of each row, shape (N,); None: all count alike
+    ends: Pair | None = None  # the range of real numbers, which may be infinite; None: values are rates
 
     @cached_property
     def units(self) -> Integers:
@@ -55,6 +56,15 @@ class UnitRows:
     def mean(self) -> float:
         """The rate of all rows."""
         return float(self.weights @ self.value / self.weights.sum())
+
+    @cached_property
+    def spread(self) -> Pair:
+        """Two factors of the variance of a row where groups make no difference: p (1 - p) of rates."""
+        mean = self.mean
+        if self.ends is not None:
+            return float(self.weights @ (self.value - mean) ** 2 / self.weights.sum()), 1.0
+        mean = min(max(mean, 0.0), 1.0)
+        return mean, 1 - mean
 
     def relabelling(self, stratum: Integers | None = None) -> Relabelling:
         """How groups are exchanged, within strata of any codes where there are any."""
@@ -105,12 +115,13 @@ def likeness(rows: UnitRows) -> float:
 def expected_variance(rows: UnitRows) -> Floats:
     """What the sum of each unit varies by where groups make no difference, shape (units,).
 
-    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
+    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows; of real numbers their variance
+    in place of p (1 - p).
     """
     size = np.bincount(rows.units).astype(np.float64)
     weight = np.bincount(rows.units, rows.weights)
-    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
-    return weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size)
+    alike, (first, second) = likeness(rows), rows.spread
+    return weight**2 * first * second * (alike + (1 - alike) / size)
 
 
 def exchange(
@@ -137,7 +148,8 @@ def exchange(
     rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
     compared_rates = ComparedRates(rates, variance, covariance)
-    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal)
+    ends = (0.0, 1.0) if rows.ends is None else rows.ends
+    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +162,11 @@ class _Design:
     # expected of the sum
     moments: Floats
     shares: UnitShares | None  # where some units are of several groups
+    middle: float  # what real numbers are less here, so that no digit is lost; of rates 0
 
     @classmethod
     def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
-        labels = rows.relabelling(stratum)
+        labels, (rows, middle) = rows.relabelling(stratum), _centred(rows)
         sums = np.bincount(rows.units, rows.weights * rows.value)
         weights = np.bincount(rows.units, rows.weights)
         expected = expected_variance(rows)
@@ -161,7 +174,7 @@ class _Design:
         shares = None
         if labels.mixed.any():
             shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
-        return cls(rows, labels, moments, shares)
+        return cls(rows, labels, moments, shares, middle)
 
     @property
     def work(self) -> int:
@@ -179,12 +192,12 @@ class _Design:
         """Whether units are of one weight and hit or miss altogether, all in one group each.
 
         Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
-        that all miss would be next to nothing.
+        that all miss would be next to nothing. Of real numbers none are known to be hits.
         """
         sums, weight = self.moments[:, 0], self.moments[:, 1].max(initial=0)
         same = np.abs(self.moments[:, 1] - weight) <= _ROUNDING * weight
         altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
-        return self.shares is None and bool((same & altogether).all())
+        return self.shares is None and self.rows.ends is None and bool((same & altogether).all())
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
@@ -257,8 +270,8 @@ class _Design:
         s, w = np.split(added.sum(axis=1), 2, axis=1)
         apart = self._squares_by_row @ share  # where rows of a unit are not alike
         of_groups = [np.diagonal(product, axis1=1, axis2=2) for product in (ss, sw, ww)]
-        mean = min(max(self.rows.mean, 0.0), 1.0)
-        expected = mean * (1 - mean) * (self._alike * of_groups[2] + (1 - self._alike) * apart)
+        first, second = self.rows.spread
+        expected = first * second * (self._alike * of_groups[2] + (1 - self._alike) * apart)
         totals, units = np.stack([s, w, *of_groups, expected], axis=-1), (share > 0).sum(axis=1)
         with nan_without_warning():
             rate = (s / w)[:, :, None]
@@ -275,7 +288,14 @@ class _Design:
     ) -> ComparedRates:
         if units is None:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
-        return _of_moments(totals, units, covariance, binary=self.binary)
+        return _of_moments(totals, units, covariance, binary=self.binary, middle=self.middle)
+
+
+def _centred(rows: UnitRows) -> tuple[UnitRows, float]:
+    """Rows of real numbers less their mean, and that mean; of rates as they are, and 0."""
+    if rows.ends is None:
+        return rows, 0.0
+    return replace(rows, value=rows.value - rows.mean), rows.mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +306,7 @@ class _Cells:
     rows: Integers  # of each group, shape (G,)
     observed_moments: Floats  # of the groups as they are, shape (G, 6)
     binary: bool  # whether all values are 0 or 1
+    middle: float  # what real numbers are less here
 
     unequal = False
 
@@ -295,18 +316,18 @@ class _Cells:
         if rows.unit is not None or rows.weight is not None:
             return None
         block = np.zeros(rows.value.size, dtype=np.int64) if stratum is None else stratum
+        (p, q), (rows, middle) = rows.spread, _centred(rows)
         first, level = levels_of(rows.value)
         values = rows.value[first]
-        mean = min(max(rows.mean, 0.0), 1.0)
         one = np.ones(values.size)
-        moments = np.stack([values, one, values**2, values, one, one * mean * (1 - mean)], axis=1)
+        moments = np.stack([values, one, values**2, values, one, one * p * q], axis=1)
         levels = Levels.of(block, level, moments, rows.group, rows.groups)
         if levels is None:
             return None
         counts = np.bincount(rows.group * values.size + level, minlength=rows.groups * values.size)
         of_groups = np.asarray(counts.reshape(rows.groups, -1) @ moments, dtype=np.float64)
-        binary = bool(np.isin(values, (0.0, 1.0)).all())
-        return cls(levels, np.bincount(rows.group, minlength=rows.groups), of_groups, binary)
+        binary = rows.ends is None and bool(np.isin(values, (0.0, 1.0)).all())
+        return cls(levels, np.bincount(rows.group, minlength=rows.groups), of_groups, binary, middle)
 
     @property
     def work(self) -> int:
@@ -315,16 +336,17 @@ class _Cells:
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
-        return _of_moments(self.observed_moments[None], self.rows, binary=self.binary)
+        return _of_moments(self.observed_moments[None], self.rows, binary=self.binary, middle=self.middle)
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
         """Draws, several at a time."""
         for size in draw_blocks(replicates, self.work):
-            yield _of_moments(self.levels.totals(rng, size), self.rows, binary=self.binary)
+            totals = self.levels.totals(rng, size)
+            yield _of_moments(totals, self.rows, binary=self.binary, middle=self.middle)
 
 
 def _of_moments(
-    totals: Floats, units: Integers, covariance: Floats | None = None, *, binary: bool
+    totals: Floats, units: Integers, covariance: Floats | None = None, *, binary: bool, middle: float
 ) -> ComparedRates:
     """Rates and their variances from moments of groups, shape (R, G, 6)."""
     s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
@@ -333,4 +355,4 @@ def _of_moments(
         rates, expected = s / w, e / w**2
         own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
         variance = np.where((n > 1) & (not binary), own_variance, expected)
-    return ComparedRates(rates, variance, covariance)
+    return ComparedRates(rates + middle, variance, covariance)

@@ -145,13 +145,13 @@ def mover(first: Figure, second: Figure, correlation: npt.ArrayLike | None = Non
 
 
 def difference_limits(rates: Rates, quantile: npt.ArrayLike) -> Ends:
-    """MOVER limits of ``rate_i - rate_j`` for each two groups, shape (..., G, G) each, in [-1, 1]."""
+    """MOVER limits of ``rate_i - rate_j`` for each two groups, shape (..., G, G) each, in the rates' span."""
     low, high = rates.limits(quantile)
     value = rates.value
     rows = low[..., :, None], value[..., :, None], high[..., :, None]
     columns = low[..., None, :], value[..., None, :], high[..., None, :]
     below, above = mover(rows, columns, rates.correlation())
-    return np.maximum(below, -1), np.minimum(above, 1)
+    return np.maximum(below, -rates.span), np.minimum(above, rates.span)
 
 
 def pair_limits(rates: Rates, level: float = 0.95, *, quantile: float | None = None) -> Pair:
@@ -177,18 +177,19 @@ def range_limits(
         strict = replace(rates, freedom=np.full(rates.freedom.shape, np.inf))
     if rates.covariance is None and rates.value.shape[-1] > _PAIRED:
         strict_limits, limits = strict.limits(quantile), rates.limits(normal_quantile(level))
-        return _farthest(rates.value, *strict_limits, 0), _farthest(rates.value, *limits, 1)
+        below, above = _farthest(rates.value, *strict_limits, 0), _farthest(rates.value, *limits, 1)
+        return np.clip(below, 0, rates.span), np.clip(above, 0, rates.span)
     low = difference_limits(strict, quantile)[0]
     high = difference_limits(rates, normal_quantile(level))[1]
     missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
     has_value = ~missing.all(axis=(-2, -1))
     ends = (np.where(missing, -np.inf, limit).max(axis=(-2, -1), initial=-np.inf) for limit in (low, high))
-    lowest, highest = (np.where(has_value, np.clip(end, 0, 1), np.nan) for end in ends)
+    lowest, highest = (np.where(has_value, np.clip(end, 0, rates.span), np.nan) for end in ends)
     return lowest, highest
 
 
 def _farthest(value: Floats, low: Floats, high: Floats, end: int) -> Floats:
-    """The largest lower (0) or upper (1) limit of the differences of two of many groups, in [0, 1].
+    """The largest lower (0) or upper (1) limit of the differences of two of many groups.
 
     A limit rises with the rate of the first group and, the upper one, with the reach of its interval; the
     lower one falls with it. What two other groups exceed in both cannot be of the largest pair (one of them
@@ -206,7 +207,7 @@ def _farthest(value: Floats, low: Floats, high: Floats, end: int) -> Floats:
         i, j = _foremost(rate, sign * first**2), _foremost(-rate, sign * second**2)
         reach = np.sqrt(first[i, None] ** 2 + second[j] ** 2)
         apart = np.where(i[:, None] == j, -np.inf, rate[i, None] - rate[j] + sign * reach)
-        result[at] = np.clip(apart.max(), 0, 1)
+        result[at] = apart.max()
     return result
 
 
@@ -231,11 +232,11 @@ def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
         return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
     covariance = None if rates.covariance is None else rates.covariance[..., None, :, :]
     value, size, freedom = (numbers[..., None, :] for numbers in (rates.value, rates.size, rates.freedom))
-    both_rates = Rates(value, size, freedom, covariance)
+    both_rates = rates if rates.value.ndim == 1 else Rates(value, size, freedom, covariance)
     weight = np.broadcast_to(share[..., None, :], (*rates.value.shape, groups)) - np.eye(groups)
     low = _weighted_limits(both_rates, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
     high = _weighted_limits(both_rates, weight, normal_quantile(level))[1].max(axis=-1)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return np.clip(low, 0, rates.span), np.clip(high, 0, rates.span)
 
 
 def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
