@@ -12,8 +12,8 @@ from evenhand.metrics.numbers import means
 from evenhand.metrics.numbers.binding import BoundNumbers
 from evenhand.metrics.numbers.estimation import Better
 from evenhand.metrics.prepared import Inference
+from evenhand.metrics.suites.audit import MOST_GROUPS
 from evenhand.metrics.suites.families import adjust_run
-from evenhand.metrics.suites.sizes import MOST_GROUPS
 
 PRIMARIES = ("mean_contrast",)
 """Primary of a run of numbers: do means differ between any groups?"""
