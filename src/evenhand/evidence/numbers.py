@@ -24,7 +24,7 @@ UNNAMED = "values"
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A number for each sample, with what the sample is; higher or lower is better, as a metric is told.
+    """A number for each sample, with what the sample is; higher or lower is better, as a metric says.
 
     Make one with ``from_frame`` or ``from_arrays``. Rows are put in the order of what stands in them, so that
     the order in which they came changes nothing.
