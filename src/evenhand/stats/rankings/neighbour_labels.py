@@ -19,7 +19,7 @@ from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exce
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
-_ARRAYS = 34  # of numbers of neighbours that a draw takes
+_ARRAYS = 33  # of numbers of neighbours that a draw takes
 _FEWEST, _MOST = 499, 999
 _ROUNDING = 1e-9
 
