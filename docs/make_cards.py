@@ -36,6 +36,7 @@ FAMILIES = {  # by folder of evenhand.metrics, or by file of one
     "classification": "Effect sizes and SkewSize",
     "classification.accuracy": "Accuracy by group",
     "classification.parity": "Parity",
+    "numbers": "Numbers of your own",
     "labels": "Labels on people",
     "households": "Households",
     "retrieval": "Retrieval",

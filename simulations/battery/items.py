@@ -13,7 +13,7 @@ from simulations.battery.design import Case, Design
 from evenhand import metrics
 from evenhand.core.findings import Finding
 from evenhand.evidence.item_scores import ItemScores
-from evenhand.stats.welch import welch_p
+from evenhand.stats.exchange.between import welch_p
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,9 +21,9 @@ import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.choices import estimation
+from evenhand.metrics import estimates
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.households.tables import HouseholdUnits
+from evenhand.metrics.group_rates import ComparedRows
 from evenhand.stats.exchange.rates import Tally
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rankings.exchange import Means, RankingExchange
@@ -157,11 +157,11 @@ OLD_FORMS = (
     OldForm("did not heed clusters in tables", ("accuracy", "effects"),
             [(Grouped, "__init__", _without_units)]),
     OldForm("exchanged rows, not clusters, in gaps of pronouns", ("choices",),
-            [(UnitRows, "units", _cached(_each_row, "units")), (estimation, "joint_p", _p_alone)]),
+            [(UnitRows, "units", _cached(_each_row, "units")), (estimates, "joint_p", _p_alone)]),
     OldForm("exchanged groups within the truth for demographic parity", ("accuracy",),
             [(Margins, "_predicted", _within_the_truth)]),
     OldForm("took what concepts make of households for what income does", ("households",),
-            [(HouseholdUnits, "adjusted", _cached(lambda units: units.rows, "adjusted"))]),
+            [(ComparedRows, "_within", _cached(lambda compared: compared.rows, "_within"))]),
     OldForm("held the database fixed in the exchange of precision_gap", ("neighbours",),
             [(_Moved, "draws", _queries_only), (NeighbourRows, "precisions", _one_chance)]),
     OldForm("exchanged groups of one pool for each query by itself", ("rankings",),

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evenhand.cli.summaries.text import Numbers
+from evenhand.cli.summaries.text import CellTexts
 from evenhand.core.display.overview.content import Headline
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings, Part
@@ -56,14 +56,14 @@ def _of_finding(finding: Finding, alpha: float) -> Iterator[str]:
     reference = _reference(finding, "count" if finding.card.unit == "count" else None)
     beyond = is_beyond(finding, alpha)
     line = row(finding, alpha, with_level=False)
-    printed = [str(finding), finding_sentence(finding, alpha), _cells(Numbers.of(finding))]
+    printed = [str(finding), finding_sentence(finding, alpha), _cells(CellTexts.of(finding))]
     printed.append(_joined(line.value, line.interval, line.plain, line.null))
     for text in printed:
         yield from wrong_in(text, beyond=beyond, reference=reference)
     for part in finding.parts:
         if part.value is not None:
             beyond = is_beyond(part, alpha)
-            yield from wrong_in(_cells(Numbers.of(part)), beyond=beyond, reference=_reference(part))
+            yield from wrong_in(_cells(CellTexts.of(part)), beyond=beyond, reference=_reference(part))
 
 
 def wrong_in(text: str, *, beyond: bool, reference: float | None) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _of_headline(headline: Headline, findings: Sequence[Finding]) -> Iterator[st
     yield from wrong_in(f"{headline.size} {chance}", beyond=True, reference=reference)
 
 
-def _cells(numbers: Numbers) -> str:
+def _cells(numbers: CellTexts) -> str:
     return _joined(numbers.value, numbers.interval, numbers.plain, numbers.chance)
 
 

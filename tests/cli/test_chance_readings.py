@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.cli.main import app
-from evenhand.cli.summaries.text import Numbers
+from evenhand.cli.summaries.text import CellTexts
 from evenhand.core.findings import Null, Part
 
 
@@ -66,9 +66,9 @@ def test_a_group_of_blanks_can_be_seen(tmp_path):
 def test_no_number_is_a_minus_zero():
     band = Null(mean=0, low=-1e-13, high=1e-13, method="exact")
     part = Part(kind="class", key="a", value=-1e-14, null=band, n=10)
-    assert (Numbers.of(part).value, Numbers.of(part).chance) == ("0.000", "0.000 … 0.000")
+    assert (CellTexts.of(part).value, CellTexts.of(part).chance) == ("0.000", "0.000 … 0.000")
     band = band.model_copy(update={"level": 1 - 0.05 / 3})
-    assert Numbers.of(part.model_copy(update={"null": band})).chance == "0.000 … 0.000 (98.33 %)"
+    assert CellTexts.of(part.model_copy(update={"null": band})).chance == "0.000 … 0.000 (98.33 %)"
 
 
 def test_the_command_line_is_a_module_too(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.summaries.first_lines import MOST_LINES, WIDTH, first_lines
-from evenhand.cli.summaries.text import Numbers
+from evenhand.cli.summaries.text import CellTexts
 from evenhand.core.display.overview.brief import largest, opening
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
 from evenhand.core.display.overview.mistakes import _chance
@@ -130,7 +130,7 @@ def test_verbose_prints_every_number_and_no_longer_offers_them(tmp_path, monkeyp
     assert type_in(monkeypatch, *words, "-o", tmp_path / "out") == 0
     printed = capsys.readouterr().out
     findings = eh.Run.read(tmp_path / "out").findings
-    values = {one.metric: "–" if one.value is None else Numbers.of(one).value for one in findings}
+    values = {one.metric: "–" if one.value is None else CellTexts.of(one).value for one in findings}
     lost = [
         one.metric
         for one in findings

@@ -89,7 +89,7 @@ def indicators(folder: Path) -> list[str]:
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_table_of_a_paper_is_filled_by_one_command(paper, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(result.Run, "html", lambda self, **options: "")  # the pages have tests of their own
-    for test in (permutation.permutation_test, permutation.permutation_tests, permutation.sign_flip_test):
+    for test in (permutation.permutation_test, permutation.permutation_tests):
         for name, few in (("draws", 99), ("exact_up_to", 8)):  # and so have p
             monkeypatch.setitem(test.__kwdefaults__, name, few)
     makers = {"visogender": visogender, "indicators": indicators}

@@ -7,10 +7,10 @@ import pytest
 
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.evidence.open_answers.answer_lemma import singular
-from evenhand.evidence.open_answers.answer_wordnet import wordnet_synonyms
 from evenhand.evidence.open_answers.normalise import Pipeline, Vocabulary, normalised
 from evenhand.evidence.open_answers.synonyms import KINDS, SHIPPED, read_synonyms
 from evenhand.evidence.open_answers.text import plain_form
+from evenhand.evidence.open_answers.vocabulary import wordnet_synonyms
 
 
 def label(text, vocabulary, **options):

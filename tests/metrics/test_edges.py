@@ -163,18 +163,17 @@ def test_a_spread_of_resamples_holds_the_value_and_is_nothing_where_they_do_not_
     assert summaries._spread(np.where(draws < 0.2, np.nan, draws), 0.5, "m", 0) is None
 
 
-@pytest.mark.parametrize("constant", ["drop", "zero"])
-def test_two_labels_below_the_minimum_are_no_constant_prediction(constant):
+def test_two_labels_below_the_minimum_are_no_constant_prediction():
     """One class with a table of two labels that the minimum empties, one with one label, one that is left."""
     rows = [
         ("few", "g0", "few", 3), ("few", "g1", "b", 2), ("one", "g0", "one", 30), ("one", "g1", "one", 30),
         ("b", "g0", "b", 40), ("b", "g0", "one", 20), ("b", "g1", "b", 20), ("b", "g1", "one", 40),
     ]  # fmt: skip
     evidence = predictions([row[:3] for row in rows for _ in range(row[3])])
-    found = metrics.skewsize(evidence, by="group", mev=5, constant=constant, inference="none")
+    found = metrics.skewsize(evidence, by="group", mev=5, inference="none")
     reasons = {part.key: (part.value, part.reason) for part in found.parts}
     assert reasons["few"] == (None, "below_minimum_expected")
-    assert reasons["one"] == ((0.0, None) if constant == "zero" else (None, "constant"))
+    assert reasons["one"] == (None, "constant")
     assert reasons["b"][0] == pytest.approx(1 / 3)
 
 

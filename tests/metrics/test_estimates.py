@@ -1,5 +1,6 @@
 """Bands, p and limits at their borders, as every metric states them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,11 +10,10 @@ from scipy import optimize, stats
 from evenhand.core.findings import Null
 from evenhand.metrics.association.similarities import partition_null
 from evenhand.metrics.choices.estimation import Piece
-from evenhand.metrics.choices.rows import GAP
+from evenhand.metrics.choices.rows import GAP, OutcomeRates
 from evenhand.metrics.estimates import agreeing, agreeing_band, joint_p, null_band, resampled_p
 from evenhand.metrics.households.comparison import _exchanged_models
 from evenhand.stats.paired.differences import Paired
-from evenhand.stats.rates.rates import Rates
 
 
 @pytest.mark.parametrize("level", [0.95, 0.8])
@@ -75,22 +75,26 @@ def test_partitions_of_many_numbers_have_a_normal_band_within_what_is_possible(b
 
 
 def piece(**rows):
-    bound = SimpleNamespace(choices=SimpleNamespace(strata=()))
-    return Piece(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, ())
+    bound = SimpleNamespace(choices=SimpleNamespace(strata=()), units=lambda _: "rows")
+    return Piece(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, True, ("a group",))
 
 
 @pytest.mark.parametrize("expected", [0.0, 3.0, -3.0])
 def test_the_band_of_exchanged_genders_is_the_central_part_and_holds_the_mean(expected):
     values = np.random.default_rng(0).normal(size=81)
-    exchange = SimpleNamespace(values=values, expected=expected, drawn=SimpleNamespace(replicates=81))
-    found, ordered = piece().null(exchange), np.sort(values)
+    exchange = SimpleNamespace(values=values, expected=expected)
+    found, ordered = piece()._chance(exchange)["null"], np.sort(values)
+    assert (found.mean, found.replicates) == (expected, 81)
     assert (found.low, found.high) == pytest.approx((min(ordered[2], expected), max(ordered[78], expected)))
 
 
 def test_a_gender_of_two_units_has_an_interval_and_one_of_one_has_none():
-    one = piece(units=[2, 1], rates=Rates.of_rows([1.0, 1.0], [2.0, 1.0]))
-    assert one.gender_interval(0) is not None
-    assert one.gender_interval(1) is None
+    rows = OutcomeRates(
+        np.ones(3, int), np.zeros(3, int), 1, np.array([False, False, True]), np.zeros(3, int), None
+    )
+    some = replace(piece(), rows=rows)
+    assert some._gender(0)["interval"] is not None
+    assert some._gender(1) == {"reason": "one_cluster"}
 
 
 @pytest.mark.parametrize("both", [0.5, 1.2])

@@ -13,7 +13,7 @@ from evenhand.core.significance import significance_of
 from evenhand.evidence.choices import BINARY_PRONOUNS, PRONOUNS
 from evenhand.metrics.choices.rows import GAP, MEAN, OutcomeRates
 from evenhand.stats.contingency.model_changes import Flips
-from evenhand.stats.paired.differences import Deviations, paired_difference
+from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.differences import mean_limits, normal_quantile
 from tests.conftest import draw_few
 from tests.metrics.resolution_evidence import choices, drawn_scores, naive_rates, people, random_scores
@@ -526,7 +526,7 @@ def test_candidates_of_both_models_are_named():
 def test_few_discordant_samples_are_mcnemars_exact_test():
     difference = np.array([1.0] * 8 + [-1.0] * 2 + [0.0] * 30)
     second = np.arange(40) % 2 == 0
-    found = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
+    found = Deviations(difference, second, (0.5, 0.5), None).exchanged(np.random.default_rng(0))
     assert found.replicates is None
     assert found.p_value == pytest.approx(stats.binomtest(2, 10).pvalue)
 
@@ -534,7 +534,7 @@ def test_few_discordant_samples_are_mcnemars_exact_test():
 def test_many_discordant_samples_are_drawn_and_agree():
     difference = np.array([1.0] * 40 + [-1.0] * 22 + [0.0] * 60)
     second = np.arange(122) % 2 == 0
-    found = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
+    found = Deviations(difference, second, (0.5, 0.5), None).exchanged(np.random.default_rng(0))
     assert found.replicates == 9999
     assert found.p_value == pytest.approx(stats.binomtest(22, 62).pvalue, abs=0.01)
 
@@ -551,9 +551,9 @@ def test_whole_clusters_change_places_however_few():
     """Four occupations in which one model is better throughout: 2 of 16 exchanges are as far out."""
     difference, second = np.repeat([1.0, 0.0], [20, 20])[np.arange(40) * 7 % 40], np.arange(40) % 2 == 0
     cluster = np.arange(40) % 4
-    found = paired_difference(difference, second, (0.5, 0.5), cluster, np.random.default_rng(0))
+    found = Deviations(difference, second, (0.5, 0.5), cluster).exchanged(np.random.default_rng(0))
     assert found.p_value == pytest.approx(2 / 16)
-    rows = paired_difference(difference, second, (0.5, 0.5), None, np.random.default_rng(0))
+    rows = Deviations(difference, second, (0.5, 0.5), None).exchanged(np.random.default_rng(0))
     assert rows.p_value < 0.001
     widths = [np.ptp(Deviations(difference, second, (0.5, 0.5), one).limits(0.95)) for one in (cluster, None)]
     assert widths[0] > widths[1]

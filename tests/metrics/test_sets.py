@@ -182,11 +182,11 @@ def test_what_cannot_be_compared_is_refused_with_what_is_possible():
 
 def test_rows_of_a_unit_that_are_alike_count_as_one():
     values = np.repeat([0.0, 1.0, 1.0, 0.0, 1.0, 1.0], 8)
-    alone = mean_interval(values, None, 0.95)
-    together = mean_interval(values, np.repeat(np.arange(6), 8), 0.95)
+    alone = mean_interval(values, None)["interval"]
+    together = mean_interval(values, np.repeat(np.arange(6), 8))["interval"]
     assert (alone.low, alone.high) == pytest.approx(wilson(32, 48), abs=0.01)
-    few = mean_interval(values[::8], None, 0.95)
+    few = mean_interval(values[::8], None)["interval"]
     assert (together.low, together.high) == pytest.approx((few.low, few.high))
     assert together.high - together.low > 2 * (alone.high - alone.low)
     assert (alone.method, together.method) == ("Wilson score", "Wilson score, effective size by 6 units")
-    assert mean_interval(values, np.zeros(48, dtype=np.int64), 0.95) is None
+    assert mean_interval(values, np.zeros(48, dtype=np.int64)) == {}

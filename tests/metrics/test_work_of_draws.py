@@ -130,7 +130,7 @@ def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
     ("name", "least"),
     [
         ("CELL_BUDGET", (2 + 3) * 2 * 7),  # answers that a class has x groups x draws
-        ("_MOST_ROWS", 60),
+        ("MOST_ROWS", 60),
         ("_MOST_CELLS", 8 + 1),  # cells that have rows
     ],
 )

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InputError, MissingExtra, ParameterError
-from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.methods.dimension_clipping import ClipClip
 from evenhand.mitigate.mitigation import MITIGATIONS, Mitigation
+from evenhand.mitigate.scikit_learn import neighbour_information
 from tests.mitigate.test_pruning import PLANTED, association, planted
 
 estimators = pytest.mark.parametrize("estimator", ["binned", "knn", "smoothed"])

@@ -90,7 +90,7 @@ def reproduced(paper: str, folder: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         draw_few(patch)
         leave_pages_out(patch)
-        for test in (permutation.permutation_test, permutation.permutation_tests, permutation.sign_flip_test):
+        for test in (permutation.permutation_test, permutation.permutation_tests):
             for name, few in (("draws", 99), ("exact_up_to", 8)):
                 patch.setitem(test.__kwdefaults__, name, few)
         patch.setitem(presets.PRESETS, "quick", SPRITES)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
 from evenhand.mitigate.methods.dimension_pruning import Pruning
+from evenhand.mitigate.scikit_learn import neighbour_information
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.association.without_dimension import RemainingDimensions
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evenhand import metrics
 from evenhand.stats.contingency.tables import association, filter_by_expected
@@ -102,16 +101,6 @@ def test_a_class_whose_rows_all_lack_a_prediction_is_empty():
     rows = [("a", "g0", "a"), ("a", "g1", "b"), ("e", "g0", None), ("e", "g1", None)]
     finding = plain(predictions(rows), "skewsize")
     assert (finding.part("e").value, finding.part("e").reason, finding.part("e").n) == (None, "empty", 0)
-
-
-def test_constant_classes_can_count_as_zero():
-    tables = {**SPREAD, "d": [[9, 0], [7, 0]]}
-    dropped = plain(counts_of(tables, ["a", "b"]), "skewsize")
-    zero = plain(counts_of(tables, ["a", "b"]), "skewsize", constant="zero")
-    assert zero.part("d").value == 0
-    values = [part.value for part in dropped.parts if part.value is not None]
-    assert zero.value == pytest.approx(stats.skew([*values, 0.0]), rel=1e-12)
-    assert dropped.value == pytest.approx(stats.skew(values), rel=1e-12)
 
 
 # section 4

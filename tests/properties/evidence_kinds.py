@@ -23,6 +23,7 @@ from evenhand.evidence.item_scores import ItemScores
 from evenhand.evidence.judged_images import JudgedImages
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.neighbours import Neighbours
+from evenhand.evidence.numbers import Numbers
 from evenhand.evidence.rankings import Rankings
 from evenhand.evidence.role_choices import RoleChoices
 from evenhand.metrics.catalogue import declared_metrics
@@ -313,6 +314,24 @@ def judged_images(seed: int) -> Sample:
     )  # fmt: skip
 
 
+def numbers(seed: int) -> Sample:
+    """Errors in years of persons with three photos each, of two genders."""
+    rng = np.random.default_rng(seed)
+    persons = np.repeat(np.arange(30), 3)
+    rows = pl.DataFrame(
+        {
+            "error": rng.lognormal(0, 0.6, 90) + 0.4 * (persons % 2),
+            "person": [f"p{person:02d}" for person in persons],
+            "gender": np.array(["f", "m"])[persons % 2],
+        }
+    )
+    return Sample(
+        {"rows": rows},
+        lambda frames, _: Numbers.from_frame(frames["rows"], value="error", cluster="person"),
+        {"by": "gender", "better": "low"}, ("person", "gender"), alone=("gender", "f"),
+    )  # fmt: skip
+
+
 KINDS: dict[str, Callable[[int], Sample]] = {
     "Evidence": counted,
     "Predictions": ranked,
@@ -325,6 +344,7 @@ KINDS: dict[str, Callable[[int], Sample]] = {
     "RoleChoices": role_choices,
     "ItemScores": item_scores,
     "JudgedImages": judged_images,
+    "Numbers": numbers,
 }
 FORMS: dict[str, Callable[[int], Sample]] = {
     "match_association": lambda seed: similarities(seed, association_table.PROBABILITY),

@@ -20,7 +20,7 @@ from evenhand.files.images.chained import ChainedImages
 from evenhand.files.images.cropped import CroppedImages
 from evenhand.files.images.sources import ImageFiles
 from evenhand.models.resolve import resolve
-from evenhand.runs.adaptations import adaptation_warnings
+from evenhand.runs.manifest import adaptation_warnings
 from evenhand.workflows.adapt.head_classes import ClassSelection
 from evenhand.workflows.adapt.stable_uris import lasting_uri
 from evenhand.workflows.adapt.training_images import read_training

@@ -1,4 +1,4 @@
-"""Intervals: the delta method by finite differences, the jackknife by real deletion, inversion, Wilson."""
+"""Intervals of V: the jackknife by real deletion, inversion, coverage of the score interval."""
 
 from dataclasses import replace
 
@@ -8,8 +8,6 @@ from scipy import stats
 
 from evenhand.stats.contingency.effect_intervals import (
     blended,
-    delta_interval,
-    noncentral_interval,
     phi_squared,
     score_draws,
     score_limits,
@@ -33,27 +31,6 @@ def score_interval(tables, found):
     dof = np.where(tables.dof > 0, tables.dof, np.nan)
     ends = score_limits(found.centre, found.noise, found.slope, 0.95)
     return [np.sqrt(np.clip(end / dof, 0, 1)) for end in ends]
-
-
-def numeric_error(table, step=1e-6):
-    """Standard error of phi-squared by central differences in every q_ij, rows fixed."""
-    table = np.asarray(table, dtype=float)
-    n = table.sum()
-    weight, q = table.sum(axis=1) / n, table / table.sum(axis=1, keepdims=True)
-
-    def phi_squared(shares):
-        # columns that occur; the row shares stay as they are while one q_ij moves
-        return (weight[:, None] * shares**2 / (weight @ shares)).sum()
-
-    slope = np.zeros_like(q)
-    for i, j in np.ndindex(q.shape):
-        up, down = q.copy(), q.copy()
-        up[i, j] += step
-        down[i, j] -= step
-        slope[i, j] = (phi_squared(up) - phi_squared(down)) / (2 * step) / weight[i]
-    mean = (q * slope).sum(axis=1)
-    variance = (q * slope**2).sum(axis=1) - mean**2
-    return np.sqrt((weight * variance).sum() / n)
 
 
 def jackknife(table):
@@ -87,20 +64,6 @@ def lone_terms(table):
     bias = np.outer(1 - rows / n, 1 - columns / n) / (n - 1)
     lone = (rows == 1)[:, None] | (columns == 1)
     return (rows <= 2).sum() / (len(rows) - 1), bias[lone].sum()
-
-
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
-@pytest.mark.parametrize("table", TABLES)
-def test_delta_interval_equals_finite_differences(table, level):
-    batch = one_table(table)
-    tables = association(batch)
-    low, high = delta_interval(batch, tables, level)
-    rows, columns, n = tables.n_rows[0], tables.n_columns[0], tables.n[0]
-    centre = tables.chi2[0] / n - (rows - 1) * (columns - 1) / (n - 1)
-    half = stats.norm.ppf((1 + level) / 2) * numeric_error(table)
-    dof = tables.dof[0]
-    assert high[0] ** 2 * dof == pytest.approx(min(max(centre + half, 0), dof), rel=1e-6, abs=1e-9)
-    assert low[0] ** 2 * dof == pytest.approx(min(max(centre - half, 0), dof), rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("table", [*TABLES, *LONE])
@@ -215,41 +178,11 @@ def test_score_draws_have_the_moments():
     assert squared.std() == pytest.approx(0.1 * error, rel=0.03)
 
 
-@pytest.mark.parametrize("level", [None, 0.5, 0.99])
-@pytest.mark.parametrize("table", [*TABLES, [[9, 0], [0, 9]], [[30, 28], [29, 31]]])
-def test_noncentral_interval_puts_the_tails_at_the_observed_value(table, level):
-    tables = association(one_table(table))
-    degrees = (tables.n_rows[0] - 1) * (tables.n_columns[0] - 1)
-    low, high = noncentral_interval(tables) if level is None else noncentral_interval(tables, level)
-    tail = (1 - (level or 0.95)) / 2
-    shift = [end[0] ** 2 * tables.dof[0] * tables.n[0] for end in (low, high)]
-    if stats.chi2.sf(tables.chi2[0], degrees) < tail:
-        assert stats.ncx2.sf(tables.chi2[0], degrees, shift[0]) == pytest.approx(tail, rel=1e-6)
-    else:
-        assert low[0] == pytest.approx(0, abs=1e-12)
-    if stats.chi2.cdf(tables.chi2[0], degrees) < tail:
-        assert high[0] == pytest.approx(0, abs=1e-12)
-    elif stats.ncx2.cdf(tables.chi2[0], degrees, tables.dof[0] * tables.n[0]) > tail:
-        assert high[0] == 1  # even V = 1 would give so little too often
-    else:
-        assert stats.ncx2.cdf(tables.chi2[0], degrees, shift[1]) == pytest.approx(tail, rel=1e-6)
-
-
-def test_noncentral_ends_of_a_table_of_equal_shares_are_0():
-    low, high = noncentral_interval(association(one_table([[8, 2, 6], [4, 1, 3]])))
-    assert [low[0], high[0]] == pytest.approx([0, 0], abs=1e-12)
-
-
 @pytest.mark.parametrize("table", [[[5], [4]], [[5, 4]], [[9]]])
 def test_undefined_v_has_no_interval(table):
     batch = one_table(table)
     tables = association(batch)
-    ends = (
-        *score_interval(tables, phi_squared(batch, tables)),
-        *delta_interval(batch, tables),
-        *noncentral_interval(tables),
-    )
-    assert np.isnan(ends).all()
+    assert np.isnan(score_interval(tables, phi_squared(batch, tables))).all()
 
 
 def test_nothing_is_known_of_a_table_of_one_row():

@@ -7,8 +7,15 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from evenhand.stats import arrays
 from evenhand.stats.rankings import neighbour_labels
-from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, _in_errors, _Moved, relabel
+from evenhand.stats.rankings.neighbour_labels import (
+    RelabelledGroups,
+    RelabelledPrecision,
+    _in_errors,
+    _Moved,
+    relabel,
+)
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.differences import normal_quantile
 
@@ -186,7 +193,7 @@ def test_draws_are_as_many_as_their_work_allows_and_held_up_to_a_bound(monkeypat
     occurring = np.unique(neighbours.items).size
     numbers = 36 + (2 * (12 + occurring) + occurring) * 2  # of pairs; of units asking and owning, and items
     for bound, sizes in ((4 * numbers, [4, 4, 2]), (4 * numbers - 1, [3, 3, 3, 1]), (1, [1] * 10)):
-        monkeypatch.setattr(neighbour_labels, "_HELD", bound)
+        monkeypatch.setattr(arrays, "_OF_A_BLOCK", bound * neighbour_labels._ARRAYS)
         pieces = _Moved.of(neighbours).draws(np.random.default_rng(0), 10)
         assert [len(piece.query_labels) for piece in pieces] == sizes
 
@@ -247,11 +254,12 @@ def test_gaps_of_exchanged_labels_are_those_of_a_loop_over_groups(observed, code
     by_chance = max(apart for apart, _ in compared(expected, covariance[0]))
     beyond = [(apart, (apart - by_chance) / error) for apart, error in compared(observed, covariance[0])]
     most, widest = max(t for _, t in beyond), abs(max(beyond)[1])
-    assert exchanged.chance_at(np.array(codes)) == pytest.approx(by_chance)
-    assert exchanged.p_gap(np.array(codes)) == (1 + (largest >= most).sum()) / 40
-    assert exchanged.p_gap(np.array(codes), two_sided=True) == (1 + (largest >= widest).sum()) / 40
-    assert exchanged.quantile(np.array(codes), 0.95) == pytest.approx(largest[37])  # 36.1 of 38
-    assert exchanged.quantile(np.array(codes), 0.5) == pytest.approx(largest[19])
+    groups = RelabelledGroups(exchanged, np.array(codes))
+    assert np.ptp(groups.expected) == pytest.approx(by_chance)
+    assert groups.p_largest() == (1 + (largest >= most).sum()) / 40
+    assert groups.p_either() == (1 + (largest >= widest).sum()) / 40
+    assert groups.quantile_largest(0.95) == pytest.approx(largest[37])  # 36.1 of 38
+    assert groups.quantile_largest(0.5) == pytest.approx(largest[19])
     moved = np.clip(chance + excess, 0, 1)
     np.testing.assert_allclose(exchanged.rates, moved)
     np.testing.assert_allclose(exchanged.totals, np.clip(0.45 + excess[:, 0], 0, 1))

@@ -12,8 +12,8 @@ from scipy import stats
 from evenhand.stats.association.two_way import single_set
 from evenhand.stats.contingency.resampling import split_hypergeometric
 from evenhand.stats.exchange.rows import UnitRows, expected_variance, likeness
-from evenhand.stats.exchange.unit_cells import Column
-from evenhand.stats.paired.differences import Deviations, paired_difference
+from evenhand.stats.exchange.unit_rates import Column
+from evenhand.stats.paired.differences import Deviations, Paired
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from tests.helpers import wilson
 
@@ -119,19 +119,38 @@ def test_one_cluster_has_no_limits_and_two_have_those_of_one_degree_of_freedom()
 def test_signs_of_very_many_samples_are_normal():
     n = 20_001
     d = np.where(np.arange(n) < 10_200, 1.0, -1.0)
-    found = paired_difference(d, np.zeros(n, dtype=bool), (1.0, 0.0), None, np.random.default_rng(0))
+    found = Deviations(d, np.zeros(n, dtype=bool), (1.0, 0.0), None).exchanged(np.random.default_rng(0))
     error = 1 / np.sqrt(n)  # each adds 1 / n with a random sign
     assert (found.sd, found.replicates, found.mean) == (pytest.approx(error), None, 0.0)
     assert found.p_value == pytest.approx(2 * stats.norm.sf(abs(d.mean()) / error))
     assert 0.001 < found.p_value < 0.9
     assert found.band(0.9) == pytest.approx((-stats.norm.ppf(0.95) * error, stats.norm.ppf(0.95) * error))
     d = np.tile([1.0, 1.0, -1.0], 17)
-    drawn = paired_difference(d, np.zeros(51, dtype=bool), (1.0, 0.0), None, np.random.default_rng(0))
+    drawn = Deviations(d, np.zeros(51, dtype=bool), (1.0, 0.0), None).exchanged(np.random.default_rng(0))
     assert drawn.replicates == drawn.sums.size == 9999
     assert drawn.p_value == pytest.approx(stats.binomtest(17, 51).pvalue, abs=0.006)
     below = np.mean(drawn.sums <= drawn.band(0.9)[0])
     law = stats.binom(51, 0.5)
     assert below == pytest.approx(law.cdf(round(51 * (1 + drawn.band(0.9)[0]) / 2)), abs=0.01)
+
+
+def test_few_signs_are_enumerated():
+    rng = np.random.default_rng(16)
+    numbers = rng.normal(0.3, 1, 11)
+    sums = np.array([signs @ np.abs(numbers) for signs in np.array(list(product((-1, 1), repeat=11)))])
+    found = Paired.of(numbers, rng)
+    assert (found.sums, found.replicates) == (pytest.approx(np.sort(sums)), None)
+    assert found.value == pytest.approx(numbers.sum())
+    assert found.sd == pytest.approx(sums.std())
+    assert found.p_value == pytest.approx(np.mean(np.abs(sums) >= abs(numbers.sum()) - 1e-9), abs=1e-12)
+    drawn = Paired.of(np.tile(numbers, 4) / 4, rng)
+    assert drawn.replicates == 9999
+    assert drawn.p_value == pytest.approx(2 * stats.norm.sf(abs(drawn.value) / drawn.sd), abs=0.01)
+
+
+def test_signs_of_no_numbers_of_zeros_and_of_one_say_nothing():
+    rng = np.random.default_rng(0)
+    assert [Paired.of(np.array(some), rng).p_value for some in ([], [0.0, 0.0], [3.0])] == [1, 1, 1]
 
 
 def test_one_set_of_targets_has_the_error_and_freedom_of_crossed_samples():
@@ -218,7 +237,7 @@ def test_the_band_of_signs_ends_where_mid_p_is_at_least_the_tail(numbers, tail):
     high = max(s for s in sums if mid(s, 1) >= tail)
     d = np.array(numbers) * float(len(numbers))  # the mean of which is the sum of the numbers
     none, rng = np.zeros(d.size, dtype=bool), np.random.default_rng(0)
-    found = paired_difference(d, none, (1.0, 0.0), None, rng).band(float(1 - 2 * tail))
+    found = Deviations(d, none, (1.0, 0.0), None).exchanged(rng).band(float(1 - 2 * tail))
     assert found == pytest.approx((low, high))
 
 
@@ -226,7 +245,7 @@ def test_the_band_of_signs_ends_where_mid_p_is_at_least_the_tail(numbers, tail):
 def test_signs_are_enumerated_or_drawn_or_normal_by_how_many_there_are(n, signs, monkeypatch):
     monkeypatch.setattr("evenhand.stats.paired.differences.FLIPS", 9999 if n < 99 else 5)
     d = np.append(np.ones(n), 0.0)
-    found = paired_difference(d, np.zeros(n + 1, dtype=bool), (1.0, 0.0), None, np.random.default_rng(0))
+    found = Deviations(d, np.zeros(n + 1, dtype=bool), (1.0, 0.0), None).exchanged(np.random.default_rng(0))
     assert found.sums.size == (min(signs, 5) if n > 99 else signs)
     assert (found.replicates is not None) == (signs == 9999)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations
 from math import comb, sqrt
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.association.effect_size import effect_size
-from evenhand.stats.association.permutation import permutation_test, permutation_tests, sign_flip_test
+from evenhand.stats.association.permutation import permutation_test, permutation_tests
 
 RNG = np.random.default_rng(0)
 
@@ -156,28 +156,3 @@ def test_rows_that_cannot_be_tested_do_not_disturb_the_others():
     assert [test.method for test in tests] == ["sampled", "undefined", "sampled"]
     alone = permutation_tests(x[[0, 2]], y[[0, 2]], rng=np.random.default_rng(0), draws=2000)
     assert [tests[0], tests[2]] == alone
-
-
-def test_sign_flips_equal_brute_force():
-    rng = np.random.default_rng(16)
-    numbers = rng.normal(0.3, 1, 11)
-    sums = np.array([signs @ np.abs(numbers) for signs in np.array(list(product((-1, 1), repeat=11)))])
-    found = sign_flip_test(numbers, rng=rng)
-    s = numbers.sum()
-    assert found.right == pytest.approx(np.mean(sums >= s - 1e-9), abs=1e-12)
-    assert found.left == pytest.approx(np.mean(sums <= s + 1e-9), abs=1e-12)
-    assert found.two_sided == pytest.approx(np.mean(np.abs(sums) >= abs(s) - 1e-9), abs=1e-12)
-    assert found.z == pytest.approx(s / sums.std(), rel=1e-9)
-    assert (found.method, found.partitions) == ("exact", 2**11)
-    sampled = sign_flip_test(numbers, rng=rng, exact_up_to=5)
-    assert sampled.method == "sampled"
-    assert sampled.right == pytest.approx(found.right, abs=0.01)
-    assert sampled.two_sided == pytest.approx(found.two_sided, abs=0.01)
-
-
-def test_sign_flips_without_numbers_or_with_zeros():
-    assert sign_flip_test([], rng=RNG).method == "undefined"
-    zeros = sign_flip_test([0.0, 0.0], rng=RNG)
-    assert (zeros.right, zeros.left, zeros.two_sided) == (1, 1, 1)
-    assert np.isnan(zeros.z)
-    assert sign_flip_test([3.0], rng=RNG).right == 0.5

@@ -8,6 +8,7 @@ from evenhand.stats.exchange.relabelling import (
     Relabelling,
     each_exceeded,
     exceeded,
+    levels_of,
     shuffled,
     units_in,
 )
@@ -71,7 +72,8 @@ def test_fixed_is_one_unit_a_label_or_nothing_that_can_change():
 def test_levels_draw_what_shuffling_gives():
     rng, label = np.random.default_rng(0), np.repeat([0, 1, 2], [3, 4, 5])
     value, block = np.array([1.0] * 5 + [0.0] * 7), np.zeros(12, dtype=np.int64)
-    levels = Levels.of(block, value[:, None], label, 3)
+    first, level = levels_of(value)
+    levels = Levels.of(block, level, value[first, None], label, 3)
     hits = levels.drawn(rng, 20_000)[:, :, 0] @ levels.moments[0, :, 0]
     one_by_one = shuffled(rng, label, block, 20_000)
     for code in range(3):
@@ -79,7 +81,7 @@ def test_levels_draw_what_shuffling_gives():
         assert hits[:, code].mean() == pytest.approx(again.mean(), abs=0.03)
         assert hits[:, code].var() == pytest.approx(again.var(), abs=0.04)
     assert (hits.sum(axis=1) == 5).all()
-    assert Levels.of(block, np.arange(12.0)[:, None], label, 3) is None
+    assert Levels.of(block, np.arange(12), np.arange(12.0)[:, None], label, 3) is None
 
 
 def test_p_counts_the_observed_and_what_is_as_large():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
@@ -95,7 +96,7 @@ def joined(chunks):
 def test_cellwise_null_keeps_groups_and_predictions():
     prepared = margins()
     confusion = prepared.confusion
-    drawn = joined(resampling.cellwise_null(prepared.classes, confusion.support, 30, streams))
+    drawn = joined(resampling.cellwise_null(prepared.classes, confusion.support, 30, streams, draw_tables))
     np.testing.assert_array_equal(
         drawn["predicted"].sum(axis=1), np.broadcast_to(confusion.predicted.sum(axis=0), (30, 4))
     )
@@ -109,10 +110,12 @@ def test_cellwise_null_keeps_groups_and_predictions():
 def test_chunks_draw_as_many_replicates_as_asked(monkeypatch):
     prepared = margins(n=200)
     monkeypatch.setattr(resampling, "_CHUNK", 7 * prepared.confusion.support.size)
-    drawn = joined(resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams))
+    drawn = joined(
+        resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams, draw_tables)
+    )
     assert drawn["correct"].shape[0] == 30
     monkeypatch.setattr(resampling, "_FEWEST_OF_CHUNK", 4)
-    few = resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams)
+    few = resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams, draw_tables)
     assert [len(chunk.correct) for chunk in few] == [7, 7, 7, 7, 2]
     wrong, rng = prepared.expected_wrong(), np.random.default_rng(0)
     chunks = list(resampling.marginal_null(prepared.confusion, wrong, 30, rng))
@@ -137,7 +140,7 @@ def even():
     confusion = prepared.confusion
     rng = np.random.default_rng(11)
     return (
-        pooled(resampling.cellwise_null(prepared.classes, confusion.support, 999, streams)),
+        pooled(resampling.cellwise_null(prepared.classes, confusion.support, 999, streams, draw_tables)),
         pooled(resampling.marginal_null(confusion, prepared.expected_wrong(), 999, rng)),
     )
 

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.exchange.rows import (
-    ComparedRates,
-    ExchangedRates,
-    UnitRows,
-    contrast_variance,
-    exchange,
-)
+from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, contrast_variance
+from evenhand.stats.exchange.rows import UnitRows, exchange
 
 CROSSED = np.repeat(np.arange(11), [38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32])
 """Households by income and region, about as the paper has them; the smallest group has two."""

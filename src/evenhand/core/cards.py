@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 Direction = Literal["lower is fairer", "higher is fairer", "higher is better", "descriptive"]
 Unit = Literal[
     "share", "share difference", "Cramér's V", "skewness", "log ratio", "nats", "correlation", "SDs", "ratio",
-    "similarity", "count",
+    "similarity", "count", "outcome",
 ]  # fmt: skip
 Compared = Literal["counts", "contributions", "values"]
 MadeOf = Literal[
@@ -22,7 +22,17 @@ MadeOf = Literal[
 ]  # fmt: skip
 """What of a table of truth, group and prediction a value is made of."""
 FirstLine = Literal[
-    "", "mistakes", "rates", "classes", "rankings", "pairs", "reductions", "changes", "subgroups", "value"
+    "",
+    "mistakes",
+    "rates",
+    "classes",
+    "rankings",
+    "pairs",
+    "reductions",
+    "changes",
+    "subgroups",
+    "means",
+    "value",
 ]
 """How the first lines of a run speak of a finding; a file of ``core/display/overview`` for each."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
@@ -122,9 +132,9 @@ class MetricCard(Model):
             counts: ``{"mistake": "class*group"}``.
         first_line: How the first lines of a run speak of it: of ``mistakes``; of ``rates`` of groups, as
             counts with the verb of ``sentences.hits``; of ``classes``, by the group whose answers stand apart
-            in all of them; of ``rankings``; of ``pairs`` of sets of items; of
-            ``reductions`` by a mitigation; of ``changes`` between models; of the ``subgroups`` that a search
-            lists; of the ``value``. Empty: by its
+            in all of them; of ``rankings``; of ``pairs`` of sets of items; of ``reductions`` by a mitigation;
+            of ``means`` of numbers; of ``changes`` between models; of the ``subgroups`` that a search lists;
+            of the ``value``. Empty: by its
             value where it is a primary finding of a run, else not at all.
         parts_of: The metric whose parts those lines show beside it: the groups' rates that it compares, or
             items; empty: its own.

@@ -269,7 +269,10 @@ class _RankedSamples:
         notes: list[str],
     ) -> LabelMatches:
         """Leave out what cannot be used, and match labels with associations."""
-        _check_unions(unions, taxonomy)
+        for name, parts in unions.items():
+            if name in taxonomy:
+                raise ParameterError(f"{name!r} is an association and a union; give one of them another name")
+            check_known(f"association in the union {name!r}", parts, taxonomy)
         empty = ~(self.predicted >= 0).any(axis=1)
         vague = ~empty & np.isnan(self.confidence).any(axis=1)
         usable = ~(empty | vague)
@@ -316,10 +319,3 @@ class _RankedSamples:
 def _check_depth(top: int, depth: int) -> None:
     if top < 1 or depth < top:
         raise ParameterError(f"top={top} and kept={depth} are not possible; choose 1 <= top <= kept")
-
-
-def _check_unions(unions: Terms, taxonomy: Terms) -> None:
-    for name, parts in unions.items():
-        if name in taxonomy:
-            raise ParameterError(f"{name!r} is an association and a union; give one of them another name")
-        check_known(f"association in the union {name!r}", parts, taxonomy)

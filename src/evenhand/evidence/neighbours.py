@@ -187,8 +187,9 @@ class Neighbours:
                 )
             search.add(unit)
         if not search.added:
+            lost = ", ".join(f"{count} with {reason}" for reason, count in right.lost().items())
             raise InputError(
-                f"no usable sample is left in the database ({_counts(right.lost())}); give one of other "
+                f"no usable sample is left in the database ({lost or 'it has no row'}); give one of other "
                 "samples"
             )
         ids, cosines = search.nearest()
@@ -323,10 +324,6 @@ def _shared(queries: pl.DataFrame, database: pl.DataFrame) -> pl.Series:
 
 def _attributes(table: pl.DataFrame) -> pl.DataFrame:
     return table.drop(CONTENT, strict=False)
-
-
-def _counts(lost: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} with {reason}" for reason, count in lost.items()) or "it has no row"
 
 
 def _copies(cosines: Floats) -> list[str]:

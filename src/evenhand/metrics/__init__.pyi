@@ -51,6 +51,12 @@ from .labels.perceived import perceived_distance as perceived_distance
 from .labels.perceived import prompt_deviation as prompt_deviation
 from .labels.perceived import prompt_diversity as prompt_diversity
 from .labels.tables import association_curve as association_curve
+from .numbers.means import mean as mean
+from .numbers.means import mean_contrast as mean_contrast
+from .numbers.means import mean_gap as mean_gap
+from .numbers.means import mean_range as mean_range
+from .numbers.means import mean_ratio as mean_ratio
+from .numbers.means import worst_group_mean as worst_group_mean
 from .retrieval.precision import precision_at_k as precision_at_k
 from .retrieval.precision import precision_gap as precision_gap
 from .retrieval.ranking import bias_at_k as bias_at_k

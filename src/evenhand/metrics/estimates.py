@@ -13,8 +13,10 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
-from evenhand.stats.arrays import Floats, Limits, Pair
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
+from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of
 from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.paired.differences import Deviations
 
 _HALVINGS = 20  # a millionth of p
 _ROUNDING = 1e-12  # as far apart as equal replicates may come
@@ -123,10 +125,16 @@ def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[s
     return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
 
 
+def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
+    """An interval, or None where an end is no number."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return Interval(low=float(low), high=float(high), level=level, method=method)
+
+
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
     """The central part of bootstrap replicates; None where too many replicates are undefined."""
-    usable = draws[~np.isnan(draws)]
-    if usable.size < 0.9 * draws.size or not usable.size:
+    if (usable := _usable(draws)) is None:
         return None
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
     return Interval(
@@ -207,28 +215,80 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
     if p_value >= 1 or not holds(p_value):
         return p_value
-    low, high = p_value, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
+    return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
 
 
-def null_band(draws: Floats, *, level: float, method: str, seed: int, side: str = "both") -> Null | None:
+def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> dict[str, Any]:
+    """Fields of an interval at any level, and of a p that leaves a reference only where the interval does.
+
+    ``p_value`` is that of a test, None without one; ``limits`` hold the reference where it is not rejected.
+    """
+    p_value = joint_p(p_value, reference, limits)
+
+    def make(level: float) -> Interval:
+        low, high = agreeing(limits(level), p_value, reference, level)
+        return Interval(low=low, high=high, level=level, method=method)
+
+    return {"p_value": p_value, "interval": make(LEVEL), "limits": make}
+
+
+def turned_signs(
+    away: Deviations, rng: np.random.Generator, seed: int, who: str, unit: str, *, most: float = 1.0,
+    scale: float = 1.0,
+) -> dict[str, Any]:  # fmt: skip
+    """Interval, null band, p and smallest detectable value of a mean of differences, times a scale.
+
+    ``who`` are exchanged in each unit, which turns the sign of its differences. Differences are at most
+    ``most``.
+    """
+    test, ends = away.exchanged(rng), away.limits(LEVEL)
+
+    def limits(level: float) -> Pair:
+        low, high = pair_of(away.limits(level), -most, most)
+        return scale * low, scale * high
+
+    low, high, mean = (scale * end for end in (*test.band(LEVEL), test.mean))
+    sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
+    method = f"{who} exchanged by {unit}"
+    error = max(test.sd, (ends[1] - ends[0]) / (2 * Z_LEVEL))
+    return interval_and_p(limits, test.p_value, 0.0, f"Bonett-Price, paired, by {unit}") | {
+        "null": Null(mean=mean, low=low, high=high, level=LEVEL, method=method, **sampling),
+        "mde": number(scale * (Z_LEVEL + Z_POWER) * error),
+    }
+
+
+def wilson_method(cluster: Integers | None, units: str) -> str:
+    """What limits of rates by units are called."""
+    by = "" if cluster is None else f", effective size by {np.unique(cluster).size} {units}"
+    return f"Wilson score{by}"
+
+
+def null_band(
+    draws: Floats, *, level: float, method: str, seed: int, side: str = "both", mean: float | None = None
+) -> Null | None:
     """Mean and central part of null replicates; None where too many are undefined.
 
     Sides: ``both``; ``high``: all but the largest draws, for what a one-sided test takes for large; ``low``.
+    A ``mean`` that is known stands in the band.
     """
-    usable = draws[~np.isnan(draws)]
-    if usable.size < 0.9 * draws.size or not usable.size:
+    if (usable := _usable(draws)) is None:
         return None
     ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
     low, high = np.quantile(usable, ends[side])
-    all_alike = np.ptp(usable) < _ROUNDING  # then the mean may differ from them by its last digit
+    if mean is None:  # of draws that are all alike it may differ from them by its last digit
+        mean = float(low if np.ptp(usable) < _ROUNDING else usable.mean())
+    else:
+        low, high = min(low, mean), max(high, mean)
     return Null(
-        mean=float(low if all_alike else usable.mean()), low=float(low), high=float(high), level=level,
-        method=method, replicates=draws.size, seed=seed,
+        mean=mean, low=float(low), high=float(high), level=level, method=method, replicates=draws.size,
+        seed=seed,
     )  # fmt: skip
+
+
+def _usable(draws: Floats) -> Floats | None:
+    """Draws that are defined; None where too many are not."""
+    usable = draws[~np.isnan(draws)]
+    return None if usable.size < 0.9 * draws.size or not usable.size else usable
 
 
 def resampled_p(draws: Floats, observed: float, side: str) -> float | None:

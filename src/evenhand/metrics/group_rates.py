@@ -1,50 +1,155 @@
-"""What metrics by group share: the fields of their findings, and what chance does to a gap."""
+"""Rates of groups: one engine for metrics that are the mean by group of a number that each row has.
+
+A family of metrics says which number a row has, what its units and strata are, and how a finding of it
+is made; rates, gaps, worst groups and their parts, with intervals, null bands and p, are made here.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand.core.findings import Finding, Interval, NewDetails
+from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.estimates import described, few_decide, null_band
+from evenhand.metrics.estimates import agreeing, described, few_decide, null_band, number
 from evenhand.metrics.named_groups import NamedGroups
-from evenhand.metrics.prepared import LEVEL, Mode, Unknown
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
+from evenhand.metrics.prepared import LEVEL, Z_POWER, Mode, Unknown
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair, pair_of
+from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.exchange.rows import UnitRows, exchange
+from evenhand.stats.rates.differences import (
+    MOST_PAIRED,
+    normal_quantile,
+    pair_limits,
+    range_limits,
+    worst_limits,
+)
 from evenhand.stats.rates.rates import Rates
 
 ONE_CLUSTER = "one_cluster"
 """Why there is no interval, null or p: nothing else of the kind was drawn."""
+CROWDED = "{unit} lie in several of more than 30 groups, so there is no exchange of {unit}"
+_ROUNDING = 1e-9
+_ALPHA = 0.05
+
+
+class PermutedRates(Protocol):
+    """Rates of G groups whose units change places."""
+
+    def p_either(self) -> float:
+        """The p of a largest difference above or below that by chance, which limits agree with."""
+        ...
+
+    def p_largest(self) -> float:
+        """The p of the largest difference of two groups."""
+        ...
+
+    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
+        """What a gap would be at the statistics of the draws, shape (R,)."""
+        ...
+
+    def quantile_largest(self, level: float = 0.95) -> float:
+        """The quantile of the largest difference of two groups, in standard errors."""
+        ...
+
+
+class GroupComparison(Protocol):
+    """Some groups whose units change places."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether nothing can change places."""
+        ...
+
+    @property
+    def stratum(self) -> Integers | None:
+        """What groups are compared within; None where all is of one."""
+        ...
+
+    @property
+    def exchange(self) -> PermutedRates | None:
+        """None where nothing can change places, or too much."""
+        ...
+
+    @property
+    def expected(self) -> Floats:
+        """Rate of each group without differences, shape (G,)."""
+        ...
+
+    @property
+    def nulls(self) -> Floats:
+        """Rates by chance, shape (R, G)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class GapTest:
-    """What is known of a gap."""
+class ComparedRows:
+    """Some groups, their units exchanged, and what their strata alone lead to expect of their rates."""
 
-    p_value: float  # of the gap of groups that are exchanged
-    draws: Floats  # gaps of groups that were exchanged
-    limits: Limits  # from a level to low and high limit of the gap
-    method: str  # how limits are made
-    chance_at: float | None = None  # the gap that chance alone leads to expect, where that is not 0
+    rows: UnitRows
+    stratum: Integers | None  # of each row, codes; None where all are of one
+    rng: np.random.Generator
+
+    @cached_property
+    def _within(self) -> UnitRows:
+        return self.rows if self.stratum is None else self.rows.within(self.stratum)
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether nothing can change places."""
+        return self.rows.fixed
+
+    @cached_property
+    def exchange(self) -> ExchangedRates | None:
+        """Of rows without what strata make of them; None where nothing can change places, or too much."""
+        rows = self.rows
+        crowded = rows.groups > MOST_PAIRED and rows.mixed.any()
+        return None if rows.groups < 2 or self.fixed or crowded else exchange(self._within, self.rng)
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Rate of each group that its strata alone lead to expect, shape (G,)."""
+        rows = self.rows
+        if self.stratum is None:
+            return np.full(rows.groups, rows.mean)
+        left = rows.value - self._within.value + rows.mean
+        total = np.bincount(rows.group, rows.weights * left, rows.groups)
+        return total / np.bincount(rows.group, rows.weights, rows.groups)
+
+    @cached_property
+    def nulls(self) -> Floats:
+        """Rates that groups of these strata have by chance, shape (R, G)."""
+        draws = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
+        return np.clip(self.expected + draws - self.rows.mean, *(self.rows.ends or (0, 1)))
 
 
 @dataclass(frozen=True, eq=False)
-class GroupQuestion(ABC):
+class GroupRates(ABC):
     """What one metric asks of evidence that is bound to a grouping."""
 
-    bound: NamedGroups  # the samples or queries by group
+    bound: NamedGroups  # the rows by group
     name: str  # name of the metric
     unknown: Unknown  # `keep` or `exclude` those whose annotators could not tell
     mode: Mode  # `default` or `paper`
     infers: bool  # whether intervals, null bands and p are wanted
     seed: int  # of the exchanges
+
+    ends = ("highest", "lowest")  # what details call the groups that a largest gap is between
+    what = "rate"  # what is compared, in details
+    gap_by_strata = "gap_by_stratum"  # what details call the gap that strata alone lead to expect
+    mover = "MOVER of all pairs, simultaneous by the exchange's largest t"
+    has_power = False  # whether the detectable gap is told
+
+    @property
+    @abstractmethod
+    def reason(self) -> str | None:
+        """Why there is no rate at all."""
 
     @property
     @abstractmethod
@@ -56,9 +161,10 @@ class GroupQuestion(ABC):
     def exchanged_how(self) -> str:
         """What the null draws."""
 
+    @property
     @abstractmethod
-    def finding(self, value: float | None, **fields: Any) -> Finding:
-        """A Finding with what the metric says of itself filled in."""
+    def method(self) -> str:
+        """How intervals of rates are made."""
 
     @property
     @abstractmethod
@@ -66,32 +172,27 @@ class GroupQuestion(ABC):
         """Rates of all groups, with their limits."""
 
     @property
+    def values(self) -> Floats:
+        """The same as they are printed, shape (groups,)."""
+        return self.grouped.value
+
+    @property
     @abstractmethod
-    def method(self) -> str:
-        """How intervals of rates are made."""
+    def compared(self) -> GroupComparison:
+        """The known groups."""
+
+    @abstractmethod
+    def parts(self) -> list[Part]:
+        """The rate of each group, and how it stands to the others."""
+
+    @abstractmethod
+    def finding(self, value: float | None, **fields: Any) -> Finding:
+        """A Finding with what the metric says of itself filled in."""
 
     @cached_property
     def limits(self) -> Ends:
         """Of the rate of each group."""
         return self.grouped.limits(normal_quantile(LEVEL))
-
-    def interval_of(self, code: int, value: float) -> dict[str, Any]:
-        """The interval of one group's rate as a field of its part, or the reason why there is none."""
-        if not self.grouped.size[code]:
-            return {"reason": ONE_CLUSTER}
-        low, high = self.limits
-        return {"interval": self.interval((float(low[code]), float(high[code])), value, LEVEL, self.method)}
-
-    def rate(self, value: float, overall: Rates, **fields: Any) -> Finding:
-        """A rate of all samples with its interval."""
-        if not overall.size[0]:
-            return self.finding(value, reason=ONE_CLUSTER, **fields)
-
-        def make(level: float) -> Interval:
-            low, high = overall.limits(normal_quantile(level))
-            return self.interval((float(low[0]), float(high[0])), value, level, self.method)
-
-        return self.finding(value, interval=make(LEVEL), limits=make, **fields)
 
     @cached_property
     def units_of(self) -> Integers:
@@ -101,9 +202,92 @@ class GroupQuestion(ABC):
             return self.bound.sizes
         return units_in(cluster, group, len(self.bound.groups))
 
+    @property
+    def known(self) -> Integers:
+        """Codes of the groups that are compared."""
+        return np.flatnonzero(self.bound.known)
+
+    def rate(self, value: float, overall: Rates | None, **fields: Any) -> Finding:
+        """The rate of all rows, with a part for each group."""
+        fields["parts"] = self.parts()
+        if overall is None or not self.infers:
+            return self.finding(value, **fields)
+        if not overall.size[0]:
+            return self.finding(value, reason=ONE_CLUSTER, **fields)
+
+        def make(level: float) -> Interval:
+            low, high = overall.limits(normal_quantile(level))
+            return self.interval((float(low[0]), float(high[0])), value, level, self.method)
+
+        return self.finding(value, interval=make(LEVEL), limits=make, **fields)
+
+    def gap(
+        self, pair: Sequence[int] | None = None, compared: GroupComparison | None = None, **fields: Any
+    ) -> Finding:
+        """The rate of one group less that of another; by default the highest less the lowest of the known.
+
+        ``compared`` are the two of a pair.
+        """
+        codes = self.known if pair is None else np.array(pair)
+        compared = compared or self.compared
+        numbers, rates = self.values[codes], self.grouped.take(codes)
+        first, second = (int(numbers.argmax()), int(numbers.argmin())) if pair is None else (0, 1)
+        value, details = float(numbers[first] - numbers[second]), dict[str, Any]()
+        for role, end in zip(
+            self.ends if pair is None else ("first", "second"), (first, second), strict=True
+        ):
+            details |= {role: self.bound.text(codes[end]), f"{role}_{self.what}": float(numbers[end])}
+        notes = [*fields.pop("notes", []), *(self.not_compared() if pair is None else [])]
+        fields["notes"] = [*notes, *self.few([int(codes[end]) for end in (first, second)])]
+        fields["details"] = details | fields.pop("details", {})
+        if not self.infers:
+            return self.finding(value, **fields | {"mde": None})
+        spread = _highest_less_lowest if pair is None else _first_less_second
+        expected, exchange = float(spread(compared.expected)), compared.exchange
+        if compared.stratum is not None:
+            fields["details"][self.gap_by_strata] = expected
+        if compared.fixed:
+            return self.finding(value, **fields | {"reason": ONE_CLUSTER, "mde": None})
+        p_value, either = (None, None) if exchange is None else (exchange.p_largest(), exchange.p_either())
+
+        def make(level: float) -> Interval:
+            if pair is None:
+                quantile = None if exchange is None else exchange.quantile_largest(level)
+                ends = pair_of(range_limits(rates, level, quantile=quantile))
+            else:
+                ends = pair_limits(rates, level)
+            low, high = agreeing(ends, either, expected, level)
+            if p_value is not None and p_value > 1 - level:  # one-sided, it says nothing of less than chance
+                low = min(low, expected)
+            return self.interval((low, high), value, level, self.mover)
+
+        if exchange is None:
+            fields["notes"] += [CROWDED.format(unit=self.units)]
+        else:
+            draws = spread(compared.nulls)
+            if pair is None and value > expected:  # p and band are of one statistic
+                draws = exchange.gaps(value, expected)
+            fields |= {"p_value": p_value, "null": self.band(draws, "high" if pair is None else "both")}
+            if self.has_power and pair is None:
+                fields["mde"] = _detectable(draws, codes.size)
+        at = expected if abs(expected) > _ROUNDING else None
+        return self.finding(value, interval=make(LEVEL), limits=make, chance_at=at, **fields)
+
+    def interval_of(self, code: int, value: float) -> dict[str, Any]:
+        """The interval of one group's rate as a field of its part, or the reason why there is none."""
+        if not self.grouped.size[code]:
+            return {"reason": ONE_CLUSTER}
+        low, high = self.limits
+        return {"interval": self.interval((float(low[code]), float(high[code])), value, LEVEL, self.method)}
+
     def interval(self, ends: Pair, value: float, level: float, method: str) -> Interval:
         """An interval that holds its value, which paper mode may have rounded."""
         return Interval(low=min(ends[0], value), high=max(ends[1], value), level=level, method=method)
+
+    def band(self, draws: Floats, side: str = "both", mean: float | None = None) -> Null | None:
+        """A null band of what exchanged groups give, around a mean where it is known."""
+        method = self.exchanged_how
+        return null_band(draws, level=LEVEL, method=method, seed=self.seed, side=side, mean=mean)
 
     def described(
         self, value: float | None, params: Mapping[str, Any], facts: Mapping[str, Any], remarks: list[str],
@@ -120,18 +304,6 @@ class GroupQuestion(ABC):
             self.bound, self.name, {**params, **unknown, **facts, **mode}, value, notes=notes, **fields
         )
 
-    def extremes(self, numbers: Floats, what: str) -> NewDetails:
-        """The known groups with the highest and the lowest number, for the details of a gap.
-
-        ``numbers`` has one for each known group; ``what`` they are, such as ``rate``, names them.
-        """
-        codes = np.flatnonzero(self.bound.known)
-        highest, lowest = int(codes[numbers.argmax()]), int(codes[numbers.argmin()])
-        return {
-            "highest": "*".join(self.bound.groups[highest]), f"highest_{what}": float(numbers.max()),
-            "lowest": "*".join(self.bound.groups[lowest]), f"lowest_{what}": float(numbers.min()),
-        }  # fmt: skip
-
     def not_compared(self) -> list[str]:
         """Notes that name the groups that are not compared, by why; nothing where there are none."""
         notes: dict[str, list[str]] = {}
@@ -142,22 +314,77 @@ class GroupQuestion(ABC):
             notes.setdefault(why, []).append("*".join(group))
         return [f"not compared, because {why}: {', '.join(groups)}" for why, groups in notes.items()]
 
-    def few(self, numbers: Floats) -> list[str]:
-        """A note where the highest or the lowest of the known groups is small."""
-        codes = np.flatnonzero(self.bound.known)
-        ends = dict.fromkeys(int(codes[index]) for index in (numbers.argmax(), numbers.argmin()))
-        group_sizes = (("*".join(self.bound.groups[code]), int(self.units_of[code])) for code in ends)
+    def few(self, codes: Sequence[int]) -> list[str]:
+        """A note where groups that decide a value are small."""
+        group_sizes = ((self.bound.text(code), int(self.units_of[code])) for code in dict.fromkeys(codes))
         return few_decide(group_sizes, self.units)
 
-    def gap(self, value: float, test: GapTest, **fields: Any) -> Finding:
-        """A largest minus a smallest number with its interval, null and p."""
+
+@dataclass(frozen=True, eq=False)
+class RowRates(GroupRates):
+    """Rates of rows whose units change places."""
+
+    worst_method = "smallest of the groups' limits, simultaneous"
+
+    @property
+    @abstractmethod
+    def compared(self) -> ComparedRows:
+        """The known groups."""
+
+    @abstractmethod
+    def about(self, code: int) -> NewDetails:
+        """Details of one group's part."""
+
+    def parts(self) -> list[Part]:
+        """The rate of each group, and how it stands to the others."""
+        bound, codes = self.bound, self.known
+        tested = self.infers and bound.by and self.reason is None and codes.size > 1
+        exchange = self.compared.exchange if tested else None
+        p_values = None if exchange is None else dict(zip(codes.tolist(), exchange.p_each(), strict=True))
+
+        def fields(code: int) -> dict[str, Any]:
+            details = self.about(code)
+            if self.reason is not None:
+                return {"reason": self.reason, "value": None, "details": details}
+            value = float(self.values[code])
+            more = self.interval_of(code, value) if self.infers else {}
+            if p_values is not None and code in p_values:
+                null = self.band(self.compared.nulls[:, int(np.searchsorted(codes, code))])
+                more |= {"null": null, "p_value": float(p_values[code])}
+            return {"value": value, "details": details, **more}
+
+        return bound.parts(fields)
+
+    def worst(self, **fields: Any) -> Finding:
+        """The lowest rate of a known group."""
+        codes = self.known
+        rates, worst = self.grouped.take(codes), int(codes[self.values[codes].argmin()])
+        value = float(self.values[worst])
+        fields |= {"details": {"worst": self.bound.text(worst)}, "notes": self.few([worst])}
+        if not self.infers:
+            return self.finding(value, **fields)
+        if self.compared.exchange is not None:
+            fields["null"] = self.band(self.compared.nulls.min(axis=1), "low")
+            fields["p_value"] = self.compared.exchange.p_below_rest()
 
         def make(level: float) -> Interval:
-            low, high = test.limits(level)
-            if test.p_value > 1 - level:  # a one-sided test says nothing of a gap below chance
-                low = min(low, test.chance_at or 0.0)
-            return self.interval((low, high), value, level, test.method)
+            return self.interval(pair_of(worst_limits(rates, level)), value, level, self.worst_method)
 
-        band = null_band(test.draws, level=LEVEL, method=self.exchanged_how, seed=self.seed, side="high")
-        fields |= {"null": band, "p_value": test.p_value, "chance_at": test.chance_at}
         return self.finding(value, interval=make(LEVEL), limits=make, **fields)
+
+
+def _highest_less_lowest(rates: Floats) -> Floats:
+    return np.asarray(np.ptp(rates, axis=-1))
+
+
+def _first_less_second(rates: Floats) -> Floats:
+    return np.asarray(rates[..., 0] - rates[..., 1])
+
+
+def _detectable(draws: Floats, groups: int) -> float | None:
+    """The gap that would be called beyond chance with a power of .8.
+
+    Of two groups the draws are absolute values, which have only ``sqrt(1 - 2/pi)`` of the signed spread.
+    """
+    spread = draws.std() / (np.sqrt(1 - 2 / np.pi) if groups == 2 else 1.0)
+    return number(float(np.quantile(draws, 1 - _ALPHA) + Z_POWER * spread))

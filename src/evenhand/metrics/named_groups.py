@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.stats.arrays import Integers, Mask
+from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
 Groups: TypeAlias = list[tuple[str, ...]]
@@ -60,11 +61,43 @@ class NamedGroups:
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
 
     def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
-        """A part for each group with what ``fields`` say of its code, p corrected; none without groups."""
+        """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
+
+        Limits at other levels and parts, which fields of a finding have too, are left out.
+        """
         codes, kind = range(len(self.groups) if self.by else 0), "*".join(self.by)
         return corrected(
-            [Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **fields(code)) for code in codes]
+            [
+                Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **_of_part(fields(code)))
+                for code in codes
+            ]
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows(NamedGroups):
+    """Chosen rows of a table, which have a value of every attribute."""
+
+    by: tuple[str, ...]
+    chosen: Mask  # which rows these are
+    groups: Groups
+    group: Integers
+    dropped: list[Dropped]
+
+    def inside(self, code: int) -> Self:
+        """The rows of one group, without a grouping."""
+        mask = self.chosen.copy()
+        mask[mask] = self.group == code
+        return replace(self, by=(), chosen=mask, groups=[()], group=self.group[self.group == code] * 0)
+
+    def with_parts(self, piece: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        """What is said of all rows, and as parts the same of each group, whose values follow its rows."""
+        parts = self.parts(lambda code: piece(self.inside(code), *self.groups[code]))
+        return piece(self) | ({"parts": parts} if self.by else {})
+
+
+def _of_part(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in ("limits", "parts")}
 
 
 def corrected(parts: list[Part]) -> list[Part]:
@@ -123,12 +156,24 @@ def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
 
 def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integers]:
     """The groups that occur among the chosen rows, sorted, and the code of each of these rows."""
-    if not columns:
-        return [()], np.zeros(int(mask.sum()), dtype=np.int64)
-    keys = list(zip(*(column.to_numpy()[mask].tolist() for column in columns.values()), strict=True))
-    groups: Groups = sorted(set(keys))
-    position = {key: code for code, key in enumerate(groups)}
-    return groups, np.array([position[key] for key in keys], dtype=np.int64)
+    code, values = np.zeros(int(mask.sum()), dtype=np.int64), list[list[str]]()
+    if not columns or not code.size:
+        return [] if columns else [()], code
+    usable = pl.Series(mask)
+    for column in columns.values():
+        texts, numbers = numbered(column.filter(usable))
+        values.append(texts.to_list())
+        code = code * len(texts) + numbers
+    keys, code = keys_and_codes(code)
+    places = np.unravel_index(keys, [len(texts) for texts in values])
+    return [tuple(v[p] for v, p in zip(values, at, strict=True)) for at in zip(*places, strict=True)], code
+
+
+def numbered(column: pl.Series) -> tuple[pl.Series, Integers]:
+    """The values that occur, sorted, and the number of each row's."""
+    values = column.unique().sort()
+    numbers = column.replace_strict(values, pl.int_range(len(values), eager=True), return_dtype=pl.Int64)
+    return values, numbers.to_numpy()
 
 
 def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
@@ -147,12 +192,12 @@ def units_of(tables: Mapping[str, pl.DataFrame], cluster: str | None) -> Integer
     """
     samples = []
     for side, table in tables.items():
-        own_unit = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
-        cluster_units = (
-            [pl.col(cluster).cast(pl.String)] if cluster is not None and cluster in table.columns else []
-        )
-        samples.append(table.select(pl.coalesce(*cluster_units, own_unit)).to_series())
-    return pl.concat(samples).rank("dense").to_numpy().astype(np.int64) - 1
+        units = table[cluster].cast(pl.String) if cluster in table.columns else None
+        if units is None or units.null_count():
+            alone = pl.concat_str(pl.lit(f"\x1f{side}\x1f"), pl.col("sample"))
+            units = table.select(alone if units is None else pl.coalesce(units, alone)).to_series()
+        samples.append(units)
+    return numbered(pl.concat(samples))[1]
 
 
 def shared(units: Integers) -> Integers | None:
@@ -162,4 +207,28 @@ def shared(units: Integers) -> Integers | None:
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
     """What was left out, by reason."""
-    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items())]
+    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
+
+
+def bound(
+    table: pl.DataFrame,
+    names: tuple[str, ...],
+    counts: Mapping[str, int],
+    mask: Mask | None = None,
+    unknown: str = "keep",
+) -> dict[str, Any]:
+    """The fields of ``ChosenRows`` for the rows of a table, or some of them.
+
+    ``counts`` are of what was lost before; ``exclude`` leaves rows out whose annotators could not tell.
+    """
+    columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
+    for name, column in columns.items():
+        reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
+    mask = left_out(np.ones(table.height, dtype=bool) if mask is None else mask, reasons, lost)
+    groups, group = coded(columns, mask)
+    return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}
+
+
+def listed(value: str | Sequence[str]) -> str:
+    """One value, or several of which any may be."""
+    return value if isinstance(value, str) else "|".join(value)

@@ -41,7 +41,8 @@ LEVEL = 0.95
 Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
 """The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
 _MOST_CELLS = 1_000_000
-_MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
+MOST_ROWS = 100_000_000
+"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 
 
 def names_of(by: By) -> tuple[str, ...]:
@@ -129,7 +130,7 @@ class BoundCounts:
     def cellwise(self, replicates: int) -> bool:
         """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
         groups, occupied = self.confusion.support.shape[0], self.grouped.truth.size
-        if self.grouped.n_rows > _MOST_ROWS or occupied >= _MOST_CELLS:
+        if self.grouped.n_rows > MOST_ROWS or occupied >= _MOST_CELLS:
             return False
         # a null table can fill every cell of its class's groups x labels
         dense = sum(np.unique(cells.prediction).size for cells in self.classes) * groups

@@ -1,8 +1,8 @@
-from .methods.calibration import CalibratedProjection as CalibratedProjection
 from .methods.dimension_clipping import ClipClip as ClipClip
 from .methods.dimension_pruning import Pruning as Pruning
 from .methods.erasure import LEACE as LEACE
 from .methods.nullspace import INLP as INLP
+from .methods.projections import CalibratedProjection as CalibratedProjection
 from .methods.projections import MeanDifference as MeanDifference
 from .methods.projections import OrthogonalProjection as OrthogonalProjection
 from .mitigation import MITIGATIONS as MITIGATIONS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
-from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.arrays import Floats, Mask, pieces
 
+ONE_BASIS = (
+    "anything about directions across dimensions: after a rotation, other dimensions would be left out"
+)
 _SMALL, _LARGE = 1e-140, 1e140  # of entries: squares of others are far from the limits of float64
 _NUMBERS = 1 << 19  # of a block, 4 MiB in float64
 
@@ -97,17 +101,17 @@ class Map:
         rows = max(128, min(4096, _NUMBERS // max(1, vectors.shape[1])))
         if self.keep is not None and not (self.unit_before or self.unit_after):
             selected = vectors.take(np.flatnonzero(self.keep), axis=1)
-            for start in range(0, len(vectors), rows):
-                unanswered = ~np.isfinite(vectors[start : start + rows]).all(axis=1)
-                selected[start : start + rows][unanswered] = np.nan  # what was no answer does not become one
+            for some in pieces(len(vectors), rows):
+                unanswered = ~np.isfinite(vectors[some]).all(axis=1)
+                selected[some][unanswered] = np.nan  # what was no answer does not become one
             return selected
         width = vectors.shape[1] if self.keep is None else int(self.keep.sum())
         result = np.empty((len(vectors), width), dtype=vectors.dtype)
         block = np.zeros((rows, vectors.shape[1]))  # always full, as BLAS sums otherwise in other orders
-        for start in range(0, len(vectors), rows):
-            part = vectors[start : start + rows]
+        for some in pieces(len(vectors), rows):
+            part = vectors[some]
             block[: len(part)], block[len(part) :] = part, 0
-            result[start : start + rows] = self._changed(block)[: len(part)]
+            result[some] = self._changed(block)[: len(part)]
         return result
 
     def _changed(self, block: Floats) -> Floats:
@@ -121,6 +125,15 @@ class Map:
             changed = unit(changed) if self.unit_after else changed
         something = np.any(block != 0, axis=1, keepdims=True)
         return np.where(something, changed, 0)
+
+
+def kept_maps(total: int, gone: Sequence[int]) -> dict[str, Map]:
+    """Maps that leave dimensions out of images and texts alike, or change nothing where none goes."""
+    if not gone:
+        return {"image": Map(), "text": Map()}
+    keep = np.ones(total, dtype=bool)
+    keep[list(gone)] = False
+    return {"image": Map(keep=keep), "text": Map(keep=keep.copy())}
 
 
 def unit(vectors: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.core.errors import InputError
-from evenhand.mitigate.maps import in_range
+from evenhand.mitigate.maps import unit
 from evenhand.stats.arrays import Floats, Integers
 
 
@@ -152,9 +152,7 @@ def directions_of(vectors: Floats, what: str) -> Floats:
     Raises:
         InputError: Vectors of length 0 or not finite.
     """
-    vectors = in_range(vectors)
-    length = np.linalg.norm(np.where(np.isfinite(vectors), vectors, 0), axis=1)
-    broken = int((~np.isfinite(vectors).all(axis=1) | (length == 0)).sum())
+    broken = int((~np.isfinite(vectors).all(axis=1) | ~vectors.any(axis=1)).sum())
     if broken:
         raise InputError(f"{broken} vectors of {what} have length 0 or are not finite; leave these items out")
-    return np.asarray(vectors / length[:, None], dtype=np.float64)
+    return np.asarray(unit(vectors), dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.evidence.derivation.from_vectors import normalised
-from evenhand.mitigate.linear_classifier import fitted_classifier
+from evenhand.mitigate.scikit_learn import fitted_classifier
 from evenhand.stats.arrays import Floats, Integers
 
 _ITERATIONS = 300
@@ -36,7 +36,7 @@ def probe_accuracy(train: Floats, train_labels: Integers, test: Floats, test_lab
     centre = unit_train.mean(axis=0)
     spread = float((unit_train - centre).std())
     if spread < _NOTHING:
-        return float(np.mean(test_labels == np.bincount(train_labels).argmax()))
+        return chance_level(train_labels, test_labels)
     probe = fitted_classifier(
         (unit_train - centre) / spread, train_labels, penalty=1.0, iterations=_ITERATIONS
     )

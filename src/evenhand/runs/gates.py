@@ -294,7 +294,13 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
     """The findings whose parameters a gate asks for; all where it asks for none."""
     if not only:
         return findings
-    printed = [{key: _printed(value) for key, value in finding.params.items()} for finding in findings]
+    printed = [
+        {
+            key: "|".join(map(str, value)) if isinstance(value, list) else str(value)
+            for key, value in finding.params.items()
+        }
+        for finding in findings
+    ]
     for key, value in only.items():
         values = sorted({params[key] for params in printed if key in params})
         if not values:
@@ -311,20 +317,13 @@ def _with_parameters(findings: Sequence[Finding], only: Mapping[str, str], gate:
     return matching
 
 
-def _printed(value: object) -> str:
-    """A parameter as the name of a finding has it."""
-    return "|".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def gates_of(command: Sequence[str]) -> list[str]:
     """The gates that a command line gives, as they were typed.
 
     Args:
         command: Program and arguments, such as ``sys.argv``.
     """
-    words = [part for word in command for part in (word.split("=", 1) if _joined(word) else [word])]
+    words = [
+        part for word in command for part in (word.split("=", 1) if word.startswith(f"{OPTION}=") else [word])
+    ]
     return [gate for option, gate in pairwise(words) if option == OPTION and _GATE.fullmatch(gate)]
-
-
-def _joined(word: str) -> bool:
-    return word.startswith(f"{OPTION}=")

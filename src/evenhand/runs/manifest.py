@@ -7,15 +7,20 @@ import hashlib
 import json
 import platform
 import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any
 
+from evenhand.core.errors import one_line
 from evenhand.core.numbers.addresses import without_secrets
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.gates import gates_of
 
 _LIBRARIES = ("numpy", "scipy", "polars", "narwhals", "pydantic")
+
+
+_SHOWN = 4
 
 
 @cache
@@ -68,3 +73,85 @@ def make_manifest(counts: dict[str, Counts], settings: dict[str, Any]) -> dict[s
         },
         **settings,
     }
+
+
+def adaptation_warnings(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What makes a comparison of runs one of adaptations rather than of models.
+
+    Seeds may differ. Models that were not adapted here may be compared with each other, whatever they are.
+
+    Args:
+        manifests: Of the runs; ``model`` and ``model_identity`` are read.
+
+    Returns:
+        One sentence for each difference; empty where all were adapted alike, or none was.
+    """
+    adapted = [
+        (_name(manifest), manifest["model_identity"]) for manifest in manifests if _is_adapted(manifest)
+    ]
+    plain = [_name(manifest) for manifest in manifests if not _is_adapted(manifest)]
+    if not adapted:
+        return []
+    sentences = []
+    if plain:
+        adapted_names = _listed([name for name, _ in adapted])
+        sentences.append(
+            f"{adapted_names} {_were(adapted)} adapted and {_listed(plain)} {_were(plain)} not: "
+            "a difference may be that of the heads"
+        )
+    sentences += _recipes(adapted)
+    for part, what in (("classes", "to other classes"), ("images", "on other training images")):
+        groups = _grouped(adapted, f"adaptation {part}")
+        if len(groups) > 1:
+            versus = " and ".join(map(_listed, groups.values()))
+            sentences.append(f"{versus} were adapted {what}: a difference may be theirs")
+    return sentences
+
+
+def _recipes(adapted: Sequence[tuple[str, Mapping[str, str]]]) -> list[str]:
+    methods = _grouped(adapted, "adaptation")
+    if len(methods) > 1:
+        text = "; ".join(f"{_listed(names)} by {method}" for method, names in methods.items())
+        return [f"adapted by different methods: {text}; a difference may be that of the methods"]
+    recipes = [(name, _recipe(identity)) for name, identity in adapted]
+    keys = sorted({key for _, recipe in recipes for key in recipe})
+    differing = [key for key in keys if len({str(recipe.get(key)) for _, recipe in recipes}) > 1]
+    if not differing:
+        return []
+    text = ", ".join(
+        f"{key} {' and '.join(dict.fromkeys(str(recipe.get(key)) for _, recipe in recipes))}"
+        for key in differing
+    )
+    return [f"adapted by different recipes: {text}; a difference may be that of the recipes"]
+
+
+def _were(several: Sequence[object]) -> str:
+    return "was" if len(several) == 1 else "were"
+
+
+def _recipe(identity: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        recipe = json.loads(identity.get("adaptation recipe", "{}"))
+    except ValueError:
+        return {}
+    return recipe if isinstance(recipe, dict) else {}
+
+
+def _is_adapted(manifest: Mapping[str, Any]) -> bool:
+    return "adaptation" in (manifest.get("model_identity") or {})
+
+
+def _name(manifest: Mapping[str, Any]) -> str:
+    return repr(one_line(manifest.get("model") or "a model"))
+
+
+def _grouped(adapted: Sequence[tuple[str, Mapping[str, str]]], key: str) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, identity in adapted:
+        groups.setdefault(str(identity.get(key, "")), []).append(name)
+    return groups
+
+
+def _listed(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(names))
+    return ", ".join(different[:_SHOWN]) + (", ..." if len(different) > _SHOWN else "")

@@ -20,6 +20,9 @@ Limits = Callable[[float], Pair]
 """From a level to the limits at it; NaN where nothing varies."""
 
 
+_OF_A_BLOCK = 2_000_000  # numbers of the draws that are made at a time
+
+
 def pair_of(ends: Ends | Pair, least: float = -np.inf, most: float = np.inf) -> Pair:
     """Two limits as plain numbers, not outside of what is possible."""
     low, high = ends
@@ -37,11 +40,40 @@ def piece_sizes(total: int, most: int, width: int = 1) -> Iterator[int]:
     return (piece.stop - piece.start for piece in pieces(total, most, width))
 
 
+def draw_blocks(draws: int, width: int) -> Iterator[int]:
+    """How many draws are made at a time of data that take so many numbers a draw.
+
+    Draws of one block take turns at the random numbers, so what a seed draws depends on it: it is a function
+    of the data alone, and no budget of memory changes it.
+    """
+    return piece_sizes(draws, _OF_A_BLOCK, width)
+
+
 def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) -> Floats:
     """``part / total`` where the total is above 0, else ``otherwise``; of any shapes that go together."""
     below = np.asarray(total, dtype=np.float64)
     quotient = np.asarray(part, dtype=np.float64) / np.where(below > 0, below, np.nan)
     return quotient if np.isnan(otherwise) else np.where(below > 0, quotient, otherwise)
+
+
+def crossing(
+    holds: Callable[[Floats], npt.ArrayLike], low: npt.ArrayLike, high: npt.ArrayLike, steps: int,
+    halfway: Callable[[Floats, Floats], Floats] = lambda low, high: (low + high) / 2,
+) -> Ends:  # fmt: skip
+    """Numbers close together between which ``holds`` turns: it holds at ``low`` and not at ``high``."""
+    for _ in range(steps):
+        middle = halfway(np.asarray(low), np.asarray(high))
+        at_middle = holds(middle)
+        low, high = np.where(at_middle, middle, low), np.where(at_middle, high, middle)
+    return np.asarray(low), np.asarray(high)
+
+
+def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least number from ``low`` to ``high`` that holds, as all larger ones do; the last is taken to."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
 
 
 def keys_and_codes(values: npt.ArrayLike) -> tuple[Integers, Integers]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Ends, Floats
+
+_ROUNDING = 1e-9  # as far as equal scores may differ
 
 
 def adjust(p_values: Floats, method: str, weights: Floats | None = None) -> Floats:
@@ -54,6 +58,26 @@ def holm_levels(p_values: Floats, alpha: float, weights: Floats | None = None) -
         last = int(np.argmax(stopped)) if stopped.any() else order.size - 1
         levels[order] = alpha / (scale[order] * np.maximum(left, left[last]))
     return levels
+
+
+def step_down_p(observed: Floats, draws: Iterable[Floats], replicates: int) -> Ends:
+    """P of each of K scores alone, and of the largest of those that are not larger, step by step.
+
+    ``draws`` are scores without differences, shape (R, K) each, so many replicates in all; no p is below
+    ``1 / (1 + replicates)``.
+
+    Source: Westfall and Young 1993, algorithm 2.8.
+    """
+    bar = observed - _ROUNDING * np.maximum(1.0, np.abs(observed))
+    order = np.argsort(-observed, kind="stable")
+    single, joint = np.zeros((2, observed.size))
+    for scores in draws if observed.size else ():
+        single += (scores >= bar).sum(axis=0)
+        largest = np.maximum.accumulate(scores[:, order[::-1]], axis=1)[:, ::-1]
+        joint[order] += (largest >= bar[order]).sum(axis=0)
+    p, adjusted = (1 + single) / (1 + replicates), (1 + joint) / (1 + replicates)
+    adjusted[order] = np.maximum.accumulate(adjusted[order])
+    return p, adjusted
 
 
 def _scale(p_values: Floats, weights: Floats | None) -> Floats:

@@ -12,8 +12,8 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, check_
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.columns.bins import BinsLike
+from evenhand.evidence.predictions.count import ClusterWeights, said
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.equal_clusters import ClusterWeights, said
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.spark import read_spark, reading_spark
@@ -25,6 +25,7 @@ from evenhand.metrics.classification.disparities.mistakes import SCHEMA, predict
 from evenhand.metrics.classification.disparities.overlaps import with_overlaps
 from evenhand.metrics.classification.disparities.subgroups import subgroups
 from evenhand.metrics.classification.effect_options import Adjustment, EffectOptions, MevRule, Rare
+from evenhand.metrics.numbers.estimation import Better
 from evenhand.metrics.prepared import Inference, Mode, check_seed
 from evenhand.metrics.suites.audit import audit_grouping, check_groups
 from evenhand.metrics.suites.families import AUDIT, SEARCH, adjust_run
@@ -33,6 +34,7 @@ from evenhand.runs.manifest import make_manifest
 from evenhand.runs.saved_counts import SavedCounts, is_saved
 from evenhand.workflows.outputs.audit_run import AuditRun
 from evenhand.workflows.outputs.audited_table import Audited, Evidence
+from evenhand.workflows.outputs.number_run import Range, audit_numbers, refuse_labels
 from evenhand.workflows.outputs.result import Run, check_out
 
 MetricChoice: TypeAlias = str | Metric[...] | Sequence[str | Metric[...]]
@@ -42,17 +44,17 @@ _LONGEST_NOUN = 30
 
 
 def audit(
-    evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping],
-    truth: str | None = None, prediction: str | None = None, id: str | None = None,
-    rank: str | None = None, cluster: str | None = None, weight: str | None = None,
-    cluster_weights: ClusterWeights = "rows", metrics: MetricChoice | None = None,
+    evidence: Evidence | Any, *, by: Grouping | Sequence[Grouping], truth: str | None = None,
+    prediction: str | None = None, id: str | None = None, rank: str | None = None, cluster: str | None = None,
+    weight: str | None = None, value: str | None = None, better: Better | None = None, range: Range = None,
+    unit: str = "", cluster_weights: ClusterWeights = "rows", metrics: MetricChoice | None = None,
     search: Sequence[str] = (), mode: Mode = "default", mev: float = 0.0, mev_rule: MevRule = "min",
     rare: Rare = "drop", alpha: float = 0.05, adjustment: Adjustment = "holm", inference: Inference = "auto",
     seed: int = 0, map: MapLike | None = None, normalize: bool = False, missing: str | Sequence[str] = (),
     bins: BinsLike = (), noun: str | None = None, out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Run:  # fmt: skip
-    """Audit a classifier's predictions: every metric, under every grouping, with a report.
+    """Audit predictions, or a number of each row: every metric, under every grouping.
 
     Args:
         evidence: Predictions, Counts, Counts of earlier audits added up; a frame, or the path of a table.
@@ -63,6 +65,10 @@ def audit(
         rank: Column of ranks, from 1, of tables with several predictions a sample.
         cluster: Column of what was sampled as a whole.
         weight: Column of weights.
+        value: Column of numbers that are compared, such as an overlap, in place of labels.
+        better: Which of these are good: ``high`` or ``low``.
+        range: Their least and largest possible, such as ``(0, 1)``.
+        unit: What they count, such as ``years``.
         cluster_weights: ``equal``: each cluster counts once, not each of its ``rows``.
         metrics: One or several to compute, by name or as functions; None: all of an audit.
         search: Attributes to search for subgroups with more mistakes, as ``metrics.subgroups`` does.
@@ -88,14 +94,15 @@ def audit(
     Raises:
         UserError: Unknown columns or options, no usable row, fewer than two groups.
     """
-    columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank}
-    columns |= {"cluster": cluster, "weight": weight, **said(cluster_weights)}
+    if value is not None:
+        return audit_numbers(**locals())  # what only labels have is refused there
+    columns = {"truth": truth, "prediction": prediction, "id": id, "rank": rank, "cluster": cluster}
+    columns |= {"weight": weight, **said(cluster_weights)}
     options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
     groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing, bins)
-    table, words = _read(evidence, columns), _words(noun)
-    groupings = _crossed(table, groupings)
-    return _audited(table, groupings, rules, options, words, _selected(metrics), out, progress)
+    table, words, selected = _read(evidence, columns), _words(noun), _selected(metrics)
+    return _audited(table, _crossed(table, groupings), rules, options, words, selected, out, progress)
 
 
 def _audited(
@@ -251,6 +258,9 @@ def audit_table(
     """
     check_choice("engine", engine, ENGINES)
     _check_joined(source, groups, on, engine)
+    if options.get("value") is not None:
+        refuse_labels({"from": source, "groups": groups, "engine": engine, "search": search})
+        return audit(path, by=list(by), **columns, **options)  # type: ignore[arg-type]  # columns by role
     if source is None and groups is None and is_saved(path):
         saved = SavedCounts.read(path)
         saved.check_columns(columns)

@@ -41,8 +41,7 @@ from evenhand.mitigate.mitigation import Mitigation
 from evenhand.models.identity.source import ModelSource
 from evenhand.models.resolve import resolve, telling_what_to_add
 from evenhand.runs import run_folder
-from evenhand.runs.adaptations import adaptation_warnings
-from evenhand.runs.manifest import make_manifest
+from evenhand.runs.manifest import adaptation_warnings, make_manifest
 from evenhand.workflows.mitigated_model import Applied
 from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.outputs.run_artifacts import artifact_tables

@@ -88,6 +88,15 @@ Evidence = Annotated[
 ]
 Image = Annotated[str | None, typer.Option(metavar="COL", help="Column of images; as -p image=COL.")]
 Truth = Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels; as -p truth=COL.")]
+Value = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of numbers to compare in place of labels.")
+]
+Better = Annotated[str | None, typer.Option(help="Which numbers are good: high or low.")]
+Range = Annotated[str | None, typer.Option(metavar="A,B", help="Least and largest possible number: 0,1.")]
+Unit = Annotated[str, typer.Option(metavar="TEXT", help="What the numbers count: years.")]
+Search = Annotated[
+    str | None, typer.Option(metavar="A,B,C", help="Search combinations of these for more mistakes.")
+]
 Cluster = Annotated[
     str | None, typer.Option(metavar="COL", help="Column of persons, households ... sampled as a whole.")
 ]

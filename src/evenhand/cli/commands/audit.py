@@ -11,19 +11,19 @@ from evenhand.cli.arguments import options
 
 def audit(
     table: options.Table,
-    by: Annotated[
-        list[str] | None, typer.Option(metavar="COL", help="Attribute; A+B crosses; may be repeated.")
-    ] = None,
+    by: options.By = None,
     truth: Annotated[str | None, typer.Option(metavar="COL", help="Column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="Column of predicted labels.")] = None,
+    value: options.Value = None,
+    better: options.Better = None,
+    range: options.Range = None,
+    unit: options.Unit = "",
     source: options.From = None,
     groups: options.Groups = None,
     on: options.On = None,
     id: Annotated[str | None, typer.Option("--id", metavar="COL", help="Column of sample ids.")] = None,
     rank: Annotated[str | None, typer.Option(metavar="COL", help="Column of ranks (1 = first).")] = None,
-    search: Annotated[
-        str | None, typer.Option(metavar="A,B,C", help="Search combinations of these for more mistakes.")
-    ] = None,
+    search: options.Search = None,
     cluster: options.Cluster = None,
     cluster_weights: options.ClusterWeights = "rows",
     weight: options.Weight = None,
@@ -64,7 +64,7 @@ def audit(
             table, columns=columns, by=by or (), source=source, groups=groups, on=on, search=search, out=out,
             progress=say, mode=mode, mev=mev, mev_rule=mev_rule, rare=rare, alpha=alpha,
             adjustment=adjustment, engine=engine, map=map, normalize=normalize, missing=missing or (),
-            bins=bins or (), noun=noun, seed=seed,
+            bins=bins or (), noun=noun, seed=seed, value=value, better=better, range=range, unit=unit,
         )  # fmt: skip
     print_run(run, out, quiet=quiet, verbose=verbose, ascii=ascii)
     check_gates(run.findings.findings, fail_if or [], run.manifest)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.cli.summaries.text import (
-    Numbers,
+    CellTexts,
     about_intervals,
     alpha_of,
     clean,
@@ -162,7 +162,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     pair = clean(" v ".join(_names(finding, "targets")))
     if finding.value is None:
         return pair, "–", finding.reason or "undefined", "", "", ""
-    numbers = Numbers.of(finding)
+    numbers = CellTexts.of(finding)
     return (
         pair,
         numbers.both,

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from evenhand.cli.summaries.first_lines import has_first_lines, print_first_lines
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
-from evenhand.cli.summaries.text import Numbers, clean, console_of, plain_table, with_level
+from evenhand.cli.summaries.text import CellTexts, clean, console_of, plain_table, with_level
 from evenhand.core.findings import Finding
 from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.significance import is_beyond
@@ -206,7 +206,7 @@ def _difference(finding: Finding, varied: Sequence[str]) -> tuple[str, ...]:
     measure = _measure(finding, varied)
     if finding.value is None:
         return (measure, "–", "", "", "", "")
-    numbers = Numbers.of(finding)
+    numbers = CellTexts.of(finding)
     cells = (
         with_level(finding, numbers.interval),
         numbers.chance,

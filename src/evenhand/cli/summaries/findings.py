@@ -16,7 +16,7 @@ from evenhand.cli.summaries.indicators import has_indicators, print_indicators
 from evenhand.cli.summaries.settings import has_settings, print_settings
 from evenhand.cli.summaries.subgroups import is_search, print_subgroups
 from evenhand.cli.summaries.text import (
-    Numbers,
+    CellTexts,
     about_intervals,
     alpha_of,
     clean,
@@ -170,7 +170,7 @@ def _form(finding: Finding) -> str:
 def _row(finding: Finding, alpha: float) -> tuple[str, ...]:
     if finding.value is None:
         return DASH, finding.reason or "undefined", "", "", "", "", ""
-    numbers = Numbers.of(finding)
+    numbers = CellTexts.of(finding)
     return (
         numbers.value,
         numbers.interval,
@@ -226,7 +226,7 @@ def _print_classes(console: Console, finding: Finding, run: Run) -> None:
 
 
 def _class_text(part: Part) -> str:
-    numbers = Numbers.of(part)
+    numbers = CellTexts.of(part)
     return f"{clean(part.key)} V = {numbers.plain or numbers.value} (chance {numbers.chance})"
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.cli.summaries.text import (
-    Numbers,
+    CellTexts,
     about_intervals,
     alpha_of,
     clean,
@@ -71,7 +71,7 @@ def _table(findings: Sequence[Finding], alpha: float) -> Table:
     names = ["finding", "value", "interval", "by chance alone", "p", "p adj.", "value is"]
     table = plain_table(names + (["coverage"] if covered else []), ("finding", "value is"))
     for finding in findings:
-        numbers = Numbers.of(finding)
+        numbers = CellTexts.of(finding)
         cells = [_what(finding), numbers.both, numbers.interval, numbers.chance]
         coverage = finding.details.get("coverage")
         share = f"{coverage:.3f}" if isinstance(coverage, float) and _is_rate(finding) else ""

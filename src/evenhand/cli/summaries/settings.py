@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.text import (
-    Numbers,
+    CellTexts,
     about_intervals,
     alpha_of,
     notes_by_row,
@@ -89,7 +89,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
     where = f"first {k}" if k is not None else _words(str(finding.params.get("setting", "whole ranking")))
     if finding.value is None:
         return where, "–", finding.reason or "undefined", "", "", ""
-    numbers = Numbers.of(finding)
+    numbers = CellTexts.of(finding)
     bands = numbers.interval, numbers.chance
     return where, numbers.both, *bands, *map(p_value, (finding.p_value, finding.p_adjusted))
 

@@ -46,7 +46,7 @@ def console_of(width: int, *, ascii: bool = False) -> Console:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class CellTexts:
     """What the cells of a finding say, all with the same decimals.
 
     Attributes:
@@ -62,7 +62,7 @@ class Numbers:
     chance: str
 
     @classmethod
-    def of(cls, holder: Finding | Part) -> Numbers:
+    def of(cls, holder: Finding | Part) -> CellTexts:
         """Of one with a value."""
         is_count = isinstance(holder, Finding) and holder.card.unit == "count"
         rounding = Rounding.of(holder, "count" if is_count else None)

@@ -114,13 +114,11 @@ class ItemSets:
         rows = max(1, _CELLS // max(1, self.width))
         for start in range(0, self.there.size, rows):
             block = _matrix(self.vectors[start : start + rows], self.width)
-            finite = np.asarray(np.isfinite(block).all(axis=1))
-            with np.errstate(over="ignore"):
-                length = np.linalg.norm(np.where(finite[:, None], block, 1), axis=1)
-            finite &= np.isfinite(length)
-            state = np.zeros(len(block), dtype=np.int64)
-            state[length == 0] = STATES.index(ZERO)
-            state[~finite] = STATES.index(NOT_FINITE)
+            with np.errstate(over="ignore", invalid="ignore"):
+                length = np.linalg.norm(block, axis=1)
+            state = np.where(
+                np.isfinite(length), STATES.index(ZERO) * (length == 0), STATES.index(NOT_FINITE)
+            )
             self.state[self.there[start : start + rows]] = state
             yield normalised(block[state == 0])
 

@@ -66,7 +66,11 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
     shared = [name for name in shared if all(name in table.columns for table in rows)]
     facts = ["truth", *attributes, *shared]
     for table, name in zip(rows, names, strict=True):
-        _check_once(table, name)
+        if repeated := table.height - table[_SAMPLE].n_unique():
+            raise InputError(
+                f"{repeated:,} rows of {name} repeat a sample id, so nothing can be paired by it; "
+                "give each sample one row and audit again"
+            )
     samples = rows[0].select(_SAMPLE, *facts, pl.col("prediction").alias(columns[0]))
     lost: list[tuple[str, int]] = []
     for table, column, name in zip(rows[1:], columns[1:], names[1:], strict=True):
@@ -85,15 +89,6 @@ def match(rows: Sequence[pl.DataFrame], attributes: Sequence[str], names: Sequen
         samples = samples.drop_nulls(column)
     counts = samples.group_by(*facts, *columns).agg(n=pl.len()).sort(*facts, *columns, nulls_last=True)
     return Matched(counts, tuple(columns), tuple(lost))
-
-
-def _check_once(table: pl.DataFrame, name: str) -> None:
-    repeated = table.height - table[_SAMPLE].n_unique()
-    if repeated:
-        raise InputError(
-            f"{repeated:,} rows of {name} repeat a sample id, so nothing can be paired by it; "
-            "give each sample one row and audit again"
-        )
 
 
 def _known_alike(pairs: pl.DataFrame, facts: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
@@ -237,15 +232,21 @@ def _codes(table: pl.DataFrame, *columns: str) -> Integers:
 
 def _usable(table: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
     """Rows with nothing missing; a row with two reasons counts under the first."""
-    dropped = []
-    for column in ("truth", *columns):
-        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
-        if gone:
-            dropped.append((f"missing {column}", gone))
-            table = table.drop_nulls(column)
+    table, dropped = without_missing(table, ("truth", *columns))
     if not table.height:
         reasons = ", ".join(f"{count:,} with {reason}" for reason, count in dropped) or "there is no row"
         raise InputError(f"no row can be compared: {reasons}; compare runs with answers and groups")
+    return table, dropped
+
+
+def without_missing(table: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Losses]:
+    """Rows with nothing missing in some columns, and how many others there are, by column."""
+    dropped = []
+    for column in columns:
+        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
+        if gone:
+            dropped.append((f"missing {column.removeprefix(CLUSTER)}", gone))
+            table = table.drop_nulls(column)
     return table, tuple(dropped)
 
 

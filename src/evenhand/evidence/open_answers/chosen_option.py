@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evenhand.core.text.thoughts import UNFINISHED, without_thought
-from evenhand.evidence.open_answers.lettered.framed import framed_parts
-from evenhand.evidence.open_answers.lettered.marks import Marked, marked
-from evenhand.evidence.open_answers.lettered.patterns import (
+from evenhand.evidence.open_answers.lettered import (
     CONCLUSIONS,
     DENIES,
     HEDGES,
     LABEL,
     LAST_LINE,
+    LETTERS,
     LISTS,
     NEXT_LABEL,
     NEXT_LETTER,
@@ -32,8 +31,11 @@ from evenhand.evidence.open_answers.lettered.patterns import (
     NOUN,
     SUPPOSES,
     WRONG,
+    Marked,
+    framed_parts,
+    marked,
+    with_letters,
 )
-from evenhand.evidence.open_answers.lettered.places import LETTERS, with_letters
 from evenhand.evidence.open_answers.refusals import refuses
 from evenhand.evidence.open_answers.text import one_writing, plain_form, says_nothing, without_article
 

@@ -170,10 +170,8 @@ class PipelineRun:
             if match is not None:
                 prediction, matched = match, step
             columns.append(prediction)
-        return NormalisedAnswer(tuple(columns), prediction, "answer", matched, self._several(raw))
-
-    def _several(self, raw: str) -> bool:
-        return "frame" in self.pipeline.steps and named_together(one_writing(raw), self._known, self._own) > 1
+        several = "frame" in steps and named_together(one_writing(raw), self._known, self._own) > 1
+        return NormalisedAnswer(tuple(columns), prediction, "answer", matched, several)
 
     def _settled(self, text: str) -> bool:
         """Whether no step may change a text any more: it is a label or a spelling of one."""

@@ -25,11 +25,15 @@ def frame_of(
     extra = {"cluster": (CLUSTER, cluster), "weight": (WEIGHT, sample_weight)}
     roles = {role: name for role, (name, values) in extra.items() if values is not None}
     columns |= {name: values for name, values in extra.values() if values is not None}
+    return table_of(columns), {"truth": TRUTH, "prediction": PREDICTION, **roles}
+
+
+def table_of(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """A frame of lists, arrays or Series by name, as many values in each as in the first."""
     for name, values in columns.items():
-        _check_list(name, values, y_true)
+        _check_list(name, values, *next(iter(columns.items())))
     _check_indexes(columns)
-    frame = pl.DataFrame([_column(name, values) for name, values in columns.items()])
-    return frame, {"truth": TRUTH, "prediction": PREDICTION, **roles}
+    return pl.DataFrame([_column(name, values) for name, values in columns.items()])
 
 
 def _check_indexes(columns: Mapping[str, Any]) -> None:
@@ -48,7 +52,7 @@ def _check_indexes(columns: Mapping[str, Any]) -> None:
                 f"{rule}, though both hold the same index in another order; give "
                 f"{name}.loc[{first}.index], or {name}.to_numpy() if its order is right"
             )
-        warnings.warn(f"{rule}, not by index, as in scikit-learn; give arrays to say so", stacklevel=4)
+        warnings.warn(f"{rule}, not by index, as in scikit-learn; give arrays to say so", stacklevel=5)
 
 
 def named_groups(groups: Any) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def _of_one_kind(name: str, values: list[Any]) -> list[Any]:
     return [None if value is None else make(value) for value in values]
 
 
-def _check_list(name: str, values: Any, first: Any) -> None:
+def _check_list(name: str, values: Any, first: str, others: Any) -> None:
     """Refuse what is no list of one value a sample, and lists of unlike lengths."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise InputError(
@@ -111,5 +115,5 @@ def _check_list(name: str, values: Any, first: Any) -> None:
             f"{name} has shape {tuple(values.shape)}; give one value for each sample, such as argmax(axis=1) "
             "of scores"
         )
-    if len(values) != len(first):
-        raise InputError(f"{name} has {len(values):,} values and {TRUTH} {len(first):,}; give as many")
+    if len(values) != len(others):
+        raise InputError(f"{name} has {len(values):,} values and {first} {len(others):,}; give as many")

@@ -1,19 +1,21 @@
-"""Counting a table in one pass, where the table lives."""
+"""Counting a table in one pass, where the table lives, by row or by cluster; and headers among its rows."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, pack
+from evenhand.core.errors import InputError
+from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, WEIGHT, pack, weighed
 from evenhand.evidence.predictions.columns.to_polars import present, to_polars
-from evenhand.evidence.predictions.columns.weights import WEIGHT, weighed
 from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
-from evenhand.evidence.predictions.levels import Codes, Encoder, refuse_mixed_types
+from evenhand.evidence.predictions.levels import CLUSTER, Codes, Encoder, refuse_mixed_types
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
@@ -106,3 +108,67 @@ def _inferred(frame: nw.DataFrame[Any], columns: dict[str, str]) -> pl.DataFrame
             refuse_mixed_types(column)
         series[name] = pl.Series(values)
     return pl.DataFrame(series)
+
+
+def check_one_header(counts: Counts, columns: Mapping[str, str], names: Collection[str], what: str) -> None:
+    """Refuse rows that hold the names of columns, which would become labels and a group.
+
+    Args:
+        counts: Of the table, before any rule.
+        columns: Axis name to column name.
+        names: All columns of the table.
+        what: What messages call the table.
+
+    Raises:
+        InputError: A row each of whose values is the name of a column, those of truth and prediction among
+            them, in this or another order.
+    """
+    roles, names = {columns["truth"], columns["prediction"]}, set(names)
+    rows = np.ones(counts.n.size, dtype=bool)
+    level_texts: list[list[str]] = []
+    for axis in counts.axes:
+        codes = [index for index, level in enumerate(axis.levels) if level in names]
+        if not codes:
+            return
+        rows &= np.isin(counts.codes_of(axis.name), codes)
+        level_texts.append([str(level) for level in axis.levels])
+    for cell in np.flatnonzero(rows).tolist():
+        values = [
+            levels[code] for levels, code in zip(level_texts, counts.codes[:, cell].tolist(), strict=True)
+        ]
+        if len(set(values)) == len(values) and roles & set(values):
+            n = int(counts.rows[cell])
+            many, are = ("1 row of", "is a header") if n == 1 else (f"{n:,} rows of", "are headers")
+            raise InputError(
+                f"{many} {what} {are} ({', '.join(map(repr, values))}), "
+                "as where files were joined with cat; take it out, or give the files with a glob in quotes"
+            )
+
+
+ClusterWeights = Literal["rows", "equal"]
+"""Whether each row of a cluster counts, or each cluster once."""
+
+
+def said(cluster_weights: str) -> dict[str, str]:
+    """What a manifest holds of it; nothing by default."""
+    return {} if cluster_weights == "rows" else {"cluster_weights": cluster_weights}
+
+
+def once_each(counts: Counts) -> Counts:
+    """Counts in which each cluster counts once: its rows by their share of it.
+
+    The weight of a row is divided by that of all rows of its cluster that have a truth and a prediction, and
+    multiplied by the mean of those, so that all together weigh as before.
+    """
+    unit = counts.codes_of(f"{CLUSTER}{counts.cluster}")
+    usable = (unit >= 0) & (counts.codes_of("truth") >= 0) & (counts.codes_of("prediction") >= 0)
+    total = np.bincount(unit[usable], counts.n[usable], minlength=int(unit.max(initial=-1)) + 1)
+    weighs = total > 0
+    if not weighs.any():
+        return counts
+    scale = np.divide(total[weighs].mean(), total, out=np.ones(total.size), where=weighs)
+    factor = np.where(unit >= 0, scale[unit], 1.0)
+    n = counts.n.astype(np.float64)
+    moments = np.stack([n, n, np.zeros(n.size)]) if counts.moments is None else counts.moments
+    scaled = np.stack([moments[0], moments[1] * factor**2, moments[2]])
+    return replace(counts, n=n * factor, moments=scaled, memo={})

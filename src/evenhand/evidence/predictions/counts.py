@@ -16,10 +16,17 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
-from evenhand.evidence.predictions.cell_keys import LARGEST_KEY, pack, sum_keys, sum_sorted, unpack
-from evenhand.evidence.predictions.columns.arrays import Mask
+from evenhand.evidence.predictions.cell_keys import (
+    LARGEST_KEY,
+    MOMENTS,
+    WEIGHT,
+    pack,
+    sum_keys,
+    sum_sorted,
+    unpack,
+)
+from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
-from evenhand.evidence.predictions.columns.weights import MOMENTS, WEIGHT
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
     MISSING,
@@ -32,9 +39,6 @@ from evenhand.evidence.predictions.levels import (
 )
 from evenhand.evidence.predictions.metric_frame import cells_of_frame
 from evenhand.files.atomic import atomic_path
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)

@@ -37,7 +37,12 @@ def cells_of_frame(frame: Any, labels: Sequence[Any]) -> tuple[pl.DataFrame, lis
     if by_group is None:
         raise InputError(f"{type(frame).__name__} is no MetricFrame of fairlearn; {_AGAIN}")
     metrics: Mapping[str, Any] = by_group if by_group.ndim > 1 else {str(by_group.name): by_group}
-    matrices = {name: metrics[name] for name in metrics if _are_matrices(metrics[name])}
+    matrices = {
+        name: metrics[name]
+        for name in metrics
+        if all(map(_is_matrix, metrics[name]))
+        and any(isinstance(value, np.ndarray) for value in metrics[name])
+    }
     if len(matrices) != 1:
         names = ", ".join(map(repr, metrics))
         raise InputError(
@@ -64,10 +69,6 @@ def cells_of_frame(frame: Any, labels: Sequence[Any]) -> tuple[pl.DataFrame, lis
             if matrix[row, column]
         ]
     return pl.DataFrame(rows), ["truth", *features, "prediction"]
-
-
-def _are_matrices(values: Any) -> bool:
-    return all(map(_is_matrix, values)) and any(isinstance(value, np.ndarray) for value in values)
 
 
 def _is_matrix(value: Any) -> bool:

@@ -15,9 +15,8 @@ from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.columns.plain import check_name, engine_errors, has_value, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
 from evenhand.evidence.predictions.columns.to_polars import to_polars
+from evenhand.evidence.predictions.count import ClusterWeights, check_one_header, once_each
 from evenhand.evidence.predictions.counts import Counts, is_reserved
-from evenhand.evidence.predictions.equal_clusters import ClusterWeights, once_each
-from evenhand.evidence.predictions.header import check_one_header
 from evenhand.evidence.predictions.joined_groups import join_groups
 from evenhand.evidence.predictions.label_rules import NO_RULES, LabelRules, MapLike, NormalizedCounts
 from evenhand.evidence.predictions.levels import CLUSTER, check_same_kind

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
-from evenhand.evidence.predictions.equal_clusters import ClusterWeights
+from evenhand.evidence.predictions.count import ClusterWeights
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.files.tables.scan import Origin
 

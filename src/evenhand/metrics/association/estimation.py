@@ -26,7 +26,7 @@ from evenhand.metrics.association.similarities import (
 )
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import Alternative, Inference, Mode
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Ends, Floats, Integers
 from evenhand.stats.association.effect_size import (
     associations,
     auc,
@@ -34,6 +34,8 @@ from evenhand.stats.association.effect_size import (
     effect_bound,
     effect_size,
     has_spread,
+    leave_one_attribute_out,
+    leave_one_out,
     point_biserial,
 )
 from evenhand.stats.association.permutation import Permutations, permutation_test
@@ -43,6 +45,10 @@ Reading: TypeAlias = Callable[[Floats, int], Floats]
 
 _SAMPLED = 20_000  # items up to which partitions are drawn
 _WIDE = 2.2  # bounds of |d| beyond it are not on the scale of equal sizes, where it is 2
+
+
+MOST_CELLS = 20_000_000  # similarities up to which each attribute is left out in turn
+MOST_PARTS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +101,18 @@ class SetComparison(BoundSets):
     def y(self) -> Floats:
         """Associations of the items of Y."""
         return self.phi[self.sizes[0] :]
+
+    @property
+    def nearer(self) -> Floats:
+        """How much nearer X is to each attribute than Y."""
+        return np.asarray(np.subtract(*(side.mean(axis=0) for side in np.split(self.block, self.sizes[:1]))))
+
+    @property
+    def places(self) -> tuple[Integers, Integers, Integers, Integers]:
+        """Rows of X and of Y, columns of A and of B."""
+        n, m, na, nb = self.sizes
+        (x, y), (a, b) = np.split(np.arange(n + m), [n]), np.split(np.arange(na + nb), [na])
+        return x, y, a, b
 
     @property
     def spread(self) -> bool:
@@ -261,3 +279,41 @@ def _read_sets(
         return np.concatenate([part[order] for part, order in zip(parts, orders, strict=True)])
 
     return ordered(rows), None if reading is None else ordered(cells), ordered(phis)
+
+
+def effects_without(comparison: SetComparison, ddof: int) -> Ends:
+    """The effect size without each target, and without each attribute; NaN where it is undefined.
+
+    Of more than 20 million similarities, attributes are not left out in turn, and theirs are NaN.
+    """
+    targets = leave_one_out(comparison.x, comparison.y, ddof)
+    if comparison.block.size > MOST_CELLS:
+        return targets, np.full(len(comparison.words), np.nan)
+    return targets, leave_one_attribute_out(comparison.block, *comparison.places, ddof)
+
+
+def differences_without(comparison: SetComparison) -> Ends:
+    """The mean difference without each target, and without each attribute."""
+    nearer = np.split(comparison.nearer, [comparison.sizes[2]])
+    return _means_without(comparison.x, comparison.y), _means_without(*nearer)
+
+
+def _means_without(first: Floats, second: Floats) -> Floats:
+    """The difference of two means without each number; NaN where it is the only one of its set."""
+    near, far = (
+        (numbers.sum() - numbers) / (numbers.size - 1) if numbers.size > 1 else np.full(1, np.nan)
+        for numbers in (first, second)
+    )
+    return np.concatenate([near - second.mean(), first.mean() - far])
+
+
+def left_out(comparison: SetComparison, targets: Floats, words: Floats) -> NewDetails:
+    """The range of a value without one target or attribute, and which one gives each end."""
+    values, ids = np.concatenate([targets, words]), (*comparison.items, *comparison.words)
+    if np.isnan(values).all():
+        return {}
+    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+    return {
+        "without_low": number(values[low]), "without_low_item": ids[low],
+        "without_high": number(values[high]), "without_high_item": ids[high],
+    }  # fmt: skip

@@ -18,7 +18,7 @@ from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_k
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, piece_sizes
 from evenhand.stats.association.effect_size import effect_bound
 
 READINGS = ("per_image_joint", "per_image_joint_share", "per_image_per_set", "per_group")
@@ -214,9 +214,7 @@ def _group_test(
     columns, (n, m) = comparison.exchanged_items(comparison.block.T)
     units, total, differences = columns.T, n + m, []
     signs = np.where(np.arange(units.shape[1]) < na, 1.0, -1.0)
-    rows = max(1, _CELLS // max(total, units.shape[1]))
-    for start in range(0, BAND_DRAWS, rows):
-        count = min(rows, BAND_DRAWS - start)
+    for count in piece_sizes(BAND_DRAWS, _CELLS, max(total, units.shape[1])):
         membership = np.zeros((count, total))
         picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
         np.put_along_axis(membership, picked, 1.0, axis=1)

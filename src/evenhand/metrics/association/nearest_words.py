@@ -21,7 +21,7 @@ from evenhand.metrics.association.similarities import SingleSet, partitioned
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import number, percentile_interval
 from evenhand.metrics.prepared import LEVEL, Inference, Mode, check_k
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
 from evenhand.stats.association.families import by_family
 from evenhand.stats.hypergeometric import top_outcomes
 
@@ -255,9 +255,8 @@ def _over_images(words: _Words, k: int) -> Interval | None:
     if n < 2:
         return None
     units, rng, shares = columns.T, words.bound_set.stream("images"), []
-    rows = max(1, _CELLS // max(n, images.shape[1]))
-    for start in range(0, REPLICATES, rows):
-        times = rng.multinomial(n, np.full(n, 1 / n), size=min(rows, REPLICATES - start))
+    for size in piece_sizes(REPLICATES, _CELLS, max(n, images.shape[1])):
+        times = rng.multinomial(n, np.full(n, 1 / n), size=size)
         weights = top_weights(times @ units / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)

@@ -15,7 +15,7 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null
 from evenhand.core.random_streams import stream
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.estimates import as_finding
+from evenhand.metrics.estimates import as_finding, plain_interval
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask
 from evenhand.stats.association.families import by_family
@@ -270,10 +270,3 @@ def crossed_fields(
 
     p_value = estimate.p_value(alternative)
     return {"p_value": p_value, "null": null, "interval": limits(LEVEL), "limits": limits}
-
-
-def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
-    """An interval, or None where an end is no number."""
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return None
-    return Interval(low=float(low), high=float(high), level=level, method=method)

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.left_out import effects_without
+from evenhand.metrics.association.estimation import SetComparison, effects_without
 from evenhand.metrics.association.similarities import SingleSet
 from evenhand.metrics.estimates import number
 from evenhand.stats.association.effect_size import (
@@ -74,15 +73,13 @@ def _contributions(evidence: Similarities, test: Test, ddof: int) -> pl.DataFram
     if comparison.empty:
         return pl.DataFrame(schema=CONTRIBUTIONS)
     n, m, na, nb = comparison.sizes
-    rows, columns = np.arange(n + m), np.arange(na + nb)
-    nearer = comparison.block[:n].mean(axis=0) - comparison.block[n:].mean(axis=0)
-    added = attribute_contributions(comparison.block, rows[:n], rows[n:], columns[:na], columns[na:])
+    added = attribute_contributions(comparison.block, *comparison.places)
     return _frame(
         {
             **dict(zip(_TEST, (evidence.form, *test), strict=True)),
             "role": ["x"] * n + ["y"] * m + ["a"] * na + ["b"] * nb,
             "item": [*comparison.items, *comparison.words],
-            "association": np.concatenate([comparison.phi, nearer]),
+            "association": np.concatenate([comparison.phi, comparison.nearer]),
             "contribution": np.concatenate([target_contributions(comparison.x, comparison.y), added]),
             "without": np.concatenate(effects_without(comparison, ddof)),
         },

@@ -12,16 +12,20 @@ from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.left_out import MOST_PARTS, differences_without, effects_without, left_out
+from evenhand.metrics.association.estimation import (
+    MOST_PARTS,
+    SetComparison,
+    differences_without,
+    effects_without,
+    left_out,
+)
 from evenhand.metrics.association.similarities import (
     SingleSet,
     crossed_fields,
     partition_null,
-    plain_interval,
 )
 from evenhand.metrics.catalogue import CALISKAN, MMBIAS
-from evenhand.metrics.estimates import number
+from evenhand.metrics.estimates import number, plain_interval
 from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
 from evenhand.stats.arrays import Floats
 from evenhand.stats.association.effect_size import (
@@ -31,8 +35,9 @@ from evenhand.stats.association.effect_size import (
     effect_size,
     single_category,
 )
-from evenhand.stats.association.permutation import permutation_test, sign_flip_test
+from evenhand.stats.association.permutation import permutation_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
+from evenhand.stats.paired.differences import Paired
 
 _WHEN = ("before", "after")
 
@@ -172,7 +177,8 @@ def single_category_association(
 
     It needs no second set of targets. p and interval take items and attributes as samples, as in
     ``association_effect_size``. ``p_attributes`` in the details exchanges attributes between A and B (is this
-    set's similarity with them different?); ``p_items`` flips the signs of the items' phi (do they agree?).
+    set's similarity with them different?); ``p_items`` flips the signs of the items' phi (do they agree?), in
+    all ways up to 13 items, else in 9,999.
     ``effect_size`` is the difference over the spread of the set's mean similarity with each attribute.
 
     Args:
@@ -338,10 +344,10 @@ def _single_inference(
     """The test over items and attributes, and beside it those over either alone."""
     units, (na, _) = bound_set.exchanged_words(by_word)
     words = permutation_test(units[:na], units[na:], rng=bound_set.stream("words"))
-    items = sign_flip_test(bound_set.exchanged_items(phi)[0], rng=bound_set.stream("items"))
+    items = Paired.of(bound_set.exchanged_items(phi)[0], bound_set.stream("items"))
     details: NewDetails = {
         "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
-        "p_items": number(items.two_sided),
+        "p_items": number(items.p_value),
     }  # fmt: skip
     estimate = single_set(bound_set.block, bound_set.na, bound_set.families)
     fields = {}

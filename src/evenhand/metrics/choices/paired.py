@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from evenhand.core.errors import InputError
-from evenhand.core.findings import Dropped, Finding, Interval, Null
+from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.catalogue import BONETT_PRICE, card_of
 from evenhand.metrics.choices.resolution import rule_of
-from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates, Weight
-from evenhand.metrics.estimates import agreeing, joint_p
-from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers, Mask
-from evenhand.stats.paired.differences import Deviations, paired_difference
+from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates
+from evenhand.metrics.estimates import turned_signs
+from evenhand.metrics.group_rates import ONE_CLUSTER
+from evenhand.metrics.prepared import By, Inference, Mode, check_common
+from evenhand.stats.paired.differences import Deviations
 
 
 @metric(
@@ -45,8 +43,9 @@ def resolution_difference(
     Interval: adjusted Wald of paired shares, the samples reduced to what the variation between clusters
     leaves of them, with t of Kish's effective number of clusters. Null and p: the two models exchanged at
     random in each cluster (without clusters in each sample: McNemar's test), exact up to 13 contributions,
-    else ``(1 + b) / (1 + B)`` with B = 9,999; reason ``one_cluster`` where there is one. Parts are groups,
-    corrected by Holm. Samples that the reference did not answer are dropped and counted.
+    else ``(1 + b) / (1 + B)`` with B = 9,999; reason ``one_cluster`` where there is one. ``mde`` is the
+    difference that would be found with 80 % power. Parts are groups, corrected by Holm. Samples that the
+    reference did not answer are dropped and counted.
 
     Args:
         evidence: Choices of the first model.
@@ -69,29 +68,29 @@ def resolution_difference(
     check_common(mode, inference, seed)
     outcome, weight = rule_of(metric)
     bound, other = BoundChoices.of(evidence, by, where, mode), BoundChoices.of(reference, (), None, mode)
-    mine, other_rows, lost = _matched(bound, other)
-    rows = bound.rows(outcome).take(mine)
-    there = other.rows(outcome)
-    moved = rows.values / rows.unit - there.values[other_rows] / there.unit
-    mask = np.zeros_like(bound.chosen)
-    mask[np.flatnonzero(bound.chosen)[mine]] = True
-    bound = replace(bound, chosen=mask, group=bound.group[mine], dropped=bound.dropped + lost)
-    comparison = _Asked(bound, weight, inference, seed, metric)
-    fields = comparison.compared(rows, moved)
+    bound, apart = _matched(bound, other, outcome)
+    purpose = ("resolution_difference", str(bound.params), "+".join(bound.by), metric)
+
+    def compared(rows: OutcomeRates, *group: str) -> dict[str, Any]:
+        if rows.reason is not None:
+            return {"value": None, "reason": rows.reason}
+        away = Deviations(rows.values, rows.second, weight, rows.cluster)
+        if inference == "none" or rows.alone:
+            return {"value": away.value, "reason": ONE_CLUSTER if inference == "auto" else None}
+        unit = "sample" if rows.cluster is None else str(bound.choices.cluster)
+        tested = turned_signs(away, stream(seed, *purpose, *group), seed, "models", unit, most=2.0)
+        return {"value": away.value, **tested}
+
+    parts = bound.parts(lambda code: compared(bound.piece(apart, code), *bound.groups[code]))
     params = {**bound.params, "metric": metric}
     if (against := other.params["candidates"]) != params["candidates"]:
         params["reference_candidates"] = against
-
-    def part(code: int) -> dict[str, Any]:
-        return comparison.compared(bound.piece(rows, code), moved[bound.group == code], *bound.groups[code])
-
-    fields["limits"] = lambda level: comparison.interval(rows, moved, level, fields.get("p_value"))
     card = resolution_difference.card.comparing(card_of(metric))
-    return bound.finding("resolution_difference", params=params, parts=bound.parts(part), card=card, **fields)
+    return bound.finding("resolution_difference", params, parts=parts, card=card, **compared(apart))
 
 
-def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, list[Dropped]]:
-    """Rows of the first that the second has too, where they stand in the second, and what is lost."""
+def _matched(bound: BoundChoices, other: BoundChoices, outcome: str) -> tuple[BoundChoices, OutcomeRates]:
+    """The first on the samples that both have, and how much more each counts there than in the second."""
     mine = bound.choices.table.select("sample", "truth").filter(bound.chosen)
     other_table = other.choices.table.select("sample", "truth").with_row_index("row")
     pairs = mine.join(other_table, on="sample", how="left", maintain_order="left")
@@ -106,50 +105,8 @@ def _matched(bound: BoundChoices, other: BoundChoices) -> tuple[Mask, Integers, 
         )
     gone = int((~is_shared).sum())
     lost = [Dropped(reason="not answered by the reference", count=gone)] if gone else []
-    return is_shared, matched["row"].to_numpy().astype(np.int64), lost
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """How two models are compared on the samples that both answered."""
-
-    bound: BoundChoices
-    weight: Weight
-    inference: Inference
-    seed: int
-    metric: str
-
-    def compared(self, rows: OutcomeRates, moved: Floats, *group: str) -> dict[str, Any]:
-        """Value, interval, null band and p of one group, or of all samples."""
-        if rows.reason is not None:
-            return {"value": None, "reason": rows.reason}
-        means = [float(moved[mask].mean()) for mask in (~rows.second, rows.second)]
-        value = self.weight[0] * means[0] + self.weight[1] * means[1]
-        if self.inference == "none":
-            return {"value": value}
-        if rows.alone:
-            return {"value": value, "reason": "one_cluster"}
-        purpose = (str(self.bound.params), "+".join(self.bound.by), self.metric, *group)
-        rng = stream(self.seed, "resolution_difference", *purpose)
-        difference = paired_difference(moved, rows.second, self.weight, rows.cluster, rng)
-        low, high = difference.band(LEVEL)
-        deviations = Deviations(moved, rows.second, self.weight, rows.cluster)
-        p_value = joint_p(difference.p_value, 0.0, deviations.limits)
-        sampling = {"replicates": difference.replicates, "seed": self.seed} if difference.replicates else {}
-        method = f"models exchanged by {self._unit(rows)}"
-        return {
-            "value": value,
-            "interval": self.interval(rows, moved, LEVEL, p_value),
-            "null": Null(mean=difference.mean, low=low, high=high, level=LEVEL, method=method, **sampling),
-            "p_value": p_value,
-        }
-
-    def _unit(self, rows: OutcomeRates) -> str:
-        return "sample" if rows.cluster is None else str(self.bound.choices.cluster)
-
-    def interval(self, rows: OutcomeRates, moved: Floats, level: float, p_value: float | None) -> Interval:
-        """Bonett and Price's, with samples shrunk to what clusters leave of them."""
-        ends = Deviations(moved, rows.second, self.weight, rows.cluster).limits(level)
-        low, high = agreeing(ends, p_value, 0.0, level)
-        method = f"Bonett-Price, paired, by {self._unit(rows)}"
-        return Interval(low=max(low, -2.0), high=min(high, 2.0), level=level, method=method)
+    rows, mask = bound.rows(outcome).take(is_shared), bound.chosen.copy()
+    mask[mask] = is_shared
+    apart = rows.hits - other.rows(outcome).hits[matched["row"].to_numpy()]
+    bound = replace(bound, chosen=mask, group=bound.group[is_shared], dropped=bound.dropped + lost, memo={})
+    return bound, replace(rows, values=apart, unit=1)

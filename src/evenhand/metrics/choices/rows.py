@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, GroupSize
+from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import described
+from evenhand.metrics.estimates import described, number
 from evenhand.metrics.prepared import By, Mode, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, ratio
+from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
-from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange, likeness
+from evenhand.stats.exchange.rows import UnitRows, exchange, likeness
 from evenhand.stats.rates.clustered import FEWEST, GroupCells
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, group_rates
 
 Weight = tuple[float, float]
 
@@ -34,8 +35,8 @@ _ROUNDING = 1e-9
 class OutcomeRates:
     """The samples of one piece of a finding; arrays of shape (N,)."""
 
-    values: Integers  # how much each counts as the outcome, whole numbers of ``1/unit``
-    turned: Integers  # how much it would if the truth were the other gender
+    values: Floats  # how much each counts as the outcome, whole numbers of ``1/unit``
+    turned: Floats  # how much it would if the truth were the other gender
     unit: int  # what counts as one
     second: Mask  # whether the truth is the second gender
     stratum: Integers  # codes within which genders are exchanged
@@ -45,68 +46,70 @@ class OutcomeRates:
         """Fewer samples."""
         cluster = None if self.cluster is None else self.cluster[mask]
         return OutcomeRates(
-            self.values[mask], self.turned[mask], self.unit, self.second[mask], self.stratum[mask],
-            cluster,
-        )  # fmt: skip
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """Samples of the two genders."""
-        other = int(self.second.sum())
-        return self.second.size - other, other
+            self.values[mask], self.turned[mask], self.unit, self.second[mask], self.stratum[mask], cluster
+        )
 
     @cached_property
-    def shares(self) -> tuple[float | None, float | None]:
-        """The outcome's share among each gender; None where there is no sample."""
-        genders = zip((~self.second, self.second), self.sizes, strict=True)
-        first, second = (float(self.values[m].sum() / self.unit / n) if n else None for m, n in genders)
-        return first, second
+    def hits(self) -> Floats:
+        """How much each counts, in [0, 1]."""
+        return np.asarray(self.values / self.unit)
+
+    @cached_property
+    def gender(self) -> Integers:
+        """Code of each sample's gender."""
+        return self.second.astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Samples of the two genders."""
+        return np.bincount(self.gender, minlength=2)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The outcome's share among each gender; NaN where there is no sample."""
+        return ratio(np.bincount(self.gender, self.values, 2) / self.unit, self.sizes)
 
     def value(self, weight: Weight) -> float | None:
         """The mean or the gap of the shares; None without both genders."""
-        first, second = self.shares
-        return None if first is None or second is None else weight[0] * first + weight[1] * second
+        return number((np.array(weight) * self.shares).sum())
 
     @property
     def reason(self) -> str | None:
         """Why there is no value."""
         if not self.second.size:
             return "empty"
-        return None if all(self.sizes) else "single_group"
+        return None if self.sizes.all() else "single_group"
 
     @cached_property
-    def units(self) -> tuple[int, int]:
+    def units(self) -> Integers:
         """Units of the two genders: clusters, or samples."""
-        if self.cluster is None:
-            return self.sizes
-        first, second = units_in(self.cluster, self.second.astype(np.int64), 2).tolist()
-        return first, second
+        return self.sizes if self.cluster is None else units_in(self.cluster, self.gender, 2)
 
     @cached_property
     def alone(self) -> bool:
         """Whether neither gender has the two units that say how units vary."""
-        return max(self.units) < FEWEST
+        return bool(self.units.max() < FEWEST)
 
     @cached_property
     def rates(self) -> Rates:
-        """The shares of both genders; there must be samples of each. One unit says nothing of others."""
-        hits, group = self.values / self.unit, self.second.astype(np.int64)
+        """The shares of both genders. One unit says nothing of others."""
         if self.cluster is None:
-            rates = Rates.of_rows(np.bincount(group, hits, 2), np.bincount(group, minlength=2))
+            rates = group_rates(self.hits, self.gender, 2, None)
             return replace(rates, size=np.where(rates.size < FEWEST, 0.0, rates.size))
-        cells = GroupCells.of_rows(hits, group, 2, self.cluster)
+        cells = GroupCells.of_rows(self.hits, self.gender, 2, self.cluster)
         rates = Rates.of_clusters(cells.means())
-        if not 0 < hits.mean() < 1:
+        if not 0 < self.hits.mean() < 1:
             return rates
         # a gender without a hit, or without a miss, shows not how alike the samples of its clusters are:
         # those of both genders do
-        squares = np.bincount(cells.group, cells.sizes**2, 2)
-        counts = np.array(self.sizes, dtype=np.float64)
-        together = ratio(squares, counts, 1.0)
-        alike = likeness(UnitRows(hits, group, 2, self.cluster))
-        size = counts / (1 + (together - 1) * alike)
+        together = ratio(np.bincount(cells.group, cells.sizes**2, 2), self.sizes, 1.0)
+        size = self.sizes / (1 + (together - 1) * likeness(self.unit_rows(self.hits)))
         hidden = (rates.size > 0) & ((rates.value <= 0) | (rates.value >= 1))
         return replace(rates, size=np.where(hidden, np.maximum(size, rates.size), rates.size))
+
+    def unit_rows(self, values: Floats) -> UnitRows:
+        """Numbers of the samples by gender and unit."""
+        return UnitRows(values, self.gender, 2, self.cluster)
 
     def exchanged(self, weight: Weight, rng: np.random.Generator) -> Exchanged | None:
         """Genders exchanged at random; None where nothing can change places.
@@ -116,7 +119,7 @@ class OutcomeRates:
         with the person.
         """
         values, slope = self._moved(weight)
-        rows = UnitRows(values, self.second.astype(np.int64), 2, self.cluster)
+        rows = self.unit_rows(values)
         if rows.fixed or self.alone:
             return None
         mixed = np.where(rows.mixed[rows.units], rows.units + 1, 0)
@@ -130,7 +133,7 @@ class OutcomeRates:
     def _moved(self, weight: Weight) -> tuple[Floats, float]:
         """Values in [0, 1] whose difference between genders moves as the wanted one does, and how far."""
         if weight == GAP:
-            return self.values / self.unit, 1.0
+            return self.hits, 1.0
         as_first = np.where(self.second, self.turned, self.values) / self.unit
         as_second = np.where(self.second, self.values, self.turned) / self.unit
         (n_first, n_second), n = self.sizes, self.second.size
@@ -161,17 +164,12 @@ class Exchanged:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundChoices(named.NamedGroups):
-    """Choices under one grouping and selection."""
+class BoundChoices(named.ChosenRows):
+    """Usable choices under one grouping and selection."""
 
     choices: Choices
-    by: tuple[str, ...]
     where: Where
     mode: Mode
-    chosen: Mask  # usable rows that are in it, shape (usable,)
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -187,20 +185,16 @@ class BoundChoices(named.NamedGroups):
         # of its own, since the caller may change theirs
         where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}
         key = ("bound", names, tuple(sorted(where.items())), mode)
-        return named.get_or_make(evidence.memo, key, lambda: cls._bind(evidence, names, where, mode))
 
-    @classmethod
-    def _bind(cls, evidence: Choices, names: tuple[str, ...], where: Where, mode: Mode) -> BoundChoices:
-        evidence.check_attribute(*names)
-        inside = evidence.selected(where)
-        usable = evidence.reason.is_null().to_numpy()
-        counts = dict(Counter(evidence.reason.to_numpy()[inside & ~usable].tolist()))
-        if evidence.unannotated:
+        def bind() -> BoundChoices:
+            evidence.check_attribute(*names)
+            inside, usable = evidence.selected(where), evidence.reason.is_null().to_numpy()
+            counts = Counter(evidence.reason.to_numpy()[inside & ~usable].tolist())
             counts["not annotated"] = evidence.unannotated
-        columns = named.texts(evidence.table, names)
-        mask = named.left_out(inside[usable], named.missing(columns), counts)
-        grouped = named.coded(columns, mask)
-        return cls(evidence, names, where, mode, mask, *grouped, named.dropped_of(counts))
+            fields = named.bound(evidence.table, names, counts, inside[usable])
+            return cls(**fields, choices=evidence, where=where, mode=mode)
+
+        return named.get_or_make(evidence.memo, key, bind)
 
     def units(self, rows: OutcomeRates) -> str:
         """What is drawn as a whole in these rows, in words."""
@@ -219,23 +213,21 @@ class BoundChoices(named.NamedGroups):
         choices = self.choices
 
         def make() -> OutcomeRates:
-            values, unit = choices.outcomes("first" if self.mode == "paper" else "share")
+            outcomes, unit = choices.outcomes("first" if self.mode == "paper" else "share")
             turned = {"correct": "misgendered", "misgendered": "correct"}.get(outcome, outcome)
-            outcome_values, other = (values[self.chosen, OUTCOMES.index(name)] for name in (outcome, turned))
+            at = [OUTCOMES.index(outcome), OUTCOMES.index(turned)]
+            values = outcomes[self.chosen].T[at].astype(np.float64)
             second = (choices.table["truth"] == choices.genders[1]).to_numpy()[self.chosen]
             stratum = _codes(choices, choices.strata)[self.chosen]
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
-            return OutcomeRates(outcome_values, other, unit, second, stratum, cluster)
+            return OutcomeRates(values[0], values[1], unit, second, stratum, cluster)
 
         return named.get_or_make(self.memo, outcome, make)
 
     @property
     def params(self) -> dict[str, Any]:
         """What tells a finding from others of its name and grouping."""
-        conditions = [
-            f"{name}={value if isinstance(value, str) else '|'.join(value)}"
-            for name, value in sorted(self.where.items())
-        ]
+        conditions = [f"{name}={named.listed(value)}" for name, value in sorted(self.where.items())]
         return {
             "candidates": "/".join(self.choices.candidates),
             **({"where": ",".join(conditions)} if conditions else {}),
@@ -247,17 +239,17 @@ class BoundChoices(named.NamedGroups):
         """Samples of each group, or of each gender where there is no grouping."""
         if self.by:
             return super().group_sizes()
-        sizes = zip(self.choices.genders, self.rows("correct").sizes, strict=True)
+        sizes = zip(self.choices.genders, self.rows("correct").sizes.tolist(), strict=True)
         return [GroupSize(key=gender, n=n) for gender, n in sizes if n]
 
-    def finding(self, name: str, value: float | None, params: dict[str, Any], **fields: Any) -> Finding:
+    def finding(self, name: str, params: dict[str, Any], **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
         tied, notes = int(self.choices.tied[self.chosen].sum()), list(fields.pop("notes", []))
         if tied:
             how = "the first counts" if self.mode == "paper" else "they share the weight"
             have = "sample has" if tied == 1 else "samples have"
             notes.append(f"{tied} {have} several candidates with the highest score; {how}")
-        return described(self, name, params, value, notes=notes, **fields)
+        return described(self, name, params, notes=notes, **fields)
 
 
 def _codes(choices: Choices, names: Sequence[str]) -> Integers:

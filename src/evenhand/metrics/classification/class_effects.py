@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.findings import Interval
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
@@ -17,9 +18,7 @@ from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
     PhiSquared,
-    delta_interval,
     minimum_detectable_v,
-    noncentral_interval,
     phi_squared,
     score_draws,
 )
@@ -29,9 +28,8 @@ from evenhand.stats.exchange.unit_tables import UnitTables
 from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.multiplicity import adjust
 
-SummaryEnds = Callable[[float, float], tuple[float, float, str]]
-
 _SCORES, _SCORED = 60_000, (60, 400)  # classes x draws of a summary, and the least and most of these
+SCORE_METHOD = "score interval of the bias-corrected value, test inversion below"
 _SUMMARY_METHOD = "inverted test along the significant and along all of the estimated effects"
 
 
@@ -115,10 +113,8 @@ class ClassTables:
         batch, tables = self.batch, self.association
         replicates = resampling.enough(batch.table.size, REPLICATES)
         chi2 = np.full((replicates, self.labels.size), np.nan)
-        starts = np.searchsorted(batch.table, np.arange(batch.n_tables + 1))
         for table in np.flatnonzero(tables.dof > 0).tolist():
-            cut = slice(starts[table], starts[table + 1])
-            cells = resampling.ClassCells(table, batch.row[cut], batch.column[cut], batch.n[cut])
+            cells = resampling.cells_of(batch, table)
             rng = self.prepared.stream("effect bootstrap", self.form, self.key(table))
             resamples = resampling.bootstrap_cells(rng, cells, replicates)
             values, columns = resampling.bootstrap_chi2(cells, resamples)
@@ -185,8 +181,6 @@ def plain_effects(
         ["", "empty", "single_group", "constant"],
         "below_minimum_expected" if options.mev > 0 else "undefined",
     )
-    if options.constant == "zero":
-        values, why = np.where(why == "constant", 0.0, values), np.where(why == "constant", "", why)
     reasons = [reason or None for reason in why.tolist()]
     nothing = np.full((4, values.size), np.nan)
     return ClassEffects(
@@ -248,21 +242,13 @@ def pooled_squares(effects: ClassEffects) -> Squares:
 
 def _interval(effects: ClassEffects, p: Floats) -> Ends:
     """Interval ends on the scale of the statistic."""
-    options, shared = effects.options, effects.shared
-    if options.interval == "score":
+    if effects.options.interval == "score":
         return class_ends(effects.squares, p, LEVEL)
-    if options.interval == "bootstrap":
-        draws = effect_bootstrap(effects)[0]
-        ends = np.full((2, draws.shape[1]), np.nan)
-        has_draws = ~np.isnan(draws).all(axis=0)
-        ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        return ends[0], ends[1]
-    if options.interval == "delta":
-        low, high = delta_interval(shared.batch, effects.tables, LEVEL)
-    else:
-        low, high = noncentral_interval(effects.tables, LEVEL)
-    scale = shared.scale(options.kind)
-    return low * scale, high * scale
+    draws = effect_bootstrap(effects)[0]
+    ends = np.full((2, draws.shape[1]), np.nan)
+    has_draws = ~np.isnan(draws).all(axis=0)
+    ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return ends[0], ends[1]
 
 
 def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
@@ -273,30 +259,33 @@ def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
     contain the noise of the sample once more, so they serve the shape of the distribution (SkewSize), not
     its location.
     """
-    options = effects.options
-    key = ("effect bootstrap", options.form, options.kind, options.mev, options.mev_rule, options.rare)
-    return get_or_make(effects.prepared.memo, key, lambda: effects.shared.resampled(options.kind))
+    shared, kind = effects.shared, effects.options.kind
+    return get_or_make(effects.prepared.memo, (shared, kind), lambda: shared.resampled(kind))
 
 
-def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryEnds]:
+def limits_of_one(squared: Squares, p: float, method: str = SCORE_METHOD) -> Callable[[float], Interval]:
+    """From a level to the score interval of a single effect size, ``p`` that of its test."""
+
+    def limits(level: float) -> Interval:
+        (low,), (high,) = class_ends(squared, np.array([p]), level)
+        return Interval(low=low, high=high, level=level, method=method)
+
+    return limits
+
+
+def summary_limits(
+    effects: ClassEffects, summary: str, p: float | None = None
+) -> tuple[float, Callable[[float], Interval]]:
     """The mean, median or largest effect size of the population over usable classes, and its limits.
 
-    A single class has its own interval, whatever the summary.
-
-    Returns:
-        The corrected summary; from a level and the p of the summary's test (NaN: as the draws say) to the low
-        end, the high end and how they were made.
+    A single class has its own interval, whatever the summary. ``p``: of the summary's test; None: limits are
+    as the draws say.
     """
     used = np.flatnonzero(~np.isnan(effects.values))
     squared = effects.squares.each(lambda array: array[used])
     classes_p = np.full(used.size, np.nan) if effects.null is None else effects.null.p[used]
     if used.size == 1:
-
-        def of_one(level: float, _: float) -> tuple[float, float, str]:
-            low, high = class_ends(squared, classes_p, level)
-            return float(low[0]), float(high[0]), "interval of the one class"
-
-        return float(squared.corrected[0]), of_one
+        return float(squared.corrected[0]), limits_of_one(squared, classes_p[0], "interval of the one class")
     options = effects.options
     shared = replace(options, statistic="phi" if options.statistic == "phi" else "cramers_v")
     key = ("summary", shared, effects.null is None, summary)
@@ -307,12 +296,14 @@ def summary_limits(effects: ClassEffects, summary: str) -> tuple[float, SummaryE
     family = get_or_make(effects.prepared.memo, key, make)
     corrected = family.corrected
 
-    def ends(level: float, p: float) -> tuple[float, float, str]:
+    def limits(level: float) -> Interval:
         low, high = family.limits(level)
-        low = 0.0 if p > 1 - level else max(low, family.least) if p <= 1 - level else low
-        return min(low, corrected), max(high, corrected), _SUMMARY_METHOD
+        if p is not None:
+            low = 0.0 if p > 1 - level else max(low, family.least)
+        low, high = min(low, corrected), max(high, corrected)
+        return Interval(low=low, high=high, level=level, method=_SUMMARY_METHOD)
 
-    return corrected, ends
+    return corrected, limits
 
 
 def _scores(effects: ClassEffects, squared: Squares, used: Codes) -> Floats:

@@ -17,9 +17,7 @@ MevRule = Literal["min", "mean", "max"]
 """Which of a column's expected values counts, over groups."""
 Rare = Literal["drop", "pool"]
 """What becomes of columns below the minimum expected value."""
-Constant = Literal["drop", "zero"]
-"""What the effect size of a class with a single predicted label is: undefined, or zero."""
-EffectInterval = Literal["score", "delta", "noncentral", "bootstrap"]
+EffectInterval = Literal["score", "bootstrap"]
 Adjustment = Literal["holm", "bh", "none"]
 """How p-values of several classes are corrected."""
 
@@ -31,7 +29,6 @@ class EffectKeywords(TypedDict, total=False):
     mev: float
     mev_rule: MevRule
     rare: Rare
-    constant: Constant
     interval: EffectInterval
     alpha: float
     adjustment: Adjustment
@@ -48,7 +45,6 @@ class EffectOptions:
     mev: float = 0.0  # minimum expected value a column must reach to stay (Appendix D.3); 0 keeps all
     mev_rule: MevRule = "min"
     rare: Rare = "drop"
-    constant: Constant = "drop"
     interval: EffectInterval = "score"
     alpha: float = 0.05  # level of the tests
     adjustment: Adjustment = "holm"
@@ -86,6 +82,6 @@ class EffectOptions:
     @property
     def changed(self) -> dict[str, Any]:
         """The options that change a value and are not at their default."""
-        names = ["mode", "statistic", "mev", "constant"] + (["mev_rule", "rare"] if self.mev else [])
+        names = ["mode", "statistic", "mev"] + (["mev_rule", "rare"] if self.mev else [])
         default = EffectOptions()
         return {n: getattr(self, n) for n in sorted(names) if getattr(self, n) != getattr(default, n)}

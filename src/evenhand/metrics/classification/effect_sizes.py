@@ -43,7 +43,7 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
         evidence: Predictions or Counts.
         by: Attribute, or a list of attributes to cross.
         seed: Of every random stream.
-        options: ``statistic``, ``mev``, ``mev_rule``, ``rare``, ``constant``, ``interval``, ``alpha``,
+        options: ``statistic``, ``mev``, ``mev_rule``, ``rare``, ``interval``, ``alpha``,
             ``adjustment``, ``mode``, ``inference``; see EffectOptions.
 
     Returns:

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.prepared import MOST_ROWS, BoundCounts
 from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.tables import sum_by
@@ -22,7 +22,6 @@ from evenhand.stats.rates.rates import Rates
 
 LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
 _PAIR_BUDGET = 300_000_000  # groups x groups x labels, the same
-_MOST_ROWS = 100_000_000  # scipy's sampler of tables fails on far larger ones
 _WORK = 10_000_000  # groups x labels x replicates that are drawn
 _KEPT = 1_000_000  # of which so many are kept as noise
 _FEWEST, _USUAL, _MOST = 199, 999, 9_999
@@ -328,7 +327,7 @@ def _joined(parts: list[Tally]) -> Tally:
 
 def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:
     """Tables with given margins, shape (replicates, rows, columns)."""
-    if rows.sum() <= _MOST_ROWS:
+    if rows.sum() <= MOST_ROWS:
         return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
     sizes = np.repeat(rows[:, None], columns.size, axis=1)
     return resampling.split_hypergeometric(rng, columns, sizes, replicates)

@@ -10,14 +10,15 @@ from scipy import special
 
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask, codes_of
-from evenhand.stats.contingency.exact_tail import exact_tail
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
-    exact_2x2,
+    every_table,
     gamma_null,
+    log_listed,
     permutation_moments,
 )
+from evenhand.stats.contingency.resampling import cells_of
 from evenhand.stats.contingency.tables import Association, TableBatch
 from evenhand.stats.exchange.relabelling import each_exceeded, exceeded
 from evenhand.stats.exchange.unit_tables import UnitTables
@@ -33,7 +34,7 @@ _MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
 _SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
-_LISTED = 2_000_000  # steps in all to list the tables of small p; beyond, they are drawn
+_LISTED = 5_000_000  # cells in all to list the tables of small p; beyond, they are drawn
 _ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
 _RARE = (1 + _ENOUGH) / (1 + REPLICATES)  # p below which fewer than these exceed
 _CHUNK = 2_000
@@ -93,14 +94,14 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     band = np.stack([np.zeros(p.size), special.gammaincinv(shape, LEVEL) * scale])
     method = ["gamma with exact permutation moments"] * p.size
     for table in np.flatnonzero(square).tolist():
-        values, weight = exact_2x2(_dense_table(batch, table))
+        values, weight = every_table(*_margins(batch, table))
         chi2[:, table] = streams(table).choice(values, REPLICATES, p=weight)
         p[table] = min(1.0, weight[values >= _reached(tables.chi2[table])].sum())
         upper = min(int(np.searchsorted(np.cumsum(weight), LEVEL)), values.size - 1)
         band[:, table] = values[0], values[upper]
         method[table] = "exact enumeration"
     listed = _resample(batch, tables, resampled, streams, p, chi2)
-    band[:, resampled] = chi2[:, resampled].min(axis=0), np.quantile(chi2[:, resampled], LEVEL, axis=0)
+    band[:, resampled] = np.quantile(chi2[:, resampled], [0.0, LEVEL], axis=0)
     for table in resampled.tolist():
         method[table] = "permutation with fixed margins" + (", p of all tables" if table in listed else "")
     # a value that is an end of its band must not fall outside by rounding
@@ -128,7 +129,7 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
     shape, scale = gamma_null(chi2.mean(axis=0), chi2.var(axis=0))
     beyond = special.gammaincc(shape, tables.chi2 / scale)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
-    band = np.stack([chi2.min(axis=0), np.quantile(chi2, LEVEL, axis=0)])
+    band = np.quantile(chi2, [0.0, LEVEL], axis=0)
     sums = np.nansum(chi2, axis=1)
     moments = np.array([sums.mean()]), np.array([sums.var()])  # units may be in several tables
     total = _p_of_sum(chi2, tables, moments, sparse=True, tail=not bool(units.few.any()))
@@ -156,14 +157,10 @@ def _p_of_sum(chi2: Floats, tables: Association, moments: Ends, *, sparse: bool,
     return min(p_value, gamma) if tail else p_value
 
 
-def _dense_table(batch: TableBatch, table: int) -> Floats:
-    """One table as an array (rows, columns) without empty ones."""
-    start, stop = np.searchsorted(batch.table, [table, table + 1])
-    row = codes_of(batch.row[start:stop])
-    column = codes_of(batch.column[start:stop])
-    dense = np.zeros((int(row.max()) + 1, int(column.max()) + 1))
-    dense[row, column] = batch.n[start:stop]
-    return dense
+def _margins(batch: TableBatch, table: int) -> Margins:
+    """Counts of the occupied rows and columns of one table."""
+    dense = cells_of(batch, table).dense()[0]
+    return dense.sum(axis=1), dense.sum(axis=0)
 
 
 def _reached(chi2: float) -> float:
@@ -198,22 +195,21 @@ def _resample(
     """
     promising, listed = [], set()
     for table in indices.tolist():
-        rng, dense = streams(table), _dense_table(batch, table)
-        margins = dense.sum(axis=1), dense.sum(axis=0)
+        rng, margins = streams(table), _margins(batch, table)
         chi2[:, table] = chi2_of(draw_tables(rng, *margins, REPLICATES), *margins)
         p_value = exceeded(tables.chi2[table], chi2[:, table])
         if p_value < _RARE:
             promising.append((table, rng, margins))
         else:
             p[table] = p_value
-    budget, most = (steps // max(1, len(promising)) for steps in (_SECOND_STAGE, _LISTED))
+    budget, most = (work // max(1, len(promising)) for work in (_SECOND_STAGE, _LISTED))
     for table, rng, margins in promising:
         observed = _reached(tables.chi2[table])
-        exact = exact_tail(*margins, observed, most)
-        if exact is None:
+        if log_listed(*margins) > np.log(most):
             p[table] = _sharpened(rng, margins, chi2[:, table], observed, budget, p[table])
         else:
-            p[table] = exact
+            values, weight = every_table(*margins)
+            p[table] = min(1.0, weight[values >= observed].sum())
             listed.add(table)
     return listed
 

@@ -262,18 +262,20 @@ def _encode(rows: pl.DataFrame, prepared: BoundCounts) -> ImageLabels:
     images = rows.unique("image", keep="first", maintain_order=True).with_row_index("position")
     image = rows.join(images.select("image", "position"), on="image", how="left", maintain_order="left")
     position = {value: index for index, value in enumerate(grouped.labels)}
-    label, label_levels = _values_of(rows["label"], "label")
-    further = [value for value in label_levels if value not in position]
-    position |= {value: len(grouped.labels) + index for index, value in enumerate(further)}
-    truth, truth_levels = _values_of(images["truth"], "truth")
+
+    def coded(values: pl.Series, name: str) -> Integers:
+        codes, levels = _values_of(values, name)
+        return np.array([position.setdefault(value, len(position)) for value in levels])[codes]
+
+    label, truth = coded(rows["label"], "label"), coded(images["truth"], "truth")
     attributes = [_values_of(images[f"by{index}"], "attribute") for index in range(len(grouped.by))]
     group_of = {key: index for index, key in enumerate(grouped.groups)}
     keys = zip(*([levels[code] for code in codes] for codes, levels in attributes), strict=True)
     return ImageLabels(
         image["position"].cast(pl.Int64).to_numpy(),
-        np.array([position[value] for value in label_levels])[label],
+        label,
         rows["weight"].to_numpy(),
-        np.array([position[value] for value in truth_levels])[truth],
+        truth,
         np.array([group_of[key] for key in keys]),
         len(position),
         len(group_of),

@@ -12,10 +12,12 @@ from evenhand.core.findings import Contrast, Dropped, Finding, Interval, NewDeta
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.accuracy_inference import deciding, group_name
 from evenhand.metrics.classification.class_effects import (
+    SCORE_METHOD,
     ClassEffects,
     ClassTables,
     class_effects,
     effect_bootstrap,
+    limits_of_one,
     pooled_squares,
     summary_limits,
 )
@@ -32,15 +34,13 @@ from evenhand.metrics.estimates import (
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Mode
 from evenhand.stats.arrays import Floats, ratio
 from evenhand.stats.contingency.standing_apart import standing_apart
-from evenhand.stats.contingency.summary_intervals import SUMMARIES, Squares, class_ends, combined_p
+from evenhand.stats.contingency.summary_intervals import SUMMARIES, combined_p
 from evenhand.stats.skewness import skewness, skewness_bound
 
 _SPREAD = "spread over resamples ({}); no confidence interval"
 _DRAWN = "each class from its null distribution"
 _INTERVALS = {
-    "score": "score interval of the bias-corrected value, test inversion below",
-    "delta": "delta method around the bias-corrected value",
-    "noncentral": "inversion of the noncentral chi-squared distribution",
+    "score": SCORE_METHOD,
     "bootstrap": "stratified bootstrap within class and group",
 }
 _SUMMARY_OF = {"cramers_v_median": "median", "cramers_v_max": "largest"}
@@ -118,14 +118,8 @@ def summary_finding(effects: ClassEffects, name: str) -> Finding:
 def _summary_inference(effects: ClassEffects, summary: str, value: float) -> dict[str, Any]:
     """Null band, p and interval of a summary."""
     fields = _summary_test(effects, summary, value)
-    p = fields["p_value"]
-    corrected, ends = summary_limits(effects, summary)
-
-    def limits(level: float) -> Interval:
-        low, high, method = ends(level, float("nan") if p is None else p)
-        return Interval(low=low, high=high, level=level, method=method)
-
-    if p is None and fields["null"] is None:
+    corrected, limits = summary_limits(effects, summary, fields["p_value"])
+    if fields["p_value"] is None and fields["null"] is None:
         return {**fields, "corrected": corrected, "notes": [explain("one_cluster")]}
     return {**fields, "corrected": corrected, "interval": limits(LEVEL), "limits": limits}
 
@@ -135,17 +129,14 @@ def _summary_test(effects: ClassEffects, summary: str, value: float) -> dict[str
     if effects.null is None or np.isnan(effects.null.p[effects.tables.dof > 0]).any():
         return {"null": None, "p_value": None}
     usable = np.flatnonzero(~np.isnan(effects.values))
-    # a class counted as 0 although it has no table (constant="zero") is 0 by chance, too
-    effect_draws = np.where(effects.tables.dof > 0, effects.null.draws, 0.0)[:, usable]
-    fields = _against_null(effects.prepared, SUMMARIES[summary](effect_draws), value)
+    fields = _against_null(effects.prepared, SUMMARIES[summary](effects.null.draws[:, usable]), value)
     classes_p = effects.null.p[usable]
-    if usable.size == 1 and effects.tables.dof[usable[0]] > 0:
+    if usable.size == 1:
         fields["p_value"] = float(classes_p[0])
     elif summary == "median" and fields["p_value"] is not None:
         # the larger counts: exchange says whether any class shows an effect, the classes whether half of
         # them do
-        together = combined_p(np.where(np.isnan(classes_p), 1.0, classes_p))
-        fields["p_value"] = max(fields["p_value"], together)
+        fields["p_value"] = max(fields["p_value"], combined_p(classes_p))
     return fields
 
 
@@ -187,19 +178,9 @@ def _pooled_inference(
     fields: dict[str, Any] = {"corrected": float(squared.corrected[0])}
     if np.isnan(p):
         return {**fields, "notes": [explain("one_cluster"), *notes]}
-    limits = _limits_of_one(squared, p)
+    limits = limits_of_one(squared, p)
     fields |= _against_null(effects.prepared, draws, value)
     return {**fields, "p_value": p, "interval": limits(LEVEL), "limits": limits, "notes": notes}
-
-
-def _limits_of_one(squared: Squares, p: float) -> Callable[[float], Interval]:
-    """From a level to the score interval of a single effect size."""
-
-    def limits(level: float) -> Interval:
-        low, high = class_ends(squared, np.array([p]), level)
-        return Interval(low=float(low[0]), high=float(high[0]), level=level, method=_INTERVALS["score"])
-
-    return limits
 
 
 def single_table(effects: ClassEffects, name: str) -> Finding:
@@ -212,7 +193,7 @@ def single_table(effects: ClassEffects, name: str) -> Finding:
         name,
         effects.options.changed,
         part.value,
-        limits=None if p is None else _limits_of_one(effects.squares, p),
+        limits=None if p is None else limits_of_one(effects.squares, p),
         notes=[explain("one_cluster")] if part.corrected is not None and part.p_value is None else [],
         **{field: getattr(part, field) for field in fields},
     )

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Finding, Part, key_of
+from evenhand.core.numbers.rounding import low_and_high
 from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
@@ -98,7 +99,7 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
         (
             *pair, measure, part.kind, key_text(part.key), part.value, part.corrected,
             *_interval_of(part),
-            *((part.null.low, part.null.high) if part.null else (None, None)),
+            *low_and_high(part.null),
             part.p_value, part.p_adjusted, part.details.get("q_value"), part.details.get("first"),
             part.details.get("second"), part.n, part.details.get("n_gained"), part.details.get("n_lost"),
             part.reason,

@@ -14,7 +14,7 @@ import polars as pl
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, GroupSize, key_of
 from evenhand.core.random_streams import stream
-from evenhand.evidence.derivation.paired import Aligned, Losses
+from evenhand.evidence.derivation.paired import Aligned, Losses, without_missing
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.prepared import REPLICATES, By, names_of
@@ -70,7 +70,7 @@ class ComparedCounts:
             names: What the models are called.
             seed: The user's one seed.
         """
-        rows, lost = _named(table)
+        rows, lost = without_missing(table, _clusters(table))
         compared = cls.over(Aligned.of_joined(rows, by, columns), names, seed, lost)
         clusters = _clusters(rows)
         if len(clusters) != 1:
@@ -87,7 +87,8 @@ class ComparedCounts:
         """Models on samples of their own."""
         tables, lost = list[pl.DataFrame](), list[tuple[str, int]]()
         for single, name in zip(counts, names, strict=True):
-            rows, losses = _named(_table(single.project(list(by))))
+            table = _table(single.project(list(by)))
+            rows, losses = without_missing(table, _clusters(table))
             tables.append(rows)
             lost += [(f"{reason} in {name}", count) for reason, count in losses]
         plain = [table.drop(_clusters(table)) for table in tables]
@@ -279,17 +280,6 @@ def _table(counts: Counts) -> pl.DataFrame:
 def _clusters(table: pl.DataFrame) -> list[str]:
     """The columns of clusters."""
     return [name for name in table.columns if name.startswith(CLUSTER)]
-
-
-def _named(table: pl.DataFrame) -> tuple[pl.DataFrame, Losses]:
-    """The rows that name their cluster, where clusters were declared, as audits count them; the others."""
-    lost = []
-    for column in _clusters(table):
-        gone = int(table.filter(pl.col(column).is_null())["n"].sum())
-        if gone:
-            lost.append((f"missing {column.removeprefix(CLUSTER)}", gone))
-            table = table.drop_nulls(column)
-    return table, tuple(lost)
 
 
 def _codes(values: pl.Series, levels: pl.Series) -> Codes:

@@ -10,10 +10,10 @@ from scipy import special
 
 from evenhand.core.findings import Interval, NewDetails, Null
 from evenhand.core.significance import FROM_INTERVAL
-from evenhand.metrics.estimates import number
+from evenhand.metrics.estimates import number, plain_interval
 from evenhand.metrics.prepared import LEVEL
-from evenhand.stats.arrays import Ends, Floats, Limits
-from evenhand.stats.rates.differences import inverted_p, normal_quantile
+from evenhand.stats.arrays import Floats, Limits
+from evenhand.stats.rates.differences import normal_quantile, p_of_limits
 
 POWER = 0.8  # of the minimum detectable difference
 
@@ -43,14 +43,7 @@ def inferred(
     """
 
     def make(level: float) -> Interval | None:
-        low, high = (number(end) for end in limits(level))
-        if low is None or high is None:
-            return None
-        return Interval(low=low, high=high, level=level, method=method)
-
-    def ends(level: Floats) -> Ends:
-        low, high = np.array([limits(level.item())]).T
-        return low, high
+        return plain_interval(*limits(level), method, level)
 
     interval = make(LEVEL)
     if interval is None:
@@ -58,7 +51,7 @@ def inferred(
     error = (interval.high - interval.low) / 2 / normal_quantile(LEVEL)
     return {
         "limits": make, "interval": interval, "null": null_around(value, middle, interval),
-        "p_value": float(inverted_p(ends)[0]) if p is None else p,
+        "p_value": p_of_limits(limits) if p is None else p,
         "mde": number(error * float(special.ndtri(1 - alpha / 2) + special.ndtri(POWER))),
     }  # fmt: skip
 

@@ -211,11 +211,11 @@ class _Differences:
         """Limits of a model's mean, median or largest effect size, around the corrected one."""
         _, effects, _ = effects_of(self.compared, model)
         summary, factor = _OF_EFFECTS[metric], self.compared.factor(metric, model)
-        corrected, ends = summary_limits(effects, summary)
+        corrected, interval = summary_limits(effects, summary)
 
         def limits(level: float) -> Figure:
-            low, high, _ = ends(level, float("nan"))
-            lowest, middle, highest = np.multiply(factor, [[low], [corrected], [high]])
+            ends = interval(level)
+            lowest, middle, highest = np.multiply(factor, [[ends.low], [corrected], [ends.high]])
             return lowest[0], middle[0], highest[0]
 
         return limits

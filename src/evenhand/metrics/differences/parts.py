@@ -17,7 +17,7 @@ from evenhand.metrics.differences.inference import both_values, null_around
 from evenhand.metrics.differences.units import UnitChanges
 from evenhand.metrics.estimates import number
 from evenhand.metrics.prepared import LEVEL, BoundCounts
-from evenhand.stats.arrays import Codes, Ends, Floats
+from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.summary_intervals import Squares, class_ends
 from evenhand.stats.multiplicity import adjust, holm_levels
@@ -82,10 +82,7 @@ def effect_size_changes(pair: ComparedCounts, correlation: Floats, *, alpha: flo
     """
     values, own_effects, reasons = _classes_of(pair)
     # by how much effect sizes are larger in the common mix than in the model's own
-    factors = [
-        np.divide(common, effects, out=np.ones(effects.size), where=effects > 0)
-        for common, (effects, _) in zip(values, own_effects, strict=True)
-    ]
+    factors = [ratio(common, effects, 1.0) for common, (effects, _) in zip(values, own_effects, strict=True)]
 
     def limits(level: Floats | float) -> Ends:
         ends = []

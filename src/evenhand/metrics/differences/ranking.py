@@ -122,7 +122,7 @@ def _ranking_notes(compared: ComparedCounts, metric: str, model: int, finding: F
     draws = compared.resampled[metric][model]
     method = "bootstrap within class and group"
     interval = percentile_interval(draws, level=LEVEL, method=method, seed=compared.seed)
-    low, high = (interval.low, interval.high) if interval else (None, None)
+    low, high = low_and_high(interval)
     return RankingNotes(value, low, high, finding.reason, finding.n)
 
 

@@ -13,9 +13,9 @@ from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
 from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.paired.differences import sign_flips
+from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean
-from evenhand.stats.rates.differences import inverted_p, mean_limits
+from evenhand.stats.rates.differences import mean_limits, p_of_limits
 from evenhand.stats.rates.rates import Rates
 
 _STORED, _UNIT = "attribute:", "cluster:"
@@ -137,10 +137,5 @@ class UnitChanges:
         if np.isnan(self._limits(code, 0.95)).any():
             return np.nan
         if not self.flips:
-
-            def ends(levels: Floats) -> Ends:
-                low, high = limits(levels.item())
-                return np.array([low]), np.array([high])
-
-            return float(inverted_p(ends)[0])
-        return float(joint_p(sign_flips(self.flips[code], self.rng), 0.0, limits) or np.nan)
+            return p_of_limits(limits)
+        return float(joint_p(Paired.of(self.flips[code], self.rng).p_value, 0.0, limits) or np.nan)

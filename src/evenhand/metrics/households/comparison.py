@@ -12,12 +12,12 @@ from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.estimates import agreeing, number
-from evenhand.metrics.households.estimation import HitQuestion
+from evenhand.metrics.households.estimation import HitRates
 from evenhand.metrics.households.tables import check_hits, country_points
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.correlation import correlation, jackknife_interval
-from evenhand.stats.paired.differences import Paired, paired_difference
+from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval
 
 _ELSEWHERE = "not in the other evidence"
@@ -51,7 +51,7 @@ def _common(here: HouseholdHits, there: HouseholdHits) -> HouseholdHits:
     return replace(here, table=table, dropped=dropped, memo={})
 
 
-def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
+def relative_finding(question: HitRates, reference: HitRates) -> Finding:
     """How much more is recognised than by the reference, with a part for each group."""
     if question.reason is not None:
         return question.finding(None, reason=question.reason)
@@ -67,7 +67,7 @@ def relative_finding(question: HitQuestion, reference: HitQuestion) -> Finding:
 
 
 def _ratio(
-    question: HitQuestion,
+    question: HitRates,
     cells: GroupCells,
     reference: GroupCells,
     code: int,
@@ -89,8 +89,7 @@ def _ratio(
     some = np.flatnonzero(cells.group == code)
     if some.size > 1:
         moved = (cells.sums - reference.sums)[some] / cells.weights[some].sum()
-        none, rng = np.zeros(moved.size, dtype=bool), question.stream("flip", purpose)
-        paired = paired_difference(moved * moved.size, none, (1.0, 0.0), None, rng)
+        paired = Paired.of(moved, question.stream("flip", purpose))
         fields |= {
             "null": _exchanged_models(rate + base, paired, question.seed),
             "p_value": paired.p_value,
@@ -112,7 +111,7 @@ def _exchanged_models(total: float, paired: Paired, seed: int) -> Null | None:
     return Null(mean=ends[1], low=low, high=high, level=LEVEL, method=_FLIPPED, **sampling)
 
 
-def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
+def income_finding(question: HitRates, method: str, scale: str) -> Finding:
     """The correlation of the hit rate of countries with their mean income."""
     check_choice("method", method, ("pearson", "spearman"))
     check_choice("scale", scale, ("log", "linear"))
@@ -143,7 +142,7 @@ def income_finding(question: HitQuestion, method: str, scale: str) -> Finding:
     return question.finding(estimate.value, **fields)
 
 
-def _countries(question: HitQuestion, points: pl.DataFrame) -> list[Part]:
+def _countries(question: HitRates, points: pl.DataFrame) -> list[Part]:
     bound, income = question.bound, dict(zip(points["country"], points["income"], strict=True))
 
     def fields(code: int) -> dict[str, Any]:

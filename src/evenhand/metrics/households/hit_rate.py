@@ -10,7 +10,7 @@ from evenhand.core.metric import metric
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.catalogue import DE_VRIES, INDICATORS
 from evenhand.metrics.households.comparison import income_finding, matched, relative_finding
-from evenhand.metrics.households.estimation import HitQuestion, gap_finding, rate_finding, worst_finding
+from evenhand.metrics.households.estimation import HitRates, gap_finding, rate_finding, worst_finding
 from evenhand.metrics.prepared import By, Inference, Mode, Weighting
 
 
@@ -68,7 +68,7 @@ def household_hit_rate(
 
     Source: Goyal et al. 2022, section 3.2 (indicator 2).
     """
-    question = HitQuestion.make("household_hit_rate", evidence, by, weighting, mode, inference, seed)
+    question = HitRates.make("household_hit_rate", evidence, by, weighting, mode, inference, seed)
     return rate_finding(question)
 
 
@@ -129,7 +129,7 @@ def household_hit_gap(
 
     Source: Goyal et al. 2022, section 5 (gaps by income and region); the interval is ours.
     """
-    question = HitQuestion.make("household_hit_gap", evidence, by, weighting, mode, inference, seed)
+    question = HitRates.make("household_hit_gap", evidence, by, weighting, mode, inference, seed)
     return gap_finding(question, groups)
 
 
@@ -173,7 +173,7 @@ def worst_household_hit_rate(
     Source: ours, after Goyal et al. 2022, section 3.2.
     """
     options = (by, weighting, mode, inference, seed)
-    return worst_finding(HitQuestion.make("worst_household_hit_rate", evidence, *options))
+    return worst_finding(HitRates.make("worst_household_hit_rate", evidence, *options))
 
 
 @metric(
@@ -222,7 +222,7 @@ def household_hit_improvement(
     """
     first, second = matched(evidence, reference)
     options = (by, weighting, mode, inference, seed)
-    questions = [HitQuestion.make("household_hit_improvement", hits, *options) for hits in (first, second)]
+    questions = [HitRates.make("household_hit_improvement", hits, *options) for hits in (first, second)]
     return relative_finding(*questions)
 
 
@@ -272,5 +272,5 @@ def country_income_correlation(
     Source: De Vries et al., Does object recognition work for everyone?, 2019, Figure 1.
     """
     name = "country_income_correlation"
-    question = HitQuestion.make(name, evidence, "country", "image", mode, inference, seed)
+    question = HitRates.make(name, evidence, "country", "image", mode, inference, seed)
     return income_finding(question, method, scale)

@@ -13,12 +13,13 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
+from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, get_or_make
 from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, names_of
 from evenhand.stats.arrays import Floats, Integers
-from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
+from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
-from evenhand.stats.rates.differences import MOST_PAIRED, normal_quantile
+from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
 
 WEIGHTINGS = get_args(Weighting)
@@ -201,8 +202,7 @@ class BoundHits(NamedGroups):
         keys, code = coded(texts, np.ones(rows.height, dtype=bool))
         groups = sorted(keys, key=lambda key: _order(key, names))
         order = np.array([groups.index(key) for key in keys], dtype=np.int64)
-        dropped = dropped_of({reason: count for reason, count in counts.items() if count})
-        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped)
+        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped_of(counts))
 
     @property
     def n(self) -> int:
@@ -252,7 +252,7 @@ class BoundHits(NamedGroups):
         """The value of each, shape (groups,)."""
         return np.array([mean.value for mean in self.means])
 
-    def units(self, codes: Integers, rng: np.random.Generator) -> HouseholdUnits:
+    def compared(self, codes: Integers, rng: np.random.Generator) -> ComparedRows:
         """Rows of some groups, numbered anew in the order of ``codes``, by household and what they show."""
         code_of = np.full(len(self.groups), -1, dtype=np.int64)
         code_of[codes] = np.arange(codes.size)
@@ -265,44 +265,9 @@ class BoundHits(NamedGroups):
         unit_rows = UnitRows(rows["hit"].to_numpy(), group, codes.size, household, weight)
         column = "_topic" if "_topic" in rows.columns else _CONCEPT
         topic = rows[column] if _CONCEPT not in self.by and column in rows.columns else None
-        if topic is None or topic.n_unique() < 2:
-            return HouseholdUnits(unit_rows, None, rng)
-        return HouseholdUnits(unit_rows, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
-
-
-@dataclass(frozen=True, eq=False)
-class HouseholdUnits:
-    """Rows of groups by household, and what they show where households change places."""
-
-    rows: UnitRows  # hits
-    topic: Integers | None  # code of what each row shows; None where all show the same or groups are concepts
-    rng: np.random.Generator  # source of the draws
-
-    @cached_property
-    def adjusted(self) -> UnitRows:
-        """Hits without what concepts make of them."""
-        return self.rows if self.topic is None else self.rows.within(self.topic)
-
-    @cached_property
-    def expected(self) -> Floats:
-        """Rate of each group that its concepts alone lead to expect, shape (G,)."""
-        rows = self.rows
-        left = rows.value - self.adjusted.value + rows.mean
-        total = np.bincount(rows.group, rows.weights * left, rows.groups)
-        return total / np.bincount(rows.group, rows.weights, rows.groups)
-
-    @cached_property
-    def exchange(self) -> ExchangedRates | None:
-        """Of adjusted hits; None where nothing can change places, or households lie in many groups each."""
-        rows = self.rows
-        few = rows.groups <= MOST_PAIRED or not rows.mixed.any()
-        return exchange(self.adjusted, self.rng) if rows.groups > 1 and not rows.fixed and few else None
-
-    @cached_property
-    def nulls(self) -> Floats:
-        """Rates that groups of these concepts have by chance, shape (R, G)."""
-        draws = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
-        return np.clip(self.expected + draws - self.rows.mean, 0, 1)
+        if topic is None or topic.n_unique() < 2:  # all show the same, or groups are concepts
+            return ComparedRows(unit_rows, None, rng)
+        return ComparedRows(unit_rows, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
 
 
 def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:

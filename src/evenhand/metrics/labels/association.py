@@ -7,7 +7,7 @@ from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.catalogue import INDICATORS
-from evenhand.metrics.labels.estimation import HARMFUL, BoundAssociation, gap_finding, rate_finding
+from evenhand.metrics.labels.estimation import HARMFUL, LabelRates, gap_finding, rate_finding
 from evenhand.metrics.prepared import By, Inference, Mode, Unknown
 
 
@@ -66,9 +66,7 @@ def label_association_rate(
     Source: Goyal et al. 2022, section 3.1 and Table 3 (indicator 1).
     """
     options = (by, threshold, unknown, mode, inference)
-    return rate_finding(
-        BoundAssociation.make("label_association_rate", evidence, association, *options, seed=seed)
-    )
+    return rate_finding(LabelRates.make("label_association_rate", evidence, association, *options, seed=seed))
 
 
 @metric(
@@ -108,9 +106,7 @@ def label_association_gap(
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
     options = (by, threshold, unknown, mode, inference)
-    return gap_finding(
-        BoundAssociation.make("label_association_gap", evidence, association, *options, seed=seed)
-    )
+    return gap_finding(LabelRates.make("label_association_gap", evidence, association, *options, seed=seed))
 
 
 @metric(
@@ -146,9 +142,7 @@ def harmful_association_rate(
     Source: Goyal et al. 2022, section 3.1; the union is ours, the released code has none.
     """
     options = (by, threshold, unknown, mode, inference)
-    return rate_finding(
-        BoundAssociation.make("harmful_association_rate", evidence, HARMFUL, *options, seed=seed)
-    )
+    return rate_finding(LabelRates.make("harmful_association_rate", evidence, HARMFUL, *options, seed=seed))
 
 
 @metric(
@@ -179,6 +173,4 @@ def harmful_association_gap(
     Source: ours, after Goyal et al. 2022, section 3.1.
     """
     options = (by, threshold, unknown, mode, inference)
-    return gap_finding(
-        BoundAssociation.make("harmful_association_gap", evidence, HARMFUL, *options, seed=seed)
-    )
+    return gap_finding(LabelRates.make("harmful_association_gap", evidence, HARMFUL, *options, seed=seed))

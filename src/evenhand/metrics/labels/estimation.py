@@ -8,40 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Finding, NewDetails, Part
+from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
-from evenhand.metrics.estimates import null_band, number
-from evenhand.metrics.group_rates import ONE_CLUSTER, GapTest, GroupQuestion
+from evenhand.metrics.estimates import wilson_method
+from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import LEVEL, Z_POWER, By, Inference, Mode, Unknown, check_common
-from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
-from evenhand.stats.exchange.rows import ExchangedRates, UnitRows, exchange
-from evenhand.stats.rates.differences import range_limits
+from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common
+from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.rates import Rates, group_rates
 
 HARMFUL = "harmful"
 """The union of associations that are harmful."""
 
 
-_GAP = "MOVER of all pairs, simultaneous by the exchange's largest t"
-_ALPHA = 0.05
-
-
 @dataclass(frozen=True, eq=False)
-class BoundAssociation(GroupQuestion):
+class LabelRates(RowRates):
     """One association at one threshold under one grouping."""
 
     bound: BoundMatches
     association: str
     threshold: float
+    has_power = True
 
     @classmethod
     def make(
         cls, name: str, evidence: LabelMatches, association: str, by: By, threshold: float, unknown: Unknown,
         mode: Mode, inference: Inference, *, seed: int,
-    ) -> BoundAssociation:  # fmt: skip
+    ) -> LabelRates:  # fmt: skip
         """Check what is asked for.
 
         Raises:
@@ -71,18 +67,16 @@ class BoundAssociation(GroupQuestion):
         return self.bound.best >= self.threshold
 
     @cached_property
-    def hits(self) -> Floats:
-        """How many of each group, shape (groups,)."""
+    def counts(self) -> Floats:
+        """How many of each group have one, shape (groups,)."""
         return np.bincount(self.bound.group, self.hit, len(self.bound.groups)).astype(np.float64)
 
     @cached_property
-    def rates(self) -> Floats:
+    def values(self) -> Floats:
         """Rate of each group as it is printed, shape (groups,)."""
         if self.mode == "paper":
-            return np.array(
-                [_percent(*counts) / 100 for counts in zip(self.hits, self.bound.sizes, strict=True)]
-            )
-        return self.hits / self.bound.sizes
+            return np.array([percent(*of) / 100 for of in zip(self.counts, self.bound.sizes, strict=True)])
+        return self.counts / self.bound.sizes
 
     @cached_property
     def grouped(self) -> Rates:
@@ -90,23 +84,19 @@ class BoundAssociation(GroupQuestion):
         return group_rates(self.hit, self.bound.group, len(self.bound.groups), self.bound.cluster)
 
     @cached_property
-    def compared(self) -> UnitRows:
-        """The rows of the groups that are compared."""
+    def compared(self) -> ComparedRows:
+        """The known groups; a rate and its gap are of the same draws."""
         bound = self.bound
-        inside = bound.known[bound.group]
-        codes = (np.cumsum(bound.known) - 1)[bound.group[inside]]
-        cluster = None if bound.cluster is None else bound.cluster[inside]
-        return UnitRows(self.hit[inside], codes, int(bound.known.sum()), cluster)
+        purpose = ("+".join(bound.by), self.association, self.threshold, self.unknown, "exchange")
 
-    @cached_property
-    def exchanged(self) -> ExchangedRates:
-        """The known groups, exchanged at random; a rate and its gap are of the same draws."""
-        purpose = ("+".join(self.bound.by), self.association, self.threshold, self.unknown, "exchange")
+        def make() -> ComparedRows:
+            rng = stream(self.seed, "label_association", *purpose)
+            inside = bound.known[bound.group]
+            codes = (np.cumsum(bound.known) - 1)[bound.group[inside]]
+            cluster = None if bound.cluster is None else bound.cluster[inside]
+            return ComparedRows(UnitRows(self.hit[inside], codes, int(bound.known.sum()), cluster), None, rng)
 
-        def draw() -> ExchangedRates:
-            return exchange(self.compared, stream(self.seed, "label_association", *purpose))
-
-        return get_or_make(self.bound.memo, (self.association, self.threshold, self.seed), draw)
+        return get_or_make(bound.memo, (self.association, self.threshold, self.seed), make)
 
     @property
     def exchanged_how(self) -> str:
@@ -116,9 +106,7 @@ class BoundAssociation(GroupQuestion):
     @property
     def method(self) -> str:
         """How intervals of rates are made."""
-        if self.bound.cluster is None:
-            return "Wilson score"
-        return f"Wilson score, effective size by {np.unique(self.bound.cluster).size} values of {self.units}"
+        return wilson_method(self.bound.cluster, f"values of {self.units}")
 
     @property
     def units(self) -> str:
@@ -147,81 +135,37 @@ class BoundAssociation(GroupQuestion):
             return []
         return [f"the model has no label for {' and '.join(silent)}; the rest of {self.association} counts"]
 
-    def parts(self) -> list[Part]:
-        """The rate of each group, and how it stands to that of the others."""
-        bound = self.bound
-        covered = np.bincount(bound.group, self.coverage, minlength=len(bound.groups))
-        tested = self.infers and self.reason is None and bound.known.sum() > 1 and not self.compared.fixed
-        p_values = self.exchanged.p_each() if tested else np.zeros(0)
-        known_index = np.cumsum(bound.known) - 1  # among the known groups
+    @cached_property
+    def _covered(self) -> Floats:
+        return np.bincount(self.bound.group, self.coverage, len(self.bound.groups)) / self.bound.sizes
 
-        def fields(code: int) -> dict[str, Any]:
-            details: NewDetails = {"coverage": float(covered[code] / bound.sizes[code])}
-            if self.reason is not None:
-                return {"reason": self.reason, "value": None, "details": details}
-            value = float(self.rates[code])
-            if self.mode == "paper":
-                details["percent"] = _percent(self.hits[code], int(bound.sizes[code]))
-            more = self.interval_of(code, value) if self.infers else {}
-            if tested and bound.known[code]:
-                draws = self.exchanged.rates[:, known_index[code]]
-                more["null"] = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
-                more["p_value"] = float(p_values[known_index[code]])
-            return {"value": value, "details": details, **more}
-
-        return bound.parts(fields)
+    def about(self, code: int) -> NewDetails:
+        """Coverage of one group, and in paper mode the percentage of the rate."""
+        details: NewDetails = {"coverage": float(self._covered[code])}
+        if self.mode == "paper" and self.reason is None:
+            details["percent"] = percent(self.counts[code], int(self.bound.sizes[code]))
+        return details
 
 
-def rate_finding(association: BoundAssociation) -> Finding:
+def rate_finding(association: LabelRates) -> Finding:
     """The rate of one association, with a part for each group."""
     if association.reason is not None:
         return association.finding(None, reason=association.reason, parts=association.parts())
-    count, n = float(association.hit.sum()), association.bound.n
-    value, fields = count / n, dict[str, Any](parts=association.parts())
+    hit, bound = association.hit, association.bound
+    value, details = float(hit.sum()) / bound.n, dict[str, Any]()
     if association.mode == "paper":
-        percent = _percent(count, n)
-        value, fields["details"] = percent / 100, {"percent": percent}
-    if not association.infers:
-        return association.finding(value, **fields)
-    overall = group_rates(
-        association.hit, np.zeros_like(association.bound.group), 1, association.bound.cluster
-    )
-    return association.rate(value, overall, **fields)
+        details = {"percent": percent(hit.sum(), bound.n)}
+        value = details["percent"] / 100
+    overall = group_rates(hit, np.zeros_like(bound.group), 1, bound.cluster)
+    return association.rate(value, overall, details=details)
 
 
-def gap_finding(association: BoundAssociation) -> Finding:
+def gap_finding(association: LabelRates) -> Finding:
     """Largest minus smallest rate of the known groups."""
-    codes = np.flatnonzero(association.bound.known)
-    reason = association.reason or ("single_group" if codes.size < 2 else None)
-    if reason is not None:
-        return association.finding(None, reason=reason)
-    rates = association.rates[codes]
-    value = float(rates.max() - rates.min())
-    fields: dict[str, Any] = {"details": association.extremes(rates, "rate")}
-    fields["notes"] = association.not_compared() + association.few(rates)
-    if not association.infers:
-        return association.finding(value, **fields)
-    if association.compared.fixed:
-        return association.finding(value, reason=ONE_CLUSTER, **fields)
-    compared, exchanged = association.grouped.take(codes), association.exchanged
-
-    def limits(level: float) -> Pair:
-        return pair_of(range_limits(compared, level, quantile=exchanged.quantile_largest(level)))
-
-    draws = exchanged.gaps(value)
-    test = GapTest(exchanged.p_largest(), draws, limits, _GAP)
-    return association.gap(value, test, mde=_detectable(draws, codes.size), **fields)
+    reason = association.reason or ("single_group" if association.known.size < 2 else None)
+    return association.finding(None, reason=reason) if reason else association.gap()
 
 
-def _detectable(draws: Floats, groups: int) -> float | None:
-    """The gap that would be called beyond chance with a power of .8.
-
-    Of two groups the draws are absolute values, which have only ``sqrt(1 - 2/pi)`` of the signed spread.
-    """
-    spread = draws.std() / (np.sqrt(1 - 2 / np.pi) if groups == 2 else 1.0)
-    return number(float(np.quantile(draws, 1 - _ALPHA) + Z_POWER * spread))
-
-
-def _percent(count: float, n: int) -> float:
+def percent(count: float, n: int) -> float:
     """As the released code rounds."""
     return round(100 * float(count) / n, 3)

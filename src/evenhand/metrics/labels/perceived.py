@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,15 +12,15 @@ from scipy import stats
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
-from evenhand.core.findings import Dropped, Finding, Interval, Part
+from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.judged_images import JudgedImages
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import agreeing, described, joint_p, null_band, resampled_p
+from evenhand.metrics.estimates import described, interval_and_p, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
 from evenhand.stats.rates import judged
 
 DALL_EVAL = "Cho, Zala and Bansal, DALL-Eval, ICCV 2023 (arXiv 2202.04053)"
@@ -28,19 +28,13 @@ ROGAN_GLADEN = "Rogan and Gladen 1978; Buonaccorsi 2010"
 NOT_INVERTIBLE, ABSTAINS = "judge_at_chance", "judge_abstains"
 _DRAWS = 999
 _LIKE_REFERENCE = "images that show the reference, judged alike"
-_OF_PART = ("value", "reason", "interval", "null", "chance_at", "p_value", "details")
 
 
 @dataclass(frozen=True, eq=False)
-class BoundPrompts(named.NamedGroups):
+class BoundPrompts(named.ChosenRows):
     """Prompts by group, with the draws that all their findings share."""
 
     evidence: JudgedImages
-    by: tuple[str, ...]
-    rows: Mask  # which prompts are in it
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
     confusions: Floats  # draws of the judge's confusion
 
     @classmethod
@@ -54,21 +48,19 @@ class BoundPrompts(named.NamedGroups):
         named.check_kind(evidence, JudgedImages, "JudgedImages.join")
         names = names_of(by)
         check_known("attribute of these prompts", names, evidence.attributes)
-        columns = named.texts(evidence.annotated, names)
         judge = judged.Judge(evidence.confusion)
         silent = evidence.counts[:, :-1].sum(axis=1) == 0
-        counts = {"prompt without a judged image": int(silent.sum())} if silent.any() else {}
+        counts = {"prompt without a judged image": int(silent.sum())}
         if judge.believed and (abstained := int(evidence.counts[:, -1].sum())):
             counts["image that the judge says nothing of"] = abstained
-        mask = named.left_out(~silent, named.missing(columns), counts)
         confusions = judge.draws(stream(seed, "confusion"), _DRAWS)
-        groups, group = named.coded(columns, mask)
-        return cls(evidence, names, mask, groups, group, named.dropped_of(counts), confusions)
+        fields = named.bound(evidence.annotated, names, counts, ~silent)
+        return cls(**fields, evidence=evidence, confusions=confusions)
 
     @cached_property
     def counts(self) -> Integers:
         """Images of each prompt by category, abstentions last unless the judge is believed."""
-        counts = self.evidence.counts[self.rows]
+        counts = self.evidence.counts[self.chosen]
         return (
             counts * np.append(np.ones(counts.shape[1] - 1, np.int64), 0) if self.judge.believed else counts
         )
@@ -81,7 +73,7 @@ class BoundPrompts(named.NamedGroups):
     @property
     def reference(self) -> Floats:
         """The shares that each prompt is compared with."""
-        return self.evidence.reference[self.rows]
+        return self.evidence.reference[self.chosen]
 
     @property
     def n(self) -> int:
@@ -93,12 +85,6 @@ class BoundPrompts(named.NamedGroups):
         """Images of each group."""
         images = self.counts.sum(axis=1)
         return np.bincount(self.group, images, minlength=len(self.groups)).astype(np.int64)
-
-    def inside(self, code: int) -> BoundPrompts:
-        """The prompts of one group, without a grouping."""
-        rows = self.rows.copy()
-        rows[np.flatnonzero(rows)[self.group != code]] = False
-        return replace(self, by=(), rows=rows, groups=[()], group=np.zeros(int(rows.sum()), dtype=np.int64))
 
     @property
     def reason(self) -> str:
@@ -148,13 +134,7 @@ def _tested(
     fields["details"] = {"excess": value - band.mean}
     if limits is None:
         return fields | {"reason": ONE_CLUSTER}
-    p_value = joint_p(p_value, band.mean, limits)
-
-    def interval(level: float) -> Interval:
-        low, high = agreeing(limits(level), p_value, band.mean, level)
-        return Interval(low=low, high=high, level=level, method=method)
-
-    return fields | {"p_value": p_value, "interval": interval(LEVEL), "limits": interval}
+    return fields | interval_and_p(limits, p_value, band.mean, method)
 
 
 def _distance(bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> dict[str, Any]:
@@ -237,7 +217,7 @@ def _over_prompts(
         over = f"t over prompts{bound.and_judge}"
         fields = _tested(value, np.nanmean(null, axis=1), side, seed, over, limits if prompts > 1 else None)
         tests = [resampled_p(null[:, row], number, side) for row, number in enumerate(values.tolist())]
-    names, images = bound.evidence.annotated["prompt"].filter(bound.rows), bound.counts.sum(axis=1)
+    names, images = bound.evidence.annotated["prompt"].filter(bound.chosen), bound.counts.sum(axis=1)
     parts = [
         Part(kind="prompt", key=prompt, value=number, n=n, p_value=p_value)
         for prompt, number, n, p_value in zip(names, values.tolist(), images.tolist(), tests, strict=True)
@@ -249,17 +229,12 @@ def _finding(name: str, evidence: JudgedImages, by: By, inference: Inference, se
     check_common("default", inference, seed)
     bound = BoundPrompts.of(evidence, by, seed)
 
-    def fields_of(some: BoundPrompts, *group: str) -> dict[str, Any]:
+    def fields(some: BoundPrompts, *group: str) -> dict[str, Any]:
         if name in _MEASURES:
             return _over_prompts(name, some, inference, seed, *group)
         return _distance(some, inference, seed, *group)
 
-    def part(code: int) -> dict[str, Any]:
-        fields = fields_of(bound.inside(code), *bound.groups[code])
-        return {key: value for key, value in fields.items() if key in _OF_PART}
-
-    fields = fields_of(bound)
-    return described(bound, name, {}, **fields | ({"parts": bound.parts(part)} if by else {}))
+    return described(bound, name, {}, **bound.with_parts(fields))
 
 
 @metric(

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.core.findings import Dropped
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
+from evenhand.metrics.named_groups import check_kind
 from evenhand.metrics.prepared import LEVEL, By, Unknown, names_of
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
 from evenhand.stats.rates.differences import normal_quantile
@@ -224,15 +223,10 @@ def _mean(values: Floats, group: Integers, groups: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMatches(NamedGroups):
+class BoundMatches(named.ChosenRows):
     """Samples by group."""
 
     matches: LabelMatches
-    by: tuple[str, ...]
-    chosen: Mask  # which samples of the evidence are in it, shape (N,)
-    groups: Groups
-    group: Integers
-    dropped: list[Dropped]
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -248,18 +242,12 @@ class BoundMatches(NamedGroups):
         names = names_of(by)
         evidence.check_attribute(*names)
         key = ("groups", names, unknown)
-        return named.get_or_make(evidence.memo, key, lambda: cls._bound(evidence, names, unknown))
 
-    @classmethod
-    def _bound(cls, evidence: LabelMatches, names: tuple[str, ...], unknown: Unknown) -> BoundMatches:
-        counts, reasons = dict(evidence.dropped), dict[str, pl.Series]()
-        columns = named.texts(evidence.table, names)
-        for name, column in columns.items():
-            reasons |= named.missing({name: column})
-            if unknown == "exclude":
-                reasons |= named.unknown_in({name: column})
-        mask = named.left_out(np.ones(evidence.table.height, dtype=bool), reasons, counts)
-        return cls(evidence, names, mask, *named.coded(columns, mask), named.dropped_of(counts))
+        def bind() -> BoundMatches:
+            fields = named.bound(evidence.table, names, evidence.dropped, unknown=unknown)
+            return cls(**fields, matches=evidence)
+
+        return named.get_or_make(evidence.memo, key, bind)
 
     @cached_property
     def cluster(self) -> Integers | None:

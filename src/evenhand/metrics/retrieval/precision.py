@@ -10,29 +10,25 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, NewDetails, Null, Part, key_of
+from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.catalogue import INDICATORS
-from evenhand.metrics.estimates import agreeing, null_band
-from evenhand.metrics.group_rates import ONE_CLUSTER, GapTest, GroupQuestion
+from evenhand.metrics.group_rates import GroupRates
 from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import LEVEL, By, Inference, Mode, Unknown, check_common, check_k
+from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, check_k
 from evenhand.metrics.retrieval.queries import BoundQueries
-from evenhand.stats.arrays import Floats, Integers, Pair, pair_of
-from evenhand.stats.rankings.neighbour_labels import RelabelledPrecision, relabel
+from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
-from evenhand.stats.rates.differences import range_limits
 from evenhand.stats.rates.rates import Rates
 
 NOT_HELD = "not in the database"
 """Why there is no precision where no database sample has the value that is asked for."""
 
 _OPEN = "more samples equally near than were looked at"
-_GAP = "MOVER of all pairs, dyadic variance, simultaneous by the exchange's largest t"
 _UNEVEN = "random neighbours from this database would already give a gap of {:.3f}; read gap_above_chance"
-_ROUNDING = 1e-9
 _LARGE = 0.01  # a gap by chance alone that is worth a note
 
 
@@ -99,7 +95,7 @@ def precision_at_k(
     Source: Goyal et al. 2022, section 3.3 (indicator 3).
     """
     return precision_finding(
-        BoundNeighbours.make("precision_at_k", evidence, match, by, k, unknown, mode, inference, seed=seed)
+        Precision.make("precision_at_k", evidence, match, by, k, unknown, mode, inference, seed=seed)
     )
 
 
@@ -143,23 +139,25 @@ def precision_gap(
     Source: ours, after Goyal et al. 2022, section 3.3.
     """
     return gap_finding(
-        BoundNeighbours.make("precision_gap", evidence, match, by, k, unknown, mode, inference, seed=seed)
+        Precision.make("precision_gap", evidence, match, by, k, unknown, mode, inference, seed=seed)
     )
 
 
 @dataclass(frozen=True, eq=False)
-class BoundNeighbours(GroupQuestion):
+class Precision(GroupRates):
     """What has to match among the first k under one grouping."""
 
     bound: BoundQueries
     first: FirstItems  # how much each neighbour of each query counts
     k: int
+    what = "precision"
+    mover = "MOVER of all pairs, dyadic variance, simultaneous by the exchange's largest t"
 
     @classmethod
     def make(
         cls, name: str, evidence: Neighbours, match: By, by: By, k: int, unknown: Unknown, mode: Mode,
         inference: Inference, *, seed: int,
-    ) -> BoundNeighbours:  # fmt: skip
+    ) -> Precision:  # fmt: skip
         """Check what is asked for.
 
         Raises:
@@ -206,7 +204,7 @@ class BoundNeighbours(GroupQuestion):
         return self.rows.precision(self.rows.marks)
 
     @cached_property
-    def precision(self) -> Floats:
+    def values(self) -> Floats:
         """Precision of each group, shape (groups,)."""
         return np.minimum(self.observed.value, 1)  # sums of shares round
 
@@ -220,6 +218,11 @@ class BoundNeighbours(GroupQuestion):
             return relabel(self.rows, stream(self.seed, "precision_at_k", *purpose))
 
         return get_or_make(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
+
+    @cached_property
+    def compared(self) -> _ComparedQueries:
+        """The known groups, whose labels change places."""
+        return _ComparedQueries(self, RelabelledGroups(self.relabelled, self.known))
 
     @property
     def grouped(self) -> Rates:
@@ -254,13 +257,6 @@ class BoundNeighbours(GroupQuestion):
         params = {"match": "+".join(bound.match), "k": self.k}
         return self.described(value, params, bound.neighbours.facts, notes, **fields)
 
-    def null(self, draws: Floats, mean: float) -> Null | None:
-        """The band of exchanged labels, around a mean that is known."""
-        band = null_band(draws, level=LEVEL, method=self.exchanged_how, seed=self.seed)
-        return band and band.model_copy(
-            update={"mean": mean, "low": min(band.low, mean), "high": max(band.high, mean)}
-        )
-
     def parts(self) -> list[Part]:
         """The precision of each group; of some only that the database has nothing like them."""
         exchange = self.relabelled if self.bound.by and self.infers and self.reason is None else None
@@ -269,13 +265,13 @@ class BoundNeighbours(GroupQuestion):
         def fields(code: int) -> dict[str, Any]:
             if self.reason is not None:
                 return {"value": None, "reason": self.reason}
-            value = float(self.precision[code])
+            value = float(self.values[code])
             details = _details(value, float(self.observed.chance[code]))
             details["n_of"] = float(self.bound.sizes[code] * self.k)
             part_fields = {"value": value, "details": details}
             if exchange is None or p_values is None:
                 return part_fields
-            null = self.null(exchange.rates[:, code], float(exchange.expected[code]))
+            null = self.band(exchange.rates[:, code], mean=float(exchange.expected[code]))
             return part_fields | {
                 "null": null,
                 "p_value": float(p_values[code]),
@@ -290,60 +286,56 @@ class BoundNeighbours(GroupQuestion):
         ]
 
 
-def precision_finding(neighbours: BoundNeighbours) -> Finding:
+@dataclass(frozen=True, eq=False)
+class _ComparedQueries:
+    """Groups of queries as ``GroupRates`` compares them."""
+
+    asked: Precision
+    exchange: RelabelledGroups
+    stratum: Integers | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether each group is one unit."""
+        return int(self.asked.units_of[self.asked.known].max()) < 2
+
+    @property
+    def expected(self) -> Floats:
+        """Precision that chance leads to expect, shape (G,)."""
+        return self.exchange.expected
+
+    @property
+    def nulls(self) -> Floats:
+        """Precision by chance, shape (R, G)."""
+        return self.exchange.nulls
+
+
+def precision_finding(neighbours: Precision) -> Finding:
     """The mean precision of all queries, with a part for each group."""
     if neighbours.reason is not None:
         return neighbours.finding(None, reason=neighbours.reason, parts=neighbours.parts())
     value = min(float(neighbours.observed.total), 1.0)
     fields: dict[str, Any] = {"details": _details(value, float(neighbours.observed.total_chance))}
-    fields["parts"] = neighbours.parts()
     if not neighbours.infers:
-        return neighbours.finding(value, **fields)
+        return neighbours.rate(value, None, **fields)
     exchange = neighbours.relabelled
-    fields |= {
-        "null": neighbours.null(exchange.totals, exchange.expected_total),
-        "p_value": exchange.p_total(),
-    }
-    return neighbours.rate(value, neighbours.rows.whole().rates, **fields)
+    null = neighbours.band(exchange.totals, mean=exchange.expected_total)
+    return neighbours.rate(
+        value, neighbours.rows.whole().rates, null=null, p_value=exchange.p_total(), **fields
+    )
 
 
-def gap_finding(neighbours: BoundNeighbours) -> Finding:
+def gap_finding(neighbours: Precision) -> Finding:
     """Largest minus smallest precision of the known groups."""
-    codes = np.flatnonzero(neighbours.bound.known)
+    codes = neighbours.known
     reason = neighbours.reason or ("single_group" if codes.size < 2 else None)
     if reason is not None:
         return neighbours.finding(None, reason=reason)
-    precision, chance = neighbours.precision[codes], neighbours.observed.chance[codes]
-    value, by_chance = float(np.ptp(precision)), float(np.ptp(chance))
+    precision, chance = neighbours.values[codes], neighbours.observed.chance[codes]
+    by_chance = float(np.ptp(chance))
     notes = [_UNEVEN.format(by_chance)] if by_chance > _LARGE else []
-    fields: dict[str, Any] = {
-        "details": {
-            **neighbours.extremes(precision, "precision"),
-            "gap_by_chance": by_chance,
-            "gap_above_chance": float(np.ptp(precision - chance)),
-        },
-        "notes": notes + neighbours.not_compared() + neighbours.few(precision),
-    }
-    if not neighbours.infers:
-        return neighbours.finding(value, **fields)
-    if neighbours.units_of[codes].max() < 2:
-        return neighbours.finding(value, reason=ONE_CLUSTER, **fields)
-    return neighbours.gap(value, _test(neighbours, codes), **fields)
-
-
-def _test(neighbours: BoundNeighbours, codes: Integers) -> GapTest:
-    exchange, compared = neighbours.relabelled, neighbours.rows.rates.take(codes)
-    chance, either = exchange.chance_at(codes), exchange.p_gap(codes, two_sided=True)
-
-    def limits(level: float) -> Pair:
-        ends = pair_of(range_limits(compared, level, quantile=exchange.quantile(codes, level)))
-        return agreeing(ends, either, chance, level)
-
-    value = float(np.ptp(neighbours.precision[codes]))
-    draws = np.ptp(exchange.rates[:, codes], axis=1)
-    if value > chance:  # p and band are of one statistic
-        draws = np.clip(chance + exchange.gaps_above(value - chance, codes), 0, 1)
-    return GapTest(exchange.p_gap(codes), draws, limits, _GAP, chance if chance > _ROUNDING else None)
+    details = {"gap_by_chance": by_chance, "gap_above_chance": float(np.ptp(precision - chance))}
+    return neighbours.gap(notes=notes, details=details)
 
 
 def _details(value: float, chance: float) -> NewDetails:

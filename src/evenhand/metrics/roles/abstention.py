@@ -18,9 +18,10 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.estimates import described
-from evenhand.metrics.prepared import LEVEL, By, Inference, check_common
-from evenhand.metrics.roles.bound import BoundRoles, SignedRows, mean_interval
-from evenhand.stats.arrays import Floats, Mask
+from evenhand.metrics.prepared import By, Inference, check_common
+from evenhand.metrics.roles.bound import BoundRoles, mean_interval
+from evenhand.stats.arrays import Floats
+from evenhand.stats.paired.differences import Deviations
 
 BBQ = "Parrish et al., BBQ: A Hand-Built Bias Benchmark for Question Answering, ACL Findings 2022"
 UNCOMMITTED = "no_committed_answer"
@@ -38,32 +39,27 @@ def _rate(
     """The mean of a number of each sample, NaN left out, overall and by group."""
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
-    full, unit = values(bound.choices)[bound.rows], bound.unit
+    numbers = values(bound.choices)
 
-    def piece(mask: Mask) -> dict[str, Any]:
-        mask = mask & ~np.isnan(full)
-        if not mask.any():
+    def piece(some: BoundRoles, *_: str) -> dict[str, Any]:
+        there = ~np.isnan(numbers[some.chosen])
+        if not there.any():
             return {"value": None, "reason": "empty"}
-        units = None if unit is None else unit[mask]
-        interval = mean_interval(full[mask], units, LEVEL) if inference == "auto" else None
-        return {"value": float(full[mask].mean()), "interval": interval}
+        shares, unit = numbers[some.chosen][there], None if some.unit is None else some.unit[there]
+        return {"value": float(shares.mean())} | (mean_interval(shares, unit) if inference == "auto" else {})
 
-    parts = bound.parts(lambda code: piece(bound.group == code))
-    return described(
-        bound, values.__name__, bound.params, **piece(np.ones(full.size, dtype=bool)), parts=parts
-    )
+    return described(bound, values.__name__, bound.params, **bound.with_parts(piece))
 
 
 def _right(choices: RoleChoices) -> Floats:
     """The share of orders in which each sample got its right role; NaN without one."""
     if choices.truth is None:
         raise InputError("these choices have no right role; give RoleChoices.join truth='COLUMN'")
-    shares = np.stack([choices.share(outcome) for outcome in OUTCOMES], axis=1)
-    role = choices.annotated[choices.truth].replace_strict(
-        list(OUTCOMES), list(range(len(OUTCOMES))), default=None
-    )
-    right = np.take_along_axis(shares, role.fill_null(0).to_numpy()[:, None].astype(np.int64), axis=1)[:, 0]
-    return np.where(role.is_null().to_numpy(), np.nan, right)
+    right = np.full(len(choices.codes), np.nan)
+    for outcome in OUTCOMES:
+        here = (choices.annotated[choices.truth] == outcome).fill_null(False).to_numpy()
+        right[here] = choices.share(outcome)[here]
+    return right
 
 
 @metric(
@@ -199,26 +195,20 @@ def stereotype_score(
     """
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
-    codes = evidence.codes[bound.rows]
-    row, order = np.nonzero((codes == OUTCOMES.index(TARGET)) | (codes == OUTCOMES.index(OTHER)))
-    signs = np.where(codes[row, order] == OUTCOMES.index(TARGET), 1.0, -1.0)
-    units = np.arange(len(codes)) if bound.unit is None else bound.unit
-    right = _right(evidence)[bound.rows] if scaled else np.ones(len(codes))
+    right = _right(evidence) if scaled else np.zeros(len(evidence.codes))
+    signs = np.select([evidence.codes == OUTCOMES.index(role) for role in (TARGET, OTHER)], [1.0, -1.0])
 
-    def signed(mask: Mask) -> SignedRows:
-        scale = 1 - float(np.nanmean(right[mask])) if scaled and mask.any() else 1.0
-        committed = mask[row]
-        return SignedRows(signs[committed], units[row[committed]], bound.unit_name, scale)
-
-    def piece(mask: Mask, *group: str) -> dict[str, Any]:
+    def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
+        row, order = np.nonzero(signs[some.chosen])
+        unit = np.arange(some.n) if some.unit is None else some.unit
+        scale = 1 - float(np.nanmean(right[some.chosen])) if some.n else 1.0
+        away = Deviations.of(signs[some.chosen][row, order], unit[row])
         rng = stream(seed, "stereotype_score", *bound.purpose, scaled, *group)
-        fields = signed(mask).compared(inference, seed, rng)
+        fields = bound.signed(away, inference, seed, rng, scale)
         return fields if fields["value"] is not None else fields | {"reason": UNCOMMITTED}
 
-    everything = np.ones(len(codes), dtype=bool)
-    fields = piece(everything)
-    fields["parts"] = bound.parts(lambda code: piece(bound.group == code, *bound.groups[code]))
-    fields["details"] = {"target": float((signs > 0).sum()), "other": float((signs < 0).sum())}
-    fields["limits"] = lambda level: signed(everything).interval(level, fields["p_value"])
+    fields = bound.with_parts(piece)
+    committed = signs[bound.chosen]
+    fields["details"] = {"target": float((committed > 0).sum()), "other": float((committed < 0).sum())}
     params = {**({"scaled": True} if scaled else {}), **bound.params}
     return described(bound, "stereotype_score", params, **fields)

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Interval, Null
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import agreeing, joint_p, number
+from evenhand.metrics.estimates import interval_and_p, turned_signs, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, Z_POWER, By, Inference, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair
-from evenhand.stats.paired.differences import Deviations, paired_difference
+from evenhand.metrics.prepared import By, Inference, names_of
+from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import group_rates
 
 
 @dataclass(frozen=True, eq=False)
-class BoundRoles(named.NamedGroups):
+class BoundRoles(named.ChosenRows):
     """Role choices under one grouping and selection."""
 
     choices: RoleChoices
-    by: tuple[str, ...]
     where: Where
-    rows: Mask  # which rows of the choices are in it
-    groups: named.Groups
-    group: Integers
-    dropped: list[Dropped]
 
     @classmethod
     def of(cls, evidence: Any, by: By = (), where: Where | None = None) -> BoundRoles:
@@ -46,19 +40,14 @@ class BoundRoles(named.NamedGroups):
         named.check_kind(evidence, RoleChoices, "RoleChoices.join")
         names = names_of(by)
         evidence.check_attribute(*names)
-        counts = {"not annotated": evidence.unannotated} if evidence.unannotated else {}
-        counts |= {"no answer": evidence.unanswered} if evidence.unanswered else {}
-        columns = named.texts(evidence.annotated, names)
-        mask = named.left_out(evidence.selected(where or {}), named.missing(columns), counts)
-        return cls(evidence, names, where or {}, mask, *named.coded(columns, mask), named.dropped_of(counts))
+        counts = {"not annotated": evidence.unannotated, "no answer": evidence.unanswered}
+        fields = named.bound(evidence.annotated, names, counts, evidence.selected(where or {}))
+        return cls(**fields, choices=evidence, where=where or {})
 
     @property
     def params(self) -> dict[str, Any]:
         """The selection, which tells a finding from others of its name and grouping."""
-        return {
-            name: value if isinstance(value, str) else "|".join(value)
-            for name, value in sorted(self.where.items())
-        }
+        return {name: named.listed(value) for name, value in sorted(self.where.items())}
 
     @property
     def purpose(self) -> tuple[str, ...]:
@@ -67,7 +56,7 @@ class BoundRoles(named.NamedGroups):
 
     def codes_of(self, names: Sequence[str]) -> Integers:
         """One code for each chosen row for the crossed columns; a missing value is a value of its own."""
-        return named.crossed(self.choices.annotated.filter(self.rows), names)
+        return named.crossed(self.choices.annotated.filter(self.chosen), names)
 
     @cached_property
     def unit(self) -> Integers | None:
@@ -82,7 +71,7 @@ class BoundRoles(named.NamedGroups):
 
     def share(self, outcome: str) -> Floats:
         """The share of each chosen row's orders with an outcome."""
-        return self.choices.share(outcome)[self.rows]
+        return self.choices.share(outcome)[self.chosen]
 
     @cached_property
     def unusable(self) -> float:
@@ -93,80 +82,37 @@ class BoundRoles(named.NamedGroups):
     @cached_property
     def reencoded(self) -> dict[str, float]:
         """The share of answers that change with the encoding of the image; nothing where none was asked."""
-        again = np.zeros(0) if self.choices.again is None else self.choices.again[self.rows]
+        again = np.zeros(0) if self.choices.again is None else self.choices.again[self.chosen]
         return {"noise_reencoded": float(np.nanmean(again))} if np.isfinite(again).any() else {}
 
-    def inside(self, code: int) -> BoundRoles:
-        """The rows of one group, without a grouping."""
-        mask = self.rows.copy()
-        mask[np.flatnonzero(self.rows)[self.group != code]] = False
-        where = {**self.where, **dict(zip(self.by, self.groups[code], strict=True))}
-        zeros = np.zeros(int(mask.sum()), dtype=np.int64)
-        return replace(self, by=(), where=where, rows=mask, groups=[()], group=zeros)
-
-
-@dataclass(frozen=True, eq=False)
-class SignedRows:
-    """Numbers in [-1, 1] whose sign would turn if the two that are compared changed places."""
-
-    values: Floats  # shape (N,)
-    unit: Integers  # codes of what was drawn as a whole, shape (N,)
-    unit_name: str
-    scale: float = 1.0  # what their mean is multiplied by
-
-    @property
-    def units(self) -> int:
-        """How many were drawn as a whole."""
-        return int(np.unique(self.unit).size)
-
-    @property
-    def _all(self) -> tuple[Floats, Mask, Pair, Integers]:
-        return self.values, np.zeros(self.values.size, dtype=bool), (1.0, 0.0), self.unit
-
-    def compared(self, inference: Inference, seed: int, rng: np.random.Generator) -> dict[str, Any]:
-        """Mean, interval, null band and p by turning the sign of whole units, smallest detectable mean."""
-        if not self.values.size:
+    def signed(
+        self, away: Deviations, inference: Inference, seed: int, rng: np.random.Generator, scale: float = 1.0
+    ) -> dict[str, Any]:
+        """Fields of the mean of numbers whose sign would turn if the two compared changed places."""
+        if not away.difference.size:
             return {"value": None, "reason": "single_group"}
-        fields: dict[str, Any] = {"value": self.scale * float(self.values.mean())}
+        fields: dict[str, Any] = {"value": scale * away.value}
         if inference == "none":
             return fields
-        if self.units < FEWEST:
+        if np.unique(away.units).size < FEWEST:
             return fields | {"reason": ONE_CLUSTER}
-        test, deviations = paired_difference(*self._all, rng), Deviations(*self._all)
-        p_value = joint_p(test.p_value, 0.0, deviations.limits)
-        low, high, mean = (self.scale * end for end in (*test.band(LEVEL), test.mean))
-        sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
-        method = f"the two exchanged by {self.unit_name}"
-        band = Null(mean=mean, low=low, high=high, level=LEVEL, method=method, **sampling)
-        ends, z = deviations.limits(LEVEL), normal_quantile(LEVEL)
-        error = max(test.sd, (ends[1] - ends[0]) / (2 * z))
-        return fields | {
-            "interval": self.interval(LEVEL, p_value), "null": band, "p_value": p_value,
-            "mde": number(self.scale * (z + Z_POWER) * error),
-        }  # fmt: skip
-
-    def interval(self, level: float, p_value: float | None) -> Interval:
-        """Bonett and Price's, with rows shrunk to what units leave of them."""
-        low, high = agreeing(Deviations(*self._all).limits(level), p_value, 0.0, level)
-        method = f"Bonett-Price, paired, by {self.unit_name}"
-        low, high = self.scale * max(low, -1.0), self.scale * min(high, 1.0)
-        return Interval(low=low, high=high, level=level, method=method)
+        return fields | turned_signs(away, rng, seed, "the two", self.unit_name, scale=scale)
 
 
-def mean_interval(values: Floats, unit: Integers | None, level: float) -> Interval | None:
-    """Wilson's limits of a mean of numbers in [0, 1] at the size that units leave; None below two units."""
-    ends = mean_ends(values, unit, level)
-    if ends is None:
-        return None
-    by = "" if unit is None else f", effective size by {np.unique(unit).size} units"
-    return Interval(low=ends[0], high=ends[1], level=level, method=f"Wilson score{by}")
+def mean_interval(
+    values: Floats, unit: Integers | None, p_value: float | None = None, reference: float = 0.0
+) -> dict[str, Any]:
+    """Interval and p of a mean in [0, 1]: Wilson's at the size that units leave; nothing below two units.
 
-
-def mean_ends(values: Floats, unit: Integers | None, level: float) -> Pair | None:
-    """The limits of ``mean_interval``; None below two units."""
+    ``p_value`` is that of a test of the reference, if there is one.
+    """
     clusters = np.arange(values.size) if unit is None else unit
     if np.unique(clusters).size < FEWEST:
-        return None
+        return {}
     rates = group_rates(values, np.zeros(values.size, dtype=np.int64), 1, clusters)
-    low, high = rates.limits(normal_quantile(level))
-    return float(low[0]), float(high[0])
+
+    def limits(level: float) -> Pair:
+        low, high = rates.limits(normal_quantile(level))
+        return float(low[0]), float(high[0])
+
+    return interval_and_p(limits, p_value, reference, wilson_method(unit, "units"))

@@ -2,75 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
-from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Part, key_of
+from evenhand.core.findings import Finding, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.item_scores import ItemScores
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import agreeing, as_finding, joint_p, null_band, resampled_p
+from evenhand.metrics.estimates import described, interval_and_p, null_band, number, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, piece_sizes
-from evenhand.stats.exchange.between import Between, UnitSums
+from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
+from evenhand.stats.exchange.between import Between, UnitSums, welch_p
 from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.welch import welch_p
 
 GRAS = "GRAS, EACL Findings 2026, arXiv 2508.18989"
 _DRAWS, _ALPHA, _HELD = 499, 0.05, 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Images:
+class _Images(named.ChosenRows):
     """The images of one grouping that have a value."""
 
-    names: tuple[str, ...]
-    scores: Floats  # shape (N, items, wordings)
-    code: Integers  # group of each image
-    groups: named.Groups
-    dropped: list[Dropped]
-    unit: Integers | None  # what each image was sampled with, from 0; None: every image by itself
-    unit_name: str  # what is drawn as a whole
+    scored: ItemScores
 
     @classmethod
     def of(cls, evidence: Any, by: By) -> _Images:
-        """The images, and what is left out; one that names no unit is its own."""
+        """The images, and what is left out."""
         named.check_kind(evidence, ItemScores, "ItemScores.join")
         names = names_of(by)
         check_known("attribute of these scores", names, evidence.attributes)
-        counts = {"no score for each item and wording": evidence.incomplete} if evidence.incomplete else {}
-        columns = named.texts(evidence.annotated, names)
-        there = np.ones(evidence.annotated.height, dtype=bool)
-        mask = named.left_out(there, named.missing(columns), counts)
-        groups, code = named.coded(columns, mask)
-        unit = None
-        if evidence.cluster is not None:
-            alone = pl.concat_str(pl.lit("\x1f"), "sample")
-            clusters = evidence.annotated.select(pl.coalesce(pl.col(evidence.cluster).cast(pl.String), alone))
-            unit = codes_of(clusters.to_series().to_numpy()[mask])
-        called = evidence.cluster or "image"
-        return cls(names, evidence.scores[mask], code, groups, named.dropped_of(counts), unit, called)
+        counts = {"no score for each item and wording": evidence.incomplete}
+        return cls(**named.bound(evidence.annotated, names, counts), scored=evidence)
+
+    @property
+    def scores(self) -> Floats:
+        """Those of the images, shape (N, items, wordings)."""
+        return self.scored.scores[self.chosen]
+
+    @cached_property
+    def unit(self) -> Integers | None:
+        """What each image was sampled with, from 0, those that name nothing alone; None: all are."""
+        cluster = self.scored.cluster
+        if cluster is None:
+            return None
+        return named.units_of({"": self.scored.annotated.filter(self.chosen)}, cluster)
 
     @property
     def units(self) -> int:
         """How many were sampled as wholes."""
-        return self.code.size if self.unit is None else int(self.unit.max(initial=-1)) + 1
+        return self.n if self.unit is None else int(self.unit.max(initial=-1)) + 1
 
     @property
-    def counts(self) -> dict[str, Any]:
-        """The fields of a finding that say of how many images it is."""
-        sizes = np.bincount(self.code, minlength=len(self.groups)).tolist()
-        keyed = [
-            GroupSize(key=key_of(group), n=n) for group, n in zip(self.groups, sizes, strict=True) if group
-        ]
-        return {"n": int(self.code.size), "dropped": self.dropped, "groups": keyed}
+    def unit_name(self) -> str:
+        """What is drawn as a whole."""
+        return self.scored.cluster or "image"
 
     @property
     def method(self) -> str:
@@ -124,44 +117,34 @@ def lean_effect(
     images = _Images.of(evidence, by)
     size = np.array([(evidence.signs > 0).sum(), (evidence.signs < 0).sum()]).clip(1)
     weight = np.where(evidence.signs > 0, 0.5 / size[0], -0.5 / size[1])
-    leans = np.einsum("niw,i->nw", images.scores, weight)
-    fields = images.counts
-    if len(images.groups) < 2:
-        return as_finding("lean_effect", images.names, {}, value=None, reason="single_group", **fields)
+    leans, many = np.einsum("niw,i->nw", images.scores, weight), len(images.groups)
+    if many < 2:
+        return described(images, "lean_effect", {}, None, reason="single_group")
     columns = np.column_stack([leans.mean(axis=1), leans])  # the mean over wordings, and each wording
-    units = (
-        None if images.unit is None else UnitSums.of(columns, images.code, len(images.groups), images.unit)
-    )
-    observed = Between.of(columns, images.code, len(images.groups)) if units is None else units.between()[0]
-    value, *single = observed.values.tolist()
-    if not np.isfinite(value):
-        return as_finding("lean_effect", images.names, {}, value=None, reason="constant", **fields)
-    fields["parts"] = _lean_parts(columns[:, 0], single, images)
-    usable = [effect for effect in single if np.isfinite(effect)]
-    ends = min(usable, default=None), max(usable, default=None)
-    fields["details"] = dict(zip(("lowest_wording", "highest_wording"), ends, strict=True))
-    if images.unit is not None:
-        fields["details"] |= {"units": float(images.units), "unit": images.unit_name}
+    units = None if images.unit is None else UnitSums.of(columns, images.group, many, images.unit)
+    observed = Between.of(columns, images.group, many) if units is None else units.between()[0]
+    value, *single = map(number, observed.values)
+    if value is None:
+        return described(images, "lean_effect", {}, None, reason="constant")
+    usable = [effect for effect in single if effect is not None]
+    details: dict[str, Any] = {
+        "lowest_wording": min(usable, default=None), "highest_wording": max(usable, default=None),
+    }  # fmt: skip
+    if units is not None:
+        details |= {"units": float(images.units), "unit": images.unit_name}
+    fields: dict[str, Any] = {}
     if inference == "auto" and images.units < FEWEST:
         fields["reason"] = ONE_CLUSTER
     elif inference == "auto":
-        fields |= _lean_inference(observed, columns, images, units, seed, fields["details"])
-    return as_finding("lean_effect", images.names, {}, value=value, **fields)
+        fields = _lean_inference(observed, columns, images, units, seed, details)
+    means = images.parts(lambda code: {"value": float(columns[images.group == code, 0].mean())})
+    fields |= {"details": details, "parts": means + _wordings(single, images)}
+    return described(images, "lean_effect", {}, value, **fields)
 
 
-def _lean_parts(lean: Floats, single: list[float], images: _Images) -> list[Part]:
-    """The mean leaning of each group, and the value in each wording."""
-    code = images.code
-    means = [
-        Part(kind="*".join(images.names), key=key_of(group), value=float(lean[code == z].mean()),
-             n=int((code == z).sum()))
-        for z, group in enumerate(images.groups)
-    ]  # fmt: skip
-    wordings = [
-        Part(kind="wording", key=str(w), value=effect if np.isfinite(effect) else None, n=code.size)
-        for w, effect in enumerate(single, 1)
-    ]
-    return means + wordings
+def _wordings(values: Iterable[float | None], images: _Images) -> list[Part]:
+    """The value in each wording alone."""
+    return [Part(kind="wording", key=str(w), value=value, n=images.n) for w, value in enumerate(values, 1)]
 
 
 def _lean_inference(
@@ -169,27 +152,24 @@ def _lean_inference(
     details: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Null band, p and interval; the p of any wording goes into the details."""
-    rng, many = stream(seed, "lean_effect", *images.names), len(images.groups)
+    rng, many = stream(seed, "lean_effect", *images.by), len(images.groups)
     chance = []
     for size in piece_sizes(_DRAWS, _HELD, images.units * many):
         if units is None:
-            between = Between.of(columns, np.stack([rng.permutation(images.code) for _ in range(size)]), many)
+            between = Between.of(
+                columns, np.stack([rng.permutation(images.group) for _ in range(size)]), many
+            )
         else:
             between = units.between(rng.choice((-1.0, 1.0), (size, images.units)))
         p = between.p_values
         chance.append(np.stack([between.values[:, 0], -p[:, 0], -p[:, 1:].min(axis=1)], axis=1))
     draws = np.concatenate(chance)
     p_single = observed.p_values
-    p_value = joint_p(resampled_p(draws[:, 1], -float(p_single[0]), "high"), 0.0, observed.limits)
     details["p_any_wording"] = resampled_p(draws[:, 2], -float(p_single[1:].min()), "high")
-
-    def limits(level: float) -> Interval:
-        low, high = agreeing(observed.limits(level), p_value, 0.0, level)
-        method = "noncentral F, unlike spreads" + (f", by {images.unit_name}" if units else "")
-        return Interval(low=low, high=high, level=level, method=method)
-
+    p_value = resampled_p(draws[:, 1], -float(p_single[0]), "high")
+    method = "noncentral F, unlike spreads" + (f", by {images.unit_name}" if units else "")
     band = null_band(draws[:, 0], level=LEVEL, method=images.method, seed=seed, side="high")
-    return {"null": band, "p_value": p_value, "interval": limits(LEVEL), "limits": limits}
+    return {"null": band, **interval_and_p(observed.limits, p_value, 0.0, method)}
 
 
 @metric(
@@ -216,29 +196,24 @@ def rejected_items(
     """
     check_common("default", inference, seed)
     images = _Images.of(evidence, by)
-    columns, many = images.scores.reshape(len(images.scores), -1), len(images.groups)
-    shape, fields = images.scores.shape[1:], images.counts
-    rng = stream(seed, "rejected_items", *images.names)
+    columns, many, group = images.scores.reshape(images.n, -1), len(images.groups), images.group
+    rng, shape = stream(seed, "rejected_items", *images.by), images.scores.shape[1:]
+    if many < 2:
+        return described(images, "rejected_items", {}, None, reason="single_group")
 
     def rejected(values: Floats, code: Integers) -> Mask:
         return np.nan_to_num(welch_p(values, code, many), nan=1.0).reshape(shape) < _ALPHA
 
     def by_chance() -> float:
         if images.unit is None:
-            return float(rejected(columns, rng.permutation(images.code)).any(axis=1).mean())
+            return float(rejected(columns, rng.permutation(group)).any(axis=1).mean())
         sign, mean = rng.choice((-1.0, 1.0), images.units)[images.unit], columns.mean(axis=0)
-        return float(rejected(mean + sign[:, None] * (columns - mean), images.code).any(axis=1).mean())
+        return float(rejected(mean + sign[:, None] * (columns - mean), group).any(axis=1).mean())
 
-    if many < 2:
-        return as_finding("rejected_items", images.names, {}, value=None, reason="single_group", **fields)
-    is_rejected = rejected(columns, images.code)
-    fields["parts"] = [
-        Part(kind="wording", key=str(w), value=float(part), n=images.code.size)
-        for w, part in enumerate(is_rejected.mean(axis=0), 1)
-    ]
+    is_rejected, fields = rejected(columns, group), dict[str, Any]()
     if inference == "auto" and images.units >= FEWEST:
         draws = np.array([by_chance() for _ in range(99)])
         band = null_band(draws, level=LEVEL, method=images.method, seed=seed)
         fields |= {"null": band, "chance_at": band and band.mean}
-    value = float(is_rejected.any(axis=1).mean())
-    return as_finding("rejected_items", images.names, {}, value=value, **fields)
+    value, parts = float(is_rejected.any(axis=1).mean()), _wordings(is_rejected.mean(axis=0).tolist(), images)
+    return described(images, "rejected_items", {}, value, parts=parts, **fields)

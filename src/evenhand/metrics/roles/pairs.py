@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,11 @@ import polars as pl
 from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
 from evenhand.evidence.role_choices import OUTCOMES
+from evenhand.metrics.named_groups import dropped_of
 from evenhand.metrics.prepared import By, names_of
-from evenhand.metrics.roles.bound import BoundRoles, SignedRows
-from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, pieces
+from evenhand.metrics.roles.bound import BoundRoles
+from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, piece_sizes, pieces, ratio
+from evenhand.stats.paired.differences import Deviations
 
 _HELD = 2_000_000  # numbers of one array of draws
 _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
@@ -28,7 +28,7 @@ class PairedRows:
 
     attribute: tuple[str, ...]
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
-    signed: SignedRows  # outcome of the first minus that of the second
+    away: Deviations  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
     others: tuple[str, ...]  # the other treatments
 
@@ -55,17 +55,17 @@ class PairedRows:
         alone = len((in_sets[0] | in_sets[1]) - set(pairs["set"].to_list()))
         left, right = (pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second"))
         share = bound.share(outcome)
-        signed = SignedRows(share[left] - share[right], _units(bound)[left], bound.unit_name)
-        return cls(names, left, signed, alone, tuple(name for name in treatments if name not in names))
+        away = Deviations.of(share[left] - share[right], _units(bound)[left])
+        return cls(names, left, away, alone, tuple(same[1:]))
 
-    def take(self, mask: Mask) -> SignedRows:
+    def take(self, mask: Mask) -> Deviations:
         """Some of the pairs."""
-        return replace(self.signed, values=self.signed.values[mask], unit=self.signed.unit[mask])
+        return Deviations.of(self.away.difference[mask], self.away.units[mask])
 
     def facts(self) -> dict[str, Any]:
         """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""
-        units = self.signed.units
-        differing = int((np.abs(np.bincount(self.signed.unit, self.signed.values)) > 1e-12).sum())
+        sums = np.bincount(self.away.units, self.away.difference)
+        units, differing = sums.size, int((np.abs(sums) > 1e-12).sum())
         few = f"{differing} of {units} units differ; below {_DIFFERING} none can be beyond chance"
         alone = f"{self.unpaired} sets have only one of the two and give no pair"
         notes = [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
@@ -99,29 +99,28 @@ class SetMatrix:
         column = np.array([position[cell] for cell in table.select(treatments).rows()], dtype=np.int64)
         if np.unique(row * max(len(cells), 1) + column).size < row.size:
             raise InputError("a set has two samples of one combination of treatments; give each its own set")
-        at = np.flatnonzero(bound.rows)[table["row"].to_numpy()]
+        at = np.flatnonzero(bound.chosen)[table["row"].to_numpy()]
         orders = bound.choices.codes.shape[1]
         codes = np.full((len(names), len(cells), orders), -1, dtype=np.int64)
         scores, unit = np.full(codes.shape[:2], np.nan), np.zeros(len(names), dtype=np.int64)
         codes[row, column] = bound.choices.codes[at]
         scores[row, column] = bound.choices.scores[at]
         unit[row] = _units(bound)[table["row"].to_numpy()]
-        answered: Mask = np.asarray(np.min(codes, axis=1, initial=len(OUTCOMES)) >= 0)
-        usable: Mask = np.asarray(answered.any(axis=1))
-        keep = usable if complete else np.ones(len(names), dtype=bool)
+        keep = np.ones(len(names), dtype=bool)
         if complete:
-            codes = np.where(answered[:, None, :], codes, -1)
-        gone = int((~keep).sum())
-        lost = [Dropped(reason="incomplete set", count=gone)] if gone else []
+            answered = np.min(codes, axis=1, initial=len(OUTCOMES)) >= 0
+            codes, keep = np.where(answered[:, None], codes, -1), answered.any(axis=1)
+        lost = dropped_of({"incomplete set": int((~keep).sum())})
         return cls(cells, treatments, codes[keep], scores[keep], unit[keep], bound.choices.wordings, lost)
 
     @cached_property
     def _valid(self) -> Mask:
         return np.asarray((self.codes >= 0).all(axis=1))
 
-    def flips(self, codes: Integers) -> Floats:
+    @property
+    def flips(self) -> Floats:
         """The share of orders in which the members of each set do not answer alike, shape (sets,)."""
-        unlike = (codes != codes[:, :1]).any(axis=1) & self._valid
+        unlike = (self.codes != self.codes[:, :1]).any(axis=1) & self._valid
         return np.asarray(unlike.sum(axis=1) / np.maximum(self._valid.sum(axis=1), 1))
 
     def random_flips(self, rng: np.random.Generator, draws: int) -> Floats:
@@ -138,45 +137,39 @@ class SetMatrix:
 
     def noise(self) -> dict[str, float | None]:
         """How often two members of a set answer unlike in one order, and one member in two orders."""
-        cells, orders = range(self.codes.shape[1]), range(self.codes.shape[2])
-        members_ = [(self.codes[:, i], self.codes[:, j]) for i, j in combinations(cells, 2)]
-        again = [
-            (self.codes[..., i], self.codes[..., j])
-            for i, j in combinations(orders, 2)
-            if self.wordings[i] == self.wordings[j]
-        ]
-        return {"pair_flips": _unlike(members_), "noise_floor": _unlike(again)}
+        codes, wordings = self.codes, self.wordings
+        (i, j), (a, b) = (np.triu_indices(number, 1) for number in codes.shape[1:])
+        a, b = a[wordings[a] == wordings[b]], b[wordings[a] == wordings[b]]
+        members_, again = _unlike(codes[:, i], codes[:, j]), _unlike(codes[..., a], codes[..., b])
+        return {"pair_flips": members_, "noise_floor": again}
 
-    def _pairs(self, attribute: By) -> Iterator[tuple[int, int]]:
-        """Cells that differ in the attribute alone."""
+    def _pairs(self, attribute: By) -> tuple[Integers, Integers]:
+        """Each two cells that differ in the attribute alone."""
         names = names_of(attribute)
         check_known("attribute that differs within sets", names, self.treatments)
-        differs = [name in names for name in self.treatments]
-        for i, j in combinations(range(len(self.cells)), 2):
-            unlike = [a != b for a, b in zip(self.cells[i], self.cells[j], strict=True)]
-            if unlike == differs:
-                yield i, j
+        first, second = np.triu_indices(len(self.cells), 1)
+        values = np.array(self.cells, dtype=object).reshape(-1, len(self.treatments))
+        unlike = values[first] != values[second]
+        alone = (unlike == np.isin(self.treatments, names)).all(axis=1)
+        return first[alone], second[alone]
 
-    def distances(self, scores: Floats, attribute: By) -> tuple[Floats, Integers]:
+    def distances(self, attribute: By) -> tuple[Floats, Integers]:
         """|difference| of each matched pair and its unit, shape (pairs,)."""
-        pairs = list(self._pairs(attribute))
-        apart = _apart(scores, pairs)
+        first, second = self._pairs(attribute)
+        apart = np.abs(self.scores[:, first] - self.scores[:, second])
         there = ~np.isnan(apart)
-        return apart[there], np.repeat(self.unit[:, None], len(pairs), axis=1)[there]
+        return apart[there], np.repeat(self.unit[:, None], first.size, axis=1)[there]
 
     def exchanged_distances(self, attribute: By, rng: np.random.Generator, draws: int) -> Floats:
         """The mean of ``distances`` with the members of each unit's sets exchanged, all sets alike."""
         units, row = keys_and_codes(self.unit)
-        pairs, result = list(self._pairs(attribute)), np.full(draws, np.nan)
-        for some in pieces(draws, _HELD, self.scores.size):
-            shape = (some.stop - some.start, units.size, len(self.cells))
-            order = rng.random(shape).argsort(axis=2)[:, row]
-            exchanged = np.broadcast_to(self.scores, (shape[0], *self.scores.shape))
-            apart = _apart(np.take_along_axis(exchanged, order, axis=2), pairs)
-            number = (~np.isnan(apart)).sum(axis=(1, 2))
-            sums = np.nansum(apart, axis=(1, 2))
-            result[some] = np.divide(sums, number, out=result[some], where=number > 0)
-        return result
+        (first, second), result = self._pairs(attribute), []
+        for size in piece_sizes(draws, _HELD, self.scores.size):
+            order = rng.random((size, units.size, len(self.cells))).argsort(axis=2)[:, row]
+            scores = np.take_along_axis(self.scores[None], order, axis=2)
+            apart = np.abs(scores[..., first] - scores[..., second])
+            result.append(ratio(np.nansum(apart, axis=(1, 2)), (~np.isnan(apart)).sum(axis=(1, 2))))
+        return np.concatenate(result)
 
 
 def members(bound: BoundRoles) -> pl.DataFrame:
@@ -190,7 +183,7 @@ def members(bound: BoundRoles) -> pl.DataFrame:
         raise InputError(
             "these choices have no sets; give RoleChoices.join sets='COLUMN' and treatments=['gender', ...]"
         )
-    rows = choices.annotated.filter(bound.rows).with_row_index("row")
+    rows = choices.annotated.filter(bound.chosen).with_row_index("row")
     texts = [pl.col(name).cast(pl.String) for name in choices.treatments]
     return rows.select("row", *texts, set=pl.col(choices.set_).cast(pl.String)).drop_nulls()
 
@@ -200,15 +193,7 @@ def _units(bound: BoundRoles) -> Integers:
     return bound.codes_of([str(bound.choices.set_)]) if bound.unit is None else bound.unit
 
 
-def _apart(scores: Floats, pairs: list[tuple[int, int]]) -> Floats:
-    """|difference| of each pair of members, shape (..., sets, pairs)."""
-    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return np.abs(scores[..., first] - scores[..., second])
-
-
-def _unlike(pairs: list[tuple[Integers, Integers]]) -> float | None:
+def _unlike(first: Integers, second: Integers) -> float | None:
     """The share of answers that differ, among pairs that were both answered."""
-    answered = sum(int(((a >= 0) & (b >= 0)).sum()) for a, b in pairs)
-    if not answered:
-        return None
-    return sum(int(((a != b) & (a >= 0) & (b >= 0)).sum()) for a, b in pairs) / answered
+    answered = (first >= 0) & (second >= 0)
+    return float((first != second)[answered].mean()) if answered.any() else None

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.findings import Finding, Null
+from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
-from evenhand.metrics.estimates import agreeing, described, joint_p, null_band, resampled_p
+from evenhand.metrics.estimates import described, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.metrics.roles.bound import BoundRoles, SignedRows, mean_ends, mean_interval
+from evenhand.metrics.roles.bound import BoundRoles, mean_interval
 from evenhand.metrics.roles.pairs import PairedRows, SetMatrix
-from evenhand.stats.arrays import Pair
+from evenhand.stats.paired.differences import Deviations
+from evenhand.stats.rates.clustered import FEWEST
 
 PAIRS = (
     "Fraser and Kiritchenko, Examining Gender and Racial Bias in Large Vision-Language Models Using a Novel "
@@ -87,9 +90,9 @@ def set_difference(
     pairs = PairedRows.of(bound, attribute, first, second, outcome)
     params = {"attribute": "+".join(pairs.attribute), "first": first, "second": second, "outcome": outcome}
 
-    def piece(some: SignedRows, *group: str) -> dict[str, Any]:
+    def piece(away: Deviations, *group: str) -> dict[str, Any]:
         rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
-        return some.compared(inference, seed, rng)
+        return bound.signed(away, inference, seed, rng)
 
     inner = bound if by else BoundRoles.of(evidence, pairs.others, where)
     within = pairs if by else PairedRows.of(inner, attribute, first, second, outcome)
@@ -97,8 +100,7 @@ def set_difference(
     def part(code: int) -> dict[str, Any]:
         return piece(within.take(inner.group[within.left] == code), *inner.groups[code])
 
-    fields = piece(pairs.signed) | {"parts": inner.parts(part), **pairs.facts()}
-    fields["limits"] = lambda level: pairs.signed.interval(level, fields["p_value"])
+    fields = piece(pairs.away) | {"parts": inner.parts(part), **pairs.facts()}
     return described(bound, "set_difference", params | bound.params, **fields)
 
 
@@ -135,34 +137,27 @@ def flip_rate(
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
 
-    def piece(some: BoundRoles, *group: str) -> tuple[dict[str, Any], SetMatrix]:
+    def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
         sets = SetMatrix.of(some, complete=True)
-        values = sets.flips(sets.codes)
+        values = sets.flips
         if not values.size:
-            return {"value": None, "reason": "empty"}, sets
+            return {"value": None, "reason": "empty"}
         fields: dict[str, Any] = {"value": float(values.mean())}
-        if inference == "auto":
-            fields["interval"] = mean_interval(values, sets.unit, LEVEL)
-            draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
-            method = "answers exchanged among all samples"
-            fields["null"] = band = null_band(draws, level=LEVEL, method=method, seed=seed)
-            fields["chance_at"] = None if band is None else band.mean
-        return fields, sets
+        if inference == "none":
+            return fields
+        draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
+        method = "answers exchanged among all samples"
+        band = null_band(draws, level=LEVEL, method=method, seed=seed)
+        return fields | mean_interval(values, sets.unit) | {"null": band, "chance_at": band and band.mean}
 
-    fields, sets = piece(bound)
-    if fields.get("interval") is not None:
-        fields["limits"] = lambda level: mean_interval(sets.flips(sets.codes), sets.unit, level)
+    fields, sets = bound.with_parts(piece), SetMatrix.of(bound, complete=True)
     details = sets.noise() | bound.reencoded | {"unusable": bound.unusable, "sets": float(len(sets.codes))}
     if fields["value"] is not None:
         details["consistency"] = 1 - fields["value"]
-
-    def part(code: int) -> dict[str, Any]:
-        return piece(bound.inside(code), *bound.groups[code])[0]
-
     flips, noise = details["pair_flips"], bound.reencoded.get("noise_reencoded")
     fields["notes"] = [UNCHANGED.format(noise)] if noise and flips is not None and flips <= noise else []
     fields |= {"details": details, "dropped": [*bound.dropped, *sets.dropped]}
-    return described(bound, "flip_rate", bound.params, **fields, parts=bound.parts(part))
+    return described(bound, "flip_rate", bound.params, **fields)
 
 
 @metric(
@@ -200,33 +195,21 @@ def set_distance(
 
     def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
         sets = SetMatrix.of(some)
-        pairs, unit = sets.distances(sets.scores, attribute)
+        pairs, unit = sets.distances(attribute)
         if not pairs.size:
             return {"value": None, "reason": "single_group"}
         fields: dict[str, Any] = {"value": float(pairs.mean())}
         if inference == "none":
             return fields
-        interval = mean_interval(pairs, unit, LEVEL)
-        if interval is None:
+        if np.unique(unit).size < FEWEST:
             return fields | {"reason": ONE_CLUSTER}
         rng = stream(seed, "set_distance", *bound.purpose, str(attribute), *group)
         draws = sets.exchanged_distances(attribute, rng, _DRAWS)
         method = f"members of sets exchanged by {bound.unit_name}"
-        band: Null | None = null_band(draws, level=LEVEL, method=method, seed=seed, side="high")
+        band = null_band(draws, level=LEVEL, method=method, seed=seed, side="high")
         at = fields["value"] if band is None else band.mean
+        tested = mean_interval(pairs, unit, resampled_p(draws, fields["value"], "high"), at)
+        return fields | tested | {"null": band, "chance_at": at}
 
-        def limits(level: float) -> Pair:
-            return mean_ends(pairs, unit, level) or (0.0, 1.0)
-
-        p_value = joint_p(resampled_p(draws, fields["value"], "high"), at, limits)
-        ends = agreeing((interval.low, interval.high), p_value, at)
-        wider = interval.model_copy(update={"low": ends[0], "high": ends[1]})
-        return fields | {"interval": wider, "null": band, "chance_at": at, "p_value": p_value}
-
-    fields = piece(bound)
     params = {"attribute": "+".join(names_of(attribute)), **bound.params}
-
-    def part(code: int) -> dict[str, Any]:
-        return piece(bound.inside(code), *bound.groups[code])
-
-    return described(bound, "set_distance", params, **fields, parts=bound.parts(part))
+    return described(bound, "set_distance", params, **bound.with_parts(piece))

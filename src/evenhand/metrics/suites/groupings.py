@@ -31,5 +31,5 @@ def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
     entries = [by] if isinstance(by, str | tuple) else list(by)
     groupings = [names_of(entry) for entry in entries]
     if not groupings or not all(groupings):
-        raise ParameterError("an audit compares groups: name at least one attribute with by=")
+        raise ParameterError("an audit compares groups: name at least one attribute with --by, in Python by=")
     return list(dict.fromkeys(groupings))

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenhand.core.errors import InputError
-from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
-from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
+from evenhand.mitigate.maps import ONE_BASIS, kept_maps
 from evenhand.mitigate.mitigation import Mitigation
+from evenhand.mitigate.scikit_learn import neighbour_information
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_choices, check_material
 from evenhand.stats.arrays import Floats

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.mitigate.algebra.kept_dimensions import ONE_BASIS, kept_maps
-from evenhand.mitigate.algebra.nearest_neighbours import neighbour_information
+from evenhand.mitigate.maps import ONE_BASIS, kept_maps
 from evenhand.mitigate.mitigation import Mitigation
+from evenhand.mitigate.scikit_learn import neighbour_information
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_choices, check_material
 from evenhand.stats.arrays import Floats, Integers
@@ -188,7 +188,12 @@ class Pruning:
             precision=self.precision,
         )
         base = state.effect_sizes()
-        _check_spread(material, base)
+        for (x, y, a, b), d in zip(material.tests, base, strict=True):
+            if not np.isfinite(d):
+                raise InputError(
+                    f"the association of {x!r} and {y!r} with {a!r} and {b!r} is the same for every item: "
+                    "there is no spread to remove; give items that differ"
+                )
         allowed, used = self._allowed(material, seed)
         search = _PruningSearch(self, state, allowed, limit, base)
         search.run()
@@ -383,12 +388,3 @@ def _labelled(material: TrainingVectors) -> tuple[Floats, Integers, str]:
             "give such labels, or information=none"
         )
     return vectors, labels, whose
-
-
-def _check_spread(material: TrainingVectors, base: Floats) -> None:
-    for (x, y, a, b), d in zip(material.tests, base, strict=True):
-        if not np.isfinite(d):
-            raise InputError(
-                f"the association of {x!r} and {y!r} with {a!r} and {b!r} is the same for every item: "
-                "there is no spread to remove; give items that differ"
-            )

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evenhand.mitigate.algebra.subspaces import check_something_left, removal_facts
 from evenhand.mitigate.mitigation import MODALITIES, Map, Mitigation
+from evenhand.mitigate.subspaces import check_something_left, removal_facts
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
-from evenhand.stats.arrays import Ends, Floats
+from evenhand.stats.arrays import Ends, Floats, ratio
 
 NEGLIGIBLE = 1e-6
 """A direction along which the whitened covariance with the groups is smaller is not removed."""
@@ -108,7 +108,7 @@ def erasing(vectors: Floats, concept: Floats, *, shrinkage: bool) -> Ends:
     # eigenvalues are zero by the rule of numpy.linalg.pinv and of torch's
     there = strength > strength[-1] * dimensions * np.finfo(float).eps
     root = np.sqrt(np.where(there, strength, 0))
-    inverse = np.divide(1, root, out=np.zeros_like(root), where=there)
+    inverse = ratio(1, root, 0.0)
     whitened = axes @ (inverse[:, None] * (axes.T @ shared))
     directions, sizes, _ = np.linalg.svd(whitened, full_matrices=False)
     directions = directions[:, sizes > NEGLIGIBLE]

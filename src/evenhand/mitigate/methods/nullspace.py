@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.mitigate.algebra.subspaces import away_from, span, without
-from evenhand.mitigate.linear_classifier import fitted_classifier
 from evenhand.mitigate.mitigation import Mitigation
+from evenhand.mitigate.scikit_learn import fitted_classifier
+from evenhand.mitigate.subspaces import away_from, span, without
 from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.mitigate.validation import check_amount, check_material
 from evenhand.stats.arrays import Floats, Integers, Mask
@@ -99,10 +99,8 @@ class INLP:
             "accuracies": accuracies,
             "chance": chance,
             "stopped_because": _why(at_chance, rounds == most),
-            "fitted_on": material.described(),
-            "applied_to": "image and text, the same matrix",
         }
-        return Mitigation(self.name, asdict(self), without(basis), facts)
+        return without(basis, self, material, facts)
 
     def _classifier(self, vectors: Floats, codes: Integers, held_in: Mask) -> tuple[Floats, float]:
         """Orthonormal rows that a classifier uses, and its accuracy on the held-in quarter."""

@@ -8,7 +8,6 @@ from evenhand.core.findings import Finding
 from evenhand.core.text.formatting import listing, plural, quoted
 from evenhand.core.text.parameters import in_words
 
-_SUFFIX = "_difference"
 _TOLD = {
     "association": "", "targets": "", "setting": "", "context": "", "template": "", "k": "k = ", "group": "",
     "groups": "", "match": "same ", "threshold": "from confidence ", "reading": "",

@@ -124,41 +124,11 @@ def permutation_tests(
     usable = np.isfinite(pooled).all(axis=1) & bool(n and m)
     tests = [_centred(row, n) for row in pooled[usable]]
     if _enumerable(n, m, exact_up_to):
-        shares, ways = [_exact(test) for test in tests], _ways(n + m, n)
-        results = [Permutations(*p, _z(test), "exact", ways) for test, p in zip(tests, shares, strict=True)]
+        shares, how = [_exact(test) for test in tests], ("exact", _ways(n + m, n))
     else:
-        shares = _sampled(tests, rng, draws) if tests else []
-        results = [
-            Permutations(*p, _z(test), "sampled", draws) for test, p in zip(tests, shares, strict=True)
-        ]
-    left = iter(results)
+        shares, how = _sampled(tests, rng, draws) if tests else [], ("sampled", draws)
+    left = (Permutations(*p, _z(test), *how) for test, p in zip(tests, shares, strict=True))
     return [next(left) if fits else _UNDEFINED for fits in usable]
-
-
-def sign_flip_test(
-    numbers: npt.ArrayLike, *, rng: np.random.Generator, draws: int = DRAWS, exact_up_to: int = EXACT_UP_TO
-) -> Permutations:
-    """Is the mean of one set different from 0? All ways to flip the numbers' signs (Fisher 1935).
-
-    For the associations of one set of targets: is it nearer to one set of attributes than to the other? Exact
-    up to ``2 * exact_up_to`` numbers; ``partitions`` are 2 ** n there.
-    """
-    values = np.asarray(numbers, dtype=np.float64).reshape(-1)
-    if not values.size or not np.isfinite(values).all():
-        return _UNDEFINED
-    size = np.abs(values)
-    observed = _Observed(values, values.size, float(values.sum()), _slack(values, values))
-    z = observed.value / float(np.sqrt(size @ size)) if size.max() > ROUNDING else _NAN
-    if values.size <= 2 * exact_up_to:
-        sums = [_signed_sums(half) for half in np.split(size, [values.size // 2])]
-        ways = 2**values.size
-        counts = _count_pairs(sums[0], sums[1], observed.limits)
-        return Permutations(*observed.p(counts, ways), z, "exact", ways)
-    counts = np.zeros(4, dtype=np.int64)
-    for count in piece_sizes(draws, _CELLS, values.size):
-        signs = rng.integers(0, 2, size=(count, values.size), dtype=np.int8) * 2 - 1
-        counts += _beyond(signs.astype(np.float64) @ size, observed.limits)
-    return Permutations(*observed.p(counts, draws, is_sampled=True), z, "sampled", draws)
 
 
 def _centred(row: Floats, n: int) -> _Observed:
@@ -211,13 +181,6 @@ def _sums_by_size(numbers: Floats, largest: int) -> list[Floats]:
         sums.append(np.zeros(0))
         sums[1:] = [np.concatenate(pair) for pair in zip(sums[1:], with_it, strict=True)]
         del sums[largest + 1 :]
-    return sums
-
-
-def _signed_sums(sizes: Floats) -> Floats:
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums - size, sums + size])
     return sums
 
 

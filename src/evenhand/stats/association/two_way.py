@@ -112,8 +112,7 @@ def two_way(
     units, unit_sizes = rows.T, replace(sizes, n=n, m=m)
     if not (unit_sizes.enough and np.isfinite(table).all()):
         return None
-    phi = _phi(table, sizes)
-    if not (has_spread(phi[: sizes.n]) or has_spread(phi[sizes.n :])):
+    if not any(has_spread(side) for side in _sides(table, sizes)):
         return None
     plain = _difference(units, unit_sizes)
     if plain is None or statistic == "difference":
@@ -194,8 +193,8 @@ def reduction_interval(
     ends = reduction(
         first.value + first.reach(level) * np.cos(angle), second.value + second.reach(level) * along
     )
-    moves, phis = ends - reduction(first.value, second.value), [_phi(table, sizes) for table in tables]
-    d = [abs(effect_size(phi[: sizes.n], phi[sizes.n :], ddof)) for phi in phis]
+    moves = ends - reduction(first.value, second.value)
+    d = [abs(effect_size(x, y, ddof)) for x, y in (_sides(table, sizes) for table in tables)]
     reduced = d[0] - d[1]
     return reduced + float(moves.min()), reduced + float(moves.max())
 
@@ -212,8 +211,7 @@ def left_out(table: Floats, sizes: Sizes, families: Integers | None = None) -> l
 
     Where targets have families, without each of these.
     """
-    phi = _phi(table, sizes)
-    x, y = phi[: sizes.n], phi[sizes.n :]
+    x, y = _sides(table, sizes)
     whole_x, whole_y = (x.mean(), x.var(ddof=1)), (y.mean(), y.var(ddof=1))
     of_x, of_y = (None, None) if families is None else np.split(families, [sizes.n])
     parts = [_h_of(_less_one(x, of_x), whole_y, sizes), _h_of(whole_x, _less_one(y, of_y), sizes)]
@@ -225,15 +223,16 @@ def left_out(table: Floats, sizes: Sizes, families: Integers | None = None) -> l
     return parts
 
 
-def _phi(table: Floats, sizes: Sizes) -> Floats:
-    return np.asarray(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1))
+def _sides(table: Floats, sizes: Sizes) -> list[Floats]:
+    """Associations of the members of X, and of Y."""
+    return np.split(table[:, : sizes.na].mean(axis=1) - table[:, sizes.na :].mean(axis=1), [sizes.n])
 
 
 def _difference(table: Floats, sizes: Sizes) -> TwoWayEstimate | None:
     """The difference of mean associations with its components of variance."""
-    phi, gain = _phi(table, sizes), table[: sizes.n].mean(axis=0) - table[sizes.n :].mean(axis=0)
-    x, y = phi[: sizes.n], phi[sizes.n :]
-    samples = [x, y] if sizes.fixed else [x, y, gain[: sizes.na], gain[sizes.na :]]
+    x, y = _sides(table, sizes)
+    gain = table[: sizes.n].mean(axis=0) - table[sizes.n :].mean(axis=0)
+    samples = [x, y] if sizes.fixed else [x, y, *np.split(gain, [sizes.na])]
     components = [(float(part.var(ddof=1)) / part.size, part.size - 1.0) for part in samples]
     together = [] if sizes.fixed else _together(table, sizes)
     return _estimate(float(x.mean() - y.mean()), components[:2], components[2:], together)
@@ -276,8 +275,7 @@ def _crossed(targets: Sequence[float], attributes: Sequence[float], together: Se
 
 def _scaled(table: Floats, sizes: Sizes) -> Pair:
     """The effect on the scale h, and how steeply h grows with the difference."""
-    phi = _phi(table, sizes)
-    x, y = phi[: sizes.n], phi[sizes.n :]
+    x, y = _sides(table, sizes)
     within = float(np.sqrt(sizes.share * x.var(ddof=1) + (1 - sizes.share) * y.var(ddof=1)))
     g = float(x.mean() - y.mean()) / within
     return float(np.arcsinh(g * sizes.unit)), sizes.unit / float(np.sqrt(1 + (sizes.unit * g) ** 2)) / within

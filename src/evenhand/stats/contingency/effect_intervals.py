@@ -126,32 +126,6 @@ def score_limits(centre: Floats, noise: Floats, slope: Floats, level: float | Fl
     return middle - half, middle + half
 
 
-def delta_interval(batch: TableBatch, tables: Association, level: float = 0.95) -> Ends:
-    """Delta-method interval for V around Bergsma's corrected phi-squared, cut at 0 and 1; NaN if undefined.
-
-    The first-order variance alone, at the observed table: too short near V = 0 in small tables, where it was
-    measured to hold V in 79 % of cases (docs/statistics.md). Kept for comparison. It is
-    ``(1/n) sum_i w_i Var_{q_i}(2 q_ij / m_j - A_j / m_j^2)`` with row shares w, row-wise proportions q,
-    column shares m and ``A_j = sum_i w_i q_ij^2``.
-    """
-    n = np.where(tables.n > 1, tables.n, np.nan)
-    share = batch.n / np.take(batch.row_total, batch.row_of_cell)
-    row_share = batch.row_total / batch.total[batch.row_table]
-    weight = np.take(row_share, batch.row_of_cell)
-    column_share = batch.column_total / np.maximum(batch.total[batch.column_table], 1)
-    inverse = 1 / np.take(column_share, batch.column_of_cell)
-    pooled = np.take(sum_by(batch.column_of_cell, weight * share * share), batch.column_of_cell)
-    pooled *= inverse
-    slope = (2 * share - pooled) * inverse
-    mean = sum_by(batch.row_of_cell, share * slope)
-    square = sum_by(batch.row_of_cell, share * slope * slope)
-    spread = row_share * np.maximum(square - mean**2, 0)
-    variance = sum_by(batch.row_table, spread, batch.n_tables) / n
-    centre = tables.chi2 / n - (tables.n_rows - 1) * (tables.n_columns - 1) / (n - 1)
-    half = special.ndtri((1 + level) / 2) * np.sqrt(variance)
-    return _as_v(centre - half, tables), _as_v(centre + half, tables)
-
-
 def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
     """Draws of V around each table's plain value, where a bootstrap would take too long.
 
@@ -160,20 +134,6 @@ def score_draws(tables: Association, phi2: PhiSquared, noise: Floats) -> Floats:
     plain = ratio(tables.chi2, tables.n)
     error = np.sqrt(phi2.noise + phi2.slope * np.maximum(phi2.centre, 0))  # at the estimate itself
     return _as_v(plain + noise * error, tables)
-
-
-def noncentral_interval(tables: Association, level: float = 0.95) -> Ends:
-    """Ends for V that invert the noncentral chi-squared distribution; NaN where V is undefined.
-
-    Sound for small tables only (Smithson 2003).
-    """
-    degrees = ((tables.n_rows - 1) * (tables.n_columns - 1)).astype(np.float64)
-    degrees[degrees <= 0] = np.nan
-    tail = (1 - level) / 2
-    ends = [special.chndtrinc(tables.chi2, degrees, q) / tables.n for q in (1 - tail, tail)]
-    # where even a noncentrality of 0 is too large for the observed value, the end is 0
-    low, high = (np.where(np.isnan(end) & ~np.isnan(degrees), 0.0, end) for end in ends)
-    return _as_v(low, tables), _as_v(high, tables)
 
 
 def _as_v(phi_squared: Floats, tables: Association) -> Floats:

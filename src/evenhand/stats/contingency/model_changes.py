@@ -43,7 +43,7 @@ class Flips:
         """
         n = np.where(self.n > 0, self.n, np.nan) + 2
         up, down = (self.gained + 1) / n, (self.lost + 1) / n
-        half = _quantile(level) * np.sqrt((up + down - (up - down) ** 2) / n)
+        half = -special.ndtri((1 - level) / 2) * np.sqrt((up + down - (up - down) ** 2) / n)
         return np.maximum(up - down - half, -1.0), np.minimum(up - down + half, 1.0)
 
 
@@ -80,7 +80,7 @@ class Shares:
 
     def interval(self, level: float | Floats) -> Ends:
         """Newcombe's interval of the difference (1998, method 10), for models with samples of their own."""
-        quantile = _quantile(level)
+        quantile = -special.ndtri((1 - level) / 2)
         first, second = ((rates, *rates.limits(quantile)) for rates in self.rates())
         return mover((first[1], first[0].value, first[2]), (second[1], second[0].value, second[2]))
 
@@ -107,11 +107,6 @@ class Shares:
 
     def _summed(self, values: Floats) -> Floats:
         return np.bincount(self.unit, values, self.units).astype(np.float64)
-
-
-def _quantile(level: float | Floats) -> Floats:
-    """The two-sided normal quantile of each level."""
-    return np.asarray(-special.ndtri((1 - np.asarray(level)) / 2))
 
 
 def _tails(rows: Floats, right: Floats, mine: Floats, observed: float, variance: float) -> Pair:

@@ -96,7 +96,8 @@ class JointClass:
     @cached_property
     def _adders(self) -> list[Adder]:
         """For each model, what adds combinations up to its cells."""
-        return [_adder(cell, self.cells.group.size) for cell in self._placed[1]]
+        shape, every = (self.cells.group.size, self.n.size), np.arange(self.n.size)
+        return [adder(np.ones(every.size), cell, every, shape) for cell in self._placed[1]]
 
     def observed(self) -> list[Floats]:
         """Each model's counts of the cells, shape (S, 1)."""
@@ -168,12 +169,12 @@ Draw = Callable[[int], list[Floats]]
 """From the index of a class to each model's tables, shape (S, R) each."""
 
 
-def _adder(cell: Codes, size: int) -> Adder:
-    """What adds rows (K, R) up to the ``size`` cells that they belong to, by a sparse matrix."""
+def adder(values: Floats, cell: Codes, unit: Codes, shape: tuple[int, int]) -> Adder:
+    """What adds the values of units up to the cells that they belong to, by a sparse matrix."""
     from scipy.sparse import csr_array
 
-    matrix = csr_array((np.ones(cell.size), (cell, np.arange(cell.size))), shape=(size, cell.size))
-    return lambda rows: np.asarray(matrix @ rows)
+    matrix = csr_array((values, (cell, unit)), shape=shape)
+    return lambda times: np.asarray(matrix @ times)
 
 
 def observed(classes: Sequence[ComparedClass], sizes: Floats) -> Drawn:

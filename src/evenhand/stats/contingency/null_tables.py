@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
+from scipy import special
 
 from evenhand.stats.arrays import Ends, Floats, Integers, pieces
 from evenhand.stats.contingency.tables import Association, TableBatch
-from evenhand.stats.hypergeometric import log_choose
+from evenhand.stats.hypergeometric import log_choose, splits
 
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
 
@@ -38,49 +37,46 @@ def permutation_moments(batch: TableBatch, tables: Association) -> Ends:
     return mean, variance
 
 
-def exact_2x2(table: Floats) -> Ends:
-    """Chi-squared of every 2x2 table with these margins, ascending, and their probabilities.
+def every_table(rows: Floats, columns: Floats) -> Ends:
+    """Chi-squared of every table with these margins, ascending, and their probabilities.
 
-    The upper left cell is hypergeometric given the margins.
+    These are proportional to ``prod 1 / o_ij!``. All ways of the smaller columns are listed, or of the
+    smaller rows where these are fewer; they leave the largest.
     """
-    rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
-    low, high = max(0.0, columns[0] - rows[1]), min(rows[0], columns[0])
-    cell = np.arange(low, high + 1)
-    log_weight = log_choose(rows[0], cell) + log_choose(rows[1], columns[0] - cell)
-    weight = np.exp(log_weight - log_weight.max())
-    deviation = cell - rows[0] * columns[0] / n
-    chi2 = deviation**2 * n * (1 / rows).sum() * (1 / columns).sum()
-    order = np.argsort(chi2, kind="stable")
+    rows, columns = min((rows, columns), (columns, rows), key=lambda margins: _log_ways(*margins))
+
+    def added(counts: Floats | Integers, total: float) -> Ends:
+        """What the counts of a column add to chi-squared, and to the logarithm of the probability."""
+        expected = rows * total / rows.sum()
+        return ((counts - expected) ** 2 / expected).sum(axis=1), -special.gammaln(counts + 1).sum(axis=1)
+
+    left, chi2, log_weight = rows[None], np.zeros(1), np.zeros(1)  # left: of each row
+    *smaller, largest = np.sort(columns)
+    for total in smaller:
+        counts = splits(tuple(rows.astype(np.int64).tolist()), int(total))
+        rest = left[:, None] - counts
+        before, way = np.nonzero((rest >= 0).all(axis=2))
+        more, log_ways = added(counts, total)
+        left, chi2, log_weight = (
+            rest[before, way],
+            chi2[before] + more[way],
+            log_weight[before] + log_ways[way],
+        )
+    more, log_ways = added(left, largest)
+    chi2, log_weight = chi2 + more, log_weight + log_ways
+    order, weight = np.argsort(chi2, kind="stable"), np.exp(log_weight - log_weight.max())
     return chi2[order], weight[order] / weight.sum()
 
 
-Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
-"""Rows, columns, their sum, replicates and a generator to tables."""
+def log_listed(rows: Floats, columns: Floats) -> float:
+    """Logarithm of the cells that ``every_table`` lists at most."""
+    return min(_log_ways(rows, columns), _log_ways(columns, rows))
 
 
-def draw_tables(
-    rng: np.random.Generator,
-    rows: Floats,
-    columns: Floats,
-    replicates: int,
-    samplers: tuple[Sampler, Sampler] | None = None,
-) -> Integers:
-    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments.
-
-    ``samplers``: by cells (Patefield 1981) and by counts (Boyett 1979); those of
-    ``scipy.stats.random_table`` if None.
-    """
-    if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
-        only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
-        return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
-    margins, n = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum())
-    if samplers is not None:  # as random_table chooses
-        sampler = samplers[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
-        return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
-    from scipy.stats import random_table
-
-    tables = np.asarray(random_table(*margins).rvs(size=replicates, random_state=rng), dtype=np.int64)
-    return tables.reshape(replicates, rows.size, columns.size)
+def _log_ways(rows: Floats, columns: Floats) -> float:
+    """Logarithm of the cells of every way of the smaller columns, each row being large enough for each."""
+    ways = log_choose(np.sort(columns)[:-1] + rows.size - 1, rows.size - 1)
+    return float(ways.sum() + np.log(rows.size))
 
 
 def chi2_of(tables: Integers, rows: Floats, columns: Floats) -> Floats:

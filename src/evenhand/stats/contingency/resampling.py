@@ -17,7 +17,7 @@ from evenhand.stats.arrays import (
     pieces,
     ratio,
 )
-from evenhand.stats.contingency.null_tables import draw_tables
+from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
 
 Streams = Callable[[object], np.random.Generator]
@@ -48,6 +48,12 @@ class ClassCells:
         table = np.zeros((groups.size, labels.size))
         np.add.at(table, (rows, columns), self.n)
         return table, groups, labels
+
+
+def cells_of(batch: TableBatch, table: int) -> ClassCells:
+    """The occupied cells of one of many tables."""
+    some = slice(*np.searchsorted(batch.table, [table, table + 1]))
+    return ClassCells(table, batch.row[some], batch.column[some], batch.n[some])
 
 
 def runs(code: Codes) -> list[slice]:
@@ -101,7 +107,7 @@ def bootstrap_chi2(cells: ClassCells, draws: Floats) -> tuple[Floats, Codes]:
 
 
 def cellwise_null(
-    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams, draw: Draw = draw_tables
+    classes: list[ClassCells], support: Floats, replicates: int, streams: Streams, draw: Draw
 ) -> Iterator[Confusion]:
     """Chunks of replicates of the margins with groups exchanged at random within each class.
 
@@ -147,51 +153,50 @@ def marginal_null(
     wrong = (confusion.predicted - confusion.correct).sum(axis=0)
     for size in piece_sizes(replicates, _CHUNK, confusion.support.size):
         correct = split_hypergeometric(rng, hits, confusion.support, size)
-        errors = _split_multinomial(rng, wrong, expected_wrong, size)
+        errors = _split(
+            wrong, expected_wrong, size,
+            lambda weight, behind, left: rng.binomial(left, np.clip(ratio(weight, behind, 0.0), 0, 1)),
+        )  # fmt: skip
         yield Confusion(confusion.support, correct, correct + errors)
 
 
 def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
     """Split ``total`` (L,) drawn without replacement from ``sizes`` (Z, L): shape (replicates, Z, L)."""
+    return _split(total, sizes, replicates, lambda size, rows, left: _hypergeometric(rng, size, rows, left))
+
+
+def _split(
+    total: Floats, sizes: Floats, replicates: int, part_of: Callable[[Floats, Floats, Integers], Codes]
+) -> Floats:
+    """Parts (replicates, Z, L) of ``total`` (L,), one after the other; the last is what is left.
+
+    ``part_of`` goes from a size, the sum of those not yet drawn and what is left of the total to a part.
+    """
     parts = np.zeros((replicates, *sizes.shape))
     left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
-    behind = sizes.sum(axis=0).astype(np.int64)
-    for z, size in enumerate(sizes.astype(np.int64)):
-        behind = behind - size
-        part = _hypergeometric(rng, size, behind, left)
+    behind = sizes.sum(axis=0)
+    for z, size in enumerate(sizes[:-1]):
+        part = part_of(size, behind, left)
         parts[:, z] = part
         left -= part
+        behind = np.maximum(behind - size, 0)
+    parts[:, -1] = left
     return parts
 
 
-def _hypergeometric(rng: np.random.Generator, good: Codes, bad: Codes, n_drawn: Codes) -> Codes:
+def _hypergeometric(rng: np.random.Generator, good: Floats, rows: Floats, n_drawn: Codes) -> Codes:
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
-    small = good + bad < _HYPERGEOMETRIC
+    n_good, n_rows, small = good.astype(np.int64), rows.astype(np.int64), rows < _HYPERGEOMETRIC
     part = np.zeros(n_drawn.shape, dtype=np.int64)
     # which of the good are drawn, rather than which of the drawn are good: the same number, and few of them
     n_taken = n_drawn[:, small]
-    part[:, small] = rng.hypergeometric(n_taken, (good + bad)[small] - n_taken, good[small])
+    part[:, small] = rng.hypergeometric(n_taken, n_rows[small] - n_taken, n_good[small])
     if not small.all():
-        total, share = (good + bad)[~small], (good / np.maximum(good + bad, 1))[~small]
+        total, share = n_rows[~small], n_good[~small] / n_rows[~small]
         n_taken = n_drawn[:, ~small]
         error = np.sqrt(n_taken * share * (1 - share) * (total - n_taken) / np.maximum(total - 1, 1))
         normal = np.rint(n_taken * share + error * rng.standard_normal(n_taken.shape)).astype(np.int64)
         part[:, ~small] = np.clip(
-            normal, np.maximum(n_taken - bad[~small], 0), np.minimum(n_taken, good[~small])
+            normal, np.maximum(n_taken - total + n_good[~small], 0), np.minimum(n_taken, n_good[~small])
         )
     return part
-
-
-def _split_multinomial(rng: np.random.Generator, total: Floats, weights: Floats, replicates: int) -> Floats:
-    """Split ``total`` (L,) with probabilities proportional to ``weights`` (Z, L)."""
-    parts = np.zeros((replicates, *weights.shape))
-    left = np.broadcast_to(total.astype(np.int64), (replicates, total.size)).copy()
-    behind = weights.sum(axis=0)
-    for z, weight in enumerate(weights):
-        share = np.clip(ratio(weight, behind, 0.0), 0, 1)
-        last = z == len(weights) - 1
-        part = left.copy() if last else rng.binomial(left, share)
-        parts[:, z] = part
-        left -= part
-        behind = np.maximum(behind - weight, 0)
-    return parts

@@ -55,18 +55,14 @@ def standing_apart(batch: TableBatch) -> StandingApart | None:
 
 def _of_row(batch: TableBatch, code: int, is_compared: np.ndarray) -> StandingApart:
     """How much of a row lies elsewhere than the others' shares put it; columns it lacks add nothing."""
-    some = np.flatnonzero((batch.row == code) & is_compared[batch.row_of_cell])
-    table, o = batch.table[some], batch.n[some]
-    n = batch.row_total[batch.row_of_cell[some]]
-    everything, column = batch.total[table], batch.column_total[batch.column_of_cell[some]]
-    m, b = everything - n, column - o
-    moved = np.maximum(o - n * b / m, 0).sum()
     rows = np.flatnonzero((batch.row[batch.row_start] == code) & is_compared)
-    size, owner = batch.row_total[rows], batch.row_table[rows]
-    pairs = np.flatnonzero((batch.column_total > 0) & np.isin(batch.column_table, owner))
-    index_of = {int(t): index for index, t in enumerate(owner)}
-    at = np.array([index_of[int(t)] for t in batch.column_table[pairs]], dtype=np.int64)
-    p = batch.column_total[pairs] / batch.total[owner[at]]
-    rest = np.maximum(batch.total[owner[at]] - size[at], 1)
-    by_chance = (size[at] * np.sqrt(p * (1 - p) * (1 / size[at] + 1 / rest))).sum() / np.sqrt(2 * np.pi)
-    return StandingApart(code, float(size.sum()), float(moved), float(by_chance))
+    size = sum_by(batch.row_table[rows], batch.row_total[rows], batch.n_tables)
+    some = np.flatnonzero((batch.row == code) & (size[batch.table] > 0))
+    o, n, everything = batch.n[some], size[batch.table[some]], batch.total[batch.table[some]]
+    others = batch.column_total[batch.column_of_cell[some]] - o
+    moved = np.maximum(o - n * others / (everything - n), 0).sum()
+    pairs = np.flatnonzero((batch.column_total > 0) & (size[batch.column_table] > 0))
+    n, everything = size[batch.column_table[pairs]], batch.total[batch.column_table[pairs]]
+    p = batch.column_total[pairs] / everything
+    spread = n * np.sqrt(p * (1 - p) * (1 / n + 1 / np.maximum(everything - n, 1)))
+    return StandingApart(code, float(size.sum()), float(moved), float(spread.sum() / np.sqrt(2 * np.pi)))

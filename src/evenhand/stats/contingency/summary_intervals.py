@@ -40,7 +40,7 @@ class Squares:
     slope: Floats  # what the variance gains with each unit of t
     floor: Floats  # what noise alone adds to the plain value
     plain: Floats  # the value with noise, as observed
-    top: Floats  # the largest t possible; 0 for classes that count as 0 although they have no table
+    top: Floats  # the largest t possible; 0 where there is no table
 
     def each(self, change: Callable[[Floats], Floats]) -> Squares:
         """The same change made to every array."""
@@ -58,16 +58,16 @@ class Squares:
         return np.asarray(np.maximum(t + self.floor + (self.plain - self.centre - self.floor) * part, _TINY))
 
     def reached(self, t: Floats, value: Floats) -> Floats:
-        """P(the plain value is at least ``value``) where t is true; 1 for classes that are 0 for certain."""
+        """P(the plain value is at least ``value``) where t is true; 1 where there is no table."""
         mean = self.expected(t)
         rate = mean / np.maximum(self.noise + self.slope * t, _TINY)
-        return np.where(self.top > 0, special.gammaincc(mean * rate, value * rate), 1.0)
+        return np.asarray(special.gammaincc(mean * rate, value * rate))
 
     def scores(self, draws: Floats) -> Floats:
         """Normal scores of plain values drawn without effects, shape (R, K) (Wilson and Hilferty 1931)."""
         shape = self._shape(self.floor, self.noise)
         cube = np.cbrt(draws / np.maximum(self.floor, _TINY))
-        return np.where(self.top > 0, 3 * np.sqrt(shape) * (cube - 1 + 1 / (9 * shape)), 0.0)
+        return np.asarray(3 * np.sqrt(shape) * (cube - 1 + 1 / (9 * shape)))
 
     def drawn(self, t: Floats, scores: Floats) -> Floats:
         """The plain values of these scores where t is true, shape (R, K)."""
@@ -81,7 +81,7 @@ class Squares:
 
 
 def squares(tables: Association, phi2: PhiSquared, *, phi: bool = False) -> Squares:
-    """Squared V (or phi) of every table; 0 for certain where a table has none (counted as V = 0).
+    """Squared V (or phi) of every table; 0 where a table has none.
 
     The slope is at least ``4/n``, as of noncentral chi-squared, so that a perfect table is not certain.
     """

@@ -37,7 +37,7 @@ class TableBatch:
 
     table: Codes  # index of each cell's table, shape (K,), sorted
     row: Codes  # row of each cell, sorted within its table
-    column: Codes  # column of each cell
+    column: Codes  # column of each cell, sorted within its row
     n: Floats  # count (or weight) of each cell, > 0
     n_tables: int  # T; tables without any cell are allowed
     integral: bool = True  # whether the cells are counts; Yates' correction is meant for counts only
@@ -169,9 +169,8 @@ class TableBatch:
         width = 1 + max(int(self.column.max()), int(column.max(initial=0)))
         own_keys = (self.table.astype(np.int64) * depth + self.row) * width + self.column
         keys = (table.astype(np.int64) * depth + row) * width + column
-        order = np.argsort(own_keys)
-        at = np.minimum(np.searchsorted(own_keys, keys, sorter=order), own_keys.size - 1)
-        return np.where(own_keys[order[at]] == keys, order[at], -1)
+        at = np.minimum(np.searchsorted(own_keys, keys), own_keys.size - 1)
+        return np.where(own_keys[at] == keys, at, -1)
 
 
 @dataclass(frozen=True, eq=False)

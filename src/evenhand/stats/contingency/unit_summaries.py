@@ -16,6 +16,7 @@ from evenhand.stats.contingency.model_summaries import (
     Draw,
     Drawn,
     TableCells,
+    adder,
     in_chunks,
 )
 from evenhand.stats.contingency.tables import sum_by
@@ -60,14 +61,6 @@ class UnitClass:
         return tables
 
 
-def _adder(values: Floats, cell: Codes, unit: Codes, shape: tuple[int, int]) -> Adder:
-    """What adds the rows of units up to the cells that they belong to, by a sparse matrix."""
-    from scipy.sparse import csr_array
-
-    matrix = csr_array((values, (cell, unit)), shape=shape)
-    return lambda times: np.asarray(matrix @ times)
-
-
 @dataclass(frozen=True, eq=False)
 class SamplingUnits:
     """The units of the rows that models are compared on."""
@@ -102,7 +95,7 @@ class SamplingUnits:
                 some, cells = order[cuts[index] : cuts[index + 1]], compared.cells
                 keys = cells.prediction.astype(np.int64) * width + cells.group
                 cell = np.searchsorted(keys, rows.prediction[some] * width + rows.group[some])
-                adders[index].append(_adder(rows.n[some], cell, rows.unit[some], (keys.size, self.count)))
+                adders[index].append(adder(rows.n[some], cell, rows.unit[some], (keys.size, self.count)))
         return [
             UnitClass(compared.cells, compared.observed(), of_models)
             for compared, of_models in zip(classes, adders, strict=True)

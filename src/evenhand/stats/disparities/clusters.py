@@ -28,6 +28,7 @@ from evenhand.stats.contingency.tables import looked_up, sum_by
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.lines import Lines, Spread
 from evenhand.stats.exchange.relabelling import Relabelling
+from evenhand.stats.multiplicity import step_down_p
 from evenhand.stats.rates.clustered import FEWEST, effective_size, likeness_of, unit_variance
 
 REPLICATES = 999
@@ -200,17 +201,7 @@ def clustered_lines(
     """
     scores = _Scores(candidates, rows, _Pieces.of(rows, candidates.mistakes, rows.atom))
     observed = scores.observed()
-    size = np.abs(observed)
-    bar = size - _ROUNDING * np.maximum(1.0, size)
-    order = np.argsort(-size, kind="stable")
-    single, joint = np.zeros((2, size.size))
-    for some in scores.draws(rng, replicates if size.size else 0):
-        exchanged = np.abs(some)
-        single += (exchanged >= bar).sum(axis=0)
-        largest = np.maximum.accumulate(exchanged[:, order[::-1]], axis=1)[:, ::-1]
-        joint[order] += (largest >= bar[order]).sum(axis=0)
-    p, q = (1 + single) / (1 + replicates), (1 + joint) / (1 + replicates)
-    q[order] = np.maximum.accumulate(q[order])
+    p, q = step_down_p(np.abs(observed), map(np.abs, scores.draws(rng, replicates)), replicates)
     lines = Lines.of(candidates, p, q)
     spread = _spread(lines, _Pieces.of(rows, candidates.mistakes, rows.unit), rows, candidates.mistakes)
     return lines.with_spread(spread, observed, alpha)

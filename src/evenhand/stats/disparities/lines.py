@@ -8,7 +8,17 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, nan_without_warning, pieces, ratio
+from evenhand.stats.arrays import (
+    Codes,
+    Ends,
+    Floats,
+    Integers,
+    Mask,
+    crossing,
+    nan_without_warning,
+    pieces,
+    ratio,
+)
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.multiplicity import adjust, selected_level
@@ -169,13 +179,13 @@ class Lines:
 
     def _where_limits_reach_0(self) -> Floats:
         """The p at whose level the limits of each line reach 0."""
-        low, high = np.zeros(len(self)), np.full(len(self), _FARTHEST)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            ends = self._limits(middle)
-            leaves_out = np.where(self.is_more, ends[0], -ends[1]) > 0
-            low, high = np.where(leaves_out, middle, low), np.where(leaves_out, high, middle)
-        return 2 * special.ndtr(-low)
+
+        def leave_out(quantile: Floats) -> Mask:
+            low, high = self._limits(quantile)
+            return np.where(self.is_more, low, -high) > 0
+
+        start = np.zeros(len(self))
+        return 2 * special.ndtr(-crossing(leave_out, start, start + _FARTHEST, _HALVINGS)[0])
 
     def _limits(self, quantile: Floats) -> Ends:
         """The same, some normal quantiles away, shape (N,)."""

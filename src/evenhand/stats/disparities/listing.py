@@ -181,7 +181,6 @@ class Parents:
     rows: Floats  # of the class in the wider group, shape (N,)
     count: Floats  # of them with the mistake
     p_against_rest: Floats  # the wider group against the rest of the class
-    p_inside: Floats  # the line's group against the rest of the wider one
     repeats: Mask  # whether the line says no more than that of the wider group
 
     @classmethod
@@ -209,7 +208,7 @@ class Parents:
         outer, inner = lines.p_of(count, rows, total, hits), lines.p_of(lines.a, lines.n, rows, count)
         holds = (outer <= alpha) & _goes(lines.is_more, count * total, rows * hits)
         more = (inner <= alpha) & _goes(lines.is_more, lines.a * rows, lines.n * count)
-        return cls(rows, count, outer, inner, holds & ~more)
+        return cls(rows, count, outer, holds & ~more)
 
 
 def _goes(is_more: Mask, mine: Floats, expected: Floats) -> Mask:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, pieces
+from evenhand.stats.arrays import Floats, Integers, least_whole, pieces
 
 _PIECE = 1 << 16  # tables whose tails are summed together
 _STEPS = 8  # terms between two looks at which sums go on
@@ -59,21 +59,16 @@ def detectable_rate(size: int, others: int, hits_elsewhere: int, alpha: float, p
     hits with probability ``power``: ``r = I^-1(power; x, size - x + 1)``. Elsewhere there are
     ``hits_elsewhere`` of ``others`` rows.
     """
+
+    def is_small(count: int) -> bool:
+        margins = (count, size, size + others, count + hits_elsewhere)
+        return bool(mid_p(*(np.array([number]) for number in margins))[0] <= alpha)
+
     low, high = size * hits_elsewhere // others + 1, size
-    if low > high or _p_of(high, size, others, hits_elsewhere) > alpha:
+    if low > high or not is_small(high):
         return float("nan")
-    while low < high:
-        middle = (low + high) // 2
-        if _p_of(middle, size, others, hits_elsewhere) <= alpha:
-            high = middle
-        else:
-            low = middle + 1
-    return float(special.betaincinv(low, size - low + 1, power))
-
-
-def _p_of(count: int, size: int, others: int, hits_elsewhere: int) -> float:
-    margins = (count, size, size + others, count + hits_elsewhere)
-    return float(mid_p(*(np.array([number]) for number in margins))[0])
+    least = least_whole(is_small, low, high)
+    return float(special.betaincinv(least, size - least + 1, power))
 
 
 def _mid_p(

@@ -91,5 +91,4 @@ def _z(region: Floats, total: Floats) -> Floats:
     share = ratio(wrong, rows, 0.0)
     variance = (n * (rows - n) * share * (1 - share) / np.maximum(rows - 1, 1)).sum(axis=1)
     above = (o - n * share).sum(axis=1)
-    result = np.divide(above, np.sqrt(variance), out=np.zeros(above.size), where=variance > 0)
-    return np.asarray(result)
+    return ratio(above, np.sqrt(variance), 0.0)

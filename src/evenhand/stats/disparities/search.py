@@ -14,10 +14,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, piece_sizes
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, piece_sizes, ratio
 from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import Relabelling, shuffled
+from evenhand.stats.multiplicity import step_down_p
 
 REPLICATES = 999
 _ROUNDING = 1e-9
@@ -30,19 +31,8 @@ def step_down(
     exchange: RowExchange | ClusterExchange, rng: np.random.Generator, replicates: int = REPLICATES
 ) -> Floats:
     """Adjusted p of each region, shape (R,), at least ``1 / (1 + replicates)``."""
-    observed = exchange.observed()
-    if not observed.size:
-        return observed
-    order = np.argsort(-observed, kind="stable")
-    bar = observed[order] - _ROUNDING * np.maximum(1.0, np.abs(observed[order]))
-    joint = np.zeros(observed.size)
-    for size in piece_sizes(replicates, _HELD, exchange.width):
-        scores = exchange.drawn(rng, size)[order[::-1]]
-        largest = np.maximum.accumulate(scores, axis=0, out=scores)[::-1]
-        joint += (largest >= bar[:, None]).sum(axis=1)
-    p = np.empty(observed.size)
-    p[order] = np.maximum.accumulate((1 + joint) / (1 + replicates))
-    return p
+    sizes = piece_sizes(replicates, _HELD, exchange.width)
+    return step_down_p(exchange.observed(), (exchange.drawn(rng, size).T for size in sizes), replicates)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +189,5 @@ class ClusterExchange:
             there = which[:, slots].T
             variance = weighted @ noise[there] + rest[:, None]
             total = members @ above[there]
-            scores[index] = np.divide(
-                total, np.sqrt(np.maximum(variance, 0)), out=np.zeros(total.shape), where=variance > _ROUNDING
-            )
+            scores[index] = ratio(total, np.sqrt(np.where(variance > _ROUNDING, variance, 0)), 0.0)
         return scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, least_whole
 from evenhand.stats.disparities.candidates import Candidates
 from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.mid_p import least_mid_p, mid_p
@@ -31,11 +31,8 @@ def tarone(least: Floats, alpha: float) -> int:
 
     Source: Tarone 1990; Gilbert 2005 for the false discovery rate.
     """
-    low, high = 1, max(least.size, 1)
-    while low < high:
-        middle = (low + high) // 2
-        if np.count_nonzero(least <= alpha / middle * _ROUNDING) <= middle:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+
+    def can(tests: int) -> bool:
+        return int(np.count_nonzero(least <= alpha / tests * _ROUNDING)) <= tests
+
+    return least_whole(can, 1, least.size)

@@ -41,11 +41,7 @@ class Between:
 
         Each group has as many rows in all of the codes.
         """
-        member = np.swapaxes(np.eye(groups)[code], -1, -2)
-        size = member.sum(axis=-1).reshape(-1, groups)[0][:, None]
-        centred = columns - columns.mean(axis=0)
-        mean = member @ centred / size
-        squares = np.maximum(member @ centred**2 - size * mean**2, 0)
+        size, mean, squares = _moments(columns, code, groups)
         pooled = squares.sum(axis=-2, keepdims=True) / max(len(columns) - groups, 1)
         variance = np.where(size > 1, squares / np.maximum(size - 1, 1), pooled)
         share = size / len(columns)
@@ -67,9 +63,7 @@ class Between:
         """Shares of the variance, without what noise adds to them; NaN where nothing varies."""
         between = np.maximum(self.between - self.noise, 0) / self.rows
         total = between + self.within
-        shares = np.full(total.shape, np.nan)
-        np.divide(between, total, out=shares, where=total > _TINY)
-        return shares
+        return ratio(between, np.where(total > _TINY, total, 0))
 
     @property
     def p_values(self) -> Floats:
@@ -151,3 +145,44 @@ class UnitSums:
         unsure = (spread**2 / np.maximum(clusters - 1, 1)).sum(axis=-1)
         freedom = ratio(noise**2, squared, size.size - 1), ratio(noise**2, unsure, 1.0)
         return Between((size[:, None] * apart**2).sum(axis=1), noise, within, freedom, int(rows))
+
+
+def welch_p(values: Floats, code: Integers, groups: int) -> Floats:
+    """The p of Welch's (1951) analysis of variance of each column; of two groups that of his t test.
+
+    Groups of fewer than two rows are left out.
+
+    Args:
+        values: Shape (N, K).
+        code: Group of each row, from 0, shape (N,).
+        groups: How many there are.
+
+    Returns:
+        Shape (K,); NaN where fewer than two groups are left, or where nothing varies within one of them.
+    """
+    size, mean, squares = _moments(values, code, groups)
+    some = size[:, 0] > 1
+    size, mean, squares = size[some], mean[some], squares[some]
+    k = len(size)
+    if k < 2:
+        return np.full(values.shape[1], np.nan)
+    with nan_without_warning():
+        weight = size * (size - 1) / squares
+        share = weight / weight.sum(axis=0)
+        middle = (share * mean).sum(axis=0)
+        spread = ((1 - share) ** 2 / (size - 1)).sum(axis=0)
+        f = (weight * (mean - middle) ** 2).sum(axis=0) / (k - 1 + 2 * (k - 2) / (k + 1) * spread)
+        return np.asarray(special.fdtrc(k - 1, (k**2 - 1) / 3 / spread, f))
+
+
+def _moments(columns: Floats, code: Integers, groups: int) -> tuple[Floats, Floats, Floats]:
+    """Rows of each group, their mean less that of all, and their squared deviations, shape (..., G, K).
+
+    Each group has as many rows in all of the codes, of shape (..., N).
+    """
+    member = np.swapaxes(np.eye(groups)[code], -1, -2)
+    size = member.sum(axis=-1).reshape(-1, groups)[0][:, None]
+    centred = columns - columns.mean(axis=0)  # differences do not move with a constant, and digits are saved
+    with nan_without_warning():
+        mean = member @ centred / size
+    return size, mean, np.maximum(member @ centred**2 - size * mean**2, 0)

@@ -43,9 +43,24 @@ class Cuts:
     @classmethod
     def of(cls, tally: Tally) -> Cuts:
         """The cuts of a tally's first label; the rates of a side are pooled over its groups."""
-        hits, variance = tally.hits[..., 0], tally.variance[..., 0]
         trials = np.broadcast_to(tally.trials, tally.hits.shape)[..., 0]
-        order = np.argsort(tally.rates[..., 0], axis=-1, kind="stable")
+        covariance = None if tally.covariance is None else tally.covariance[..., 0]
+        return cls._of(tally.hits[..., 0], trials, tally.rates[..., 0], tally.variance[..., 0], covariance)
+
+    @classmethod
+    def of_rates(cls, rates: Floats, share: Floats, variance: Floats, covariance: Floats | None) -> Cuts:
+        """The cuts of rates or means, shape (R, G), whose groups have such shares of all rows, shape (G,).
+
+        The covariance, shape (R, G, G), has a diagonal of 0; None where groups share no units.
+        """
+        trials = np.broadcast_to(share, rates.shape)
+        return cls._of(rates * trials, trials, rates, variance, covariance)
+
+    @classmethod
+    def _of(
+        cls, hits: Floats, trials: Floats, rates: Floats, variance: Floats, covariance: Floats | None
+    ) -> Cuts:
+        order = np.argsort(rates, axis=-1, kind="stable")
         spread = np.nan_to_num(variance) * trials**2
         sums = [np.take_along_axis(values, order, -1).cumsum(axis=-1) for values in (hits, trials, spread)]
         (h, w, s), (h_all, w_all, s_all) = (
@@ -54,8 +69,8 @@ class Cuts:
         below, above = np.maximum(w, 1e-300), np.maximum(w_all - w, 1e-300)
         apart = (h_all - h) / above - h / below
         square = s / below**2 + np.maximum(s_all - s, 0) / above**2
-        if tally.covariance is not None:
-            among = _among(tally.covariance[..., 0], trials, order, below, above)
+        if covariance is not None:
+            among = _among(covariance, trials, order, below, above)
             square = np.maximum(square + among, LEAST_OF_OWN * square)
         return cls(order, np.maximum(apart, 0), np.sqrt(square))
 

@@ -18,7 +18,8 @@ from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_cod
 
 _ROUNDING = 1e-9
 _LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others
-_MOST_LEVELS = 4  # different values of a block that are drawn by their numbers, not one by one
+_FEW_LEVELS = 4  # different values of a block that are always drawn by their numbers, not one by one
+_DEAR = 20  # members that are shuffled while one number is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,24 +197,29 @@ class Levels:
     sizes: Integers  # members of each label, shape (labels, blocks)
 
     @classmethod
-    def of(cls, block: Integers, moments: Floats, label: Integers, labels: int) -> Levels | None:
-        """From blocks of any codes, shape (N,), and moments, shape (N, M); None where nothing is saved."""
-        code = codes_of(block)
-        size = float(np.abs(moments[:, 0]).max(initial=0)) or 1.0
-        level = np.round(moments[:, 0] / size, 12)
-        pairs, here, counts = np.unique(
-            np.stack([code, level], axis=1), axis=0, return_index=True, return_counts=True
-        )
-        start = np.flatnonzero(np.append(True, np.diff(pairs[:, 0]) > 0))
-        rank = np.arange(len(pairs)) - np.repeat(start, np.diff(np.append(start, len(pairs))))
+    def of(
+        cls, block: Integers, level: Integers, moments: Floats, label: Integers, labels: int
+    ) -> Levels | None:
+        """From blocks of any codes and values as of ``levels_of``, shape (N,); None where nothing is saved.
+
+        ``moments`` are those of each value, ascending, shape (V, M).
+        """
+        code = codes_of(block) if block.any() else block
+        cells, counts = _counted(code * len(moments) + level, int(code.max(initial=0) + 1) * len(moments))
+        block_of, level_of = np.divmod(cells, len(moments))
+        start = np.flatnonzero(np.diff(block_of, prepend=-1))
+        rank = np.arange(cells.size) - np.repeat(start, np.diff(start, append=cells.size))
         blocks, deepest = start.size, int(rank.max()) + 1
-        if deepest > _MOST_LEVELS or blocks * (deepest - 1) * (labels - 1) > code.size:
+        work = blocks * (deepest - 1) * (labels - 1)
+        if work > code.size or (deepest > _FEW_LEVELS and work * _DEAR > code.size):
             return None
-        at = pairs[:, 0].astype(np.int64), rank
-        levels, number = np.zeros((blocks, deepest, moments.shape[1])), np.zeros((blocks, deepest), np.int64)
-        levels[at], number[at] = moments[here], counts
+        of_levels, number = (
+            np.zeros((blocks, deepest, moments.shape[1])),
+            np.zeros((blocks, deepest), np.int64),
+        )
+        of_levels[block_of, rank], number[block_of, rank] = moments[level_of], counts
         sizes = np.bincount(label * blocks + code, minlength=labels * blocks).reshape(labels, blocks)
-        return cls(levels, number, sizes)
+        return cls(of_levels, number, sizes)
 
     def drawn(self, rng: np.random.Generator, size: int) -> Integers:
         """How many of each value each label gets, shape (size, labels, blocks, L): hypergeometric in turn."""
@@ -230,3 +236,32 @@ class Levels:
             left -= counts[:, label]
         counts[:, -1] = left
         return counts
+
+    def totals(self, rng: np.random.Generator, size: int) -> Floats:
+        """Moments of labels, shape (size, labels, moments)."""
+        counts = self.drawn(rng, size)
+        width = self.moments.shape[-1]
+        of_values = counts.reshape(size * len(self.sizes), -1) @ self.moments.reshape(-1, width)
+        return np.asarray(of_values).reshape(size, -1, width)
+
+
+def levels_of(values: Floats) -> tuple[Integers, Integers]:
+    """Where each different value stands first, ascending by value, and which of them each is.
+
+    Values that differ by rounding, in the twelfth digit of the largest, are one.
+    """
+    is_hit = values == 1
+    if (is_hit | (values == 0)).all() and 0 < np.count_nonzero(is_hit) < values.size:
+        return np.array([int(is_hit.argmin()), int(is_hit.argmax())]), is_hit.astype(np.int64)
+    size = float(np.abs(values).max(initial=0)) or 1.0
+    _, first, codes = np.unique(np.round(values / size, 12), return_index=True, return_inverse=True)
+    return first, codes.astype(np.int64, copy=False)
+
+
+def _counted(keys: Integers, most: int) -> tuple[Integers, Integers]:
+    """The keys that occur, ascending, and how often each does; all are below ``most``."""
+    if most > 4 * keys.size:
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys, minlength=most)
+    occurring = np.flatnonzero(counts)
+    return occurring, counts[occurring]

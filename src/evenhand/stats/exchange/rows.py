@@ -13,13 +13,17 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, nan_without_warning, piece_sizes
-from evenhand.stats.exchange.relabelling import Levels, Relabelling, each_exceeded, exceeded, on_scale_of
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
+from evenhand.stats.exchange.relabelling import (
+    Levels,
+    Relabelling,
+    levels_of,
+)
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
-_HELD = 2_000_000  # of which so many at a time
 _FEWEST, _MOST = 999, 9_999
 _ROUNDING = 1e-9
 
@@ -28,12 +32,13 @@ _ROUNDING = 1e-9
 class UnitRows:
     """Rows of one rate, by group and unit."""
 
-    value: Floats  # in [0, 1], shape (N,)
+    value: Floats  # in [0, 1], or real numbers of the range `ends`, shape (N,)
     group: Integers  # codes below `groups`, shape (N,); each occurs
     groups: int  # how many groups there are
     # codes of what was sampled as a whole, shape (N,); None: each row is its own
     unit: Integers | None = None
     weight: Floats | None = None  # of each row, shape (N,); None: all count alike
+    ends: Pair | None = None  # the range of real numbers, which may be infinite; None: values are rates
 
     @cached_property
     def units(self) -> Integers:
@@ -52,6 +57,15 @@ class UnitRows:
         """The rate of all rows."""
         return float(self.weights @ self.value / self.weights.sum())
 
+    @cached_property
+    def spread(self) -> Pair:
+        """Two factors of the variance of a row where groups make no difference: p (1 - p) of rates."""
+        mean = self.mean
+        if self.ends is not None:
+            return float(self.weights @ (self.value - mean) ** 2 / self.weights.sum()), 1.0
+        mean = min(max(mean, 0.0), 1.0)
+        return mean, 1 - mean
+
     def relabelling(self, stratum: Integers | None = None) -> Relabelling:
         """How groups are exchanged, within strata of any codes where there are any."""
         code = None if stratum is None else codes_of(stratum)
@@ -60,12 +74,14 @@ class UnitRows:
     @cached_property
     def mixed(self) -> Mask:
         """Which units lie in several groups."""
-        return self.relabelling().mixed
+        return np.zeros(self.value.size, dtype=bool) if self.unit is None else self.relabelling().mixed
 
     @property
     def fixed(self) -> bool:
         """Whether nothing can change places: no unit lies in several groups, and each group is one unit."""
-        return self.relabelling().fixed
+        if self.unit is not None:
+            return self.relabelling().fixed
+        return self.groups < 2 or int(np.bincount(self.group).max(initial=0)) < 2
 
     def within(self, stratum: Integers) -> UnitRows:
         """The same without what strata (topics, classes) make of it: values less their stratum's mean.
@@ -99,124 +115,13 @@ def likeness(rows: UnitRows) -> float:
 def expected_variance(rows: UnitRows) -> Floats:
     """What the sum of each unit varies by where groups make no difference, shape (units,).
 
-    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows.
+    ``w^2 p (1 - p) (rho + (1 - rho) / n)`` for a unit of weight w and n rows; of real numbers their variance
+    in place of p (1 - p).
     """
     size = np.bincount(rows.units).astype(np.float64)
     weight = np.bincount(rows.units, rows.weights)
-    alike, mean = likeness(rows), min(max(rows.mean, 0.0), 1.0)
-    return weight**2 * mean * (1 - mean) * (alike + (1 - alike) / size)
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedRates:
-    """Rates of groups with the covariance that their units show, in R draws or, R = 1, as observed."""
-
-    rates: Floats  # shape (R, G)
-    variance: Floats  # shape (R, G)
-    # shape (R, G, G), zero on the diagonal; None where no unit lies in several groups
-    covariance: Floats | None
-
-    def t(self, contrast: Floats) -> Floats:
-        """Contrasts of the rates in their standard errors, shape (R, K).
-
-        ``contrast`` holds weights of the rates, shape (K, G), each adding up to 0.
-        """
-        square = contrast_variance(self.variance, self.covariance, contrast)
-        with nan_without_warning():
-            t = (self.rates @ contrast.T) / np.sqrt(square)
-        return np.where(square > 0, t, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class ExchangedRates:
-    """A comparison as observed, and in every draw."""
-
-    observed: ComparedRates  # R = 1
-    drawn: ComparedRates  # R draws
-    share: Floats  # of the weight in each group, shape (G,)
-    rescaled: bool  # whether draws have units of other sizes than the groups, so that bands are rescaled
-
-    @property
-    def replicates(self) -> int:
-        """How many draws there are."""
-        return len(self.drawn.rates)
-
-    @cached_property
-    def rates(self) -> Floats:
-        """Rates that groups of these units would have by chance, shape (R, G), in [0, 1].
-
-        Where units differ in size a drawn rate has the spread of the units that came, not that of the group;
-        it is put on the group's own scale.
-        """
-        if not self.rescaled:
-            return self.drawn.rates
-        middle = float(self.observed.rates[0] @ self.share)
-        drawn_variance = np.where(self.drawn.variance > 0, self.drawn.variance, np.nan)
-        moved = np.nan_to_num((self.drawn.rates - middle) * np.sqrt(self.observed.variance / drawn_variance))
-        return np.clip(middle + moved, 0, 1)
-
-    def p_largest(self) -> float:
-        """The p of the largest difference of two groups, whichever they are: max-t by exchange."""
-        return exceeded(self._most, self.largest)
-
-    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
-        """What a gap would be at the largest differences of the draws, shape (R,), in [0, 1].
-
-        The statistic is that of ``p_largest``: small groups, whose rates vary most, do not widen its band.
-        ``chance_at`` is the gap that is expected without differences.
-        """
-        above = on_scale_of(value - chance_at, self._most, self.largest)
-        return np.clip(chance_at + above, 0, 1)
-
-    @cached_property
-    def _most(self) -> float:
-        return float(np.abs(self.observed.t(pairs_of(self.drawn.rates.shape[1]))).max())
-
-    def p_below_rest(self) -> float:
-        """The p of a group whose rate is lower than that of all the others: of the worst of the groups."""
-        contrast = -against_rest(self.share)
-        return exceeded(float(self.observed.t(contrast).max()), self.drawn.t(contrast).max(axis=1))
-
-    def p_each(self) -> Floats:
-        """The two-sided p of each group against the others, shape (G,)."""
-        contrast = against_rest(self.share)
-        return each_exceeded(np.abs(self.observed.t(contrast)[0]), np.abs(self.drawn.t(contrast)))
-
-    def quantile_largest(self, level: float = 0.95) -> float:
-        """The quantile of the largest difference of two groups in standard errors: max-t by exchange."""
-        return float(np.quantile(self.largest, level, method="higher"))
-
-    @cached_property
-    def largest(self) -> Floats:
-        """The largest difference of two groups in standard errors, in each draw."""
-        return np.asarray(np.abs(self.drawn.t(pairs_of(self.drawn.rates.shape[1]))).max(axis=1))
-
-
-def contrast_variance(variance: Floats, covariance: Floats | None, contrast: Floats) -> Floats:
-    """Variance of contrasts, shape (R, K).
-
-    ``contrast`` holds weights of the rates, shape (K, G); the covariance is zero on the diagonal.
-    """
-    own_variance = variance @ (contrast**2).T
-    if covariance is None:
-        return np.asarray(own_variance)
-    together = np.einsum("rgh,kg,kh->rk", covariance, contrast, contrast, optimize=True)
-    # a covariance may eat up what little variance there is; a tenth of it always stays
-    return np.asarray(np.maximum(own_variance + together, 0.1 * own_variance))
-
-
-def pairs_of(groups: int) -> Floats:
-    """The contrast of each two groups, shape (G (G - 1) / 2, G)."""
-    first, second = np.triu_indices(groups, 1)
-    unit = np.eye(groups)
-    return unit[first] - unit[second]
-
-
-def against_rest(share: Floats) -> Floats:
-    """The contrast of each group with all the others together, shape (G, G)."""
-    rest = 1 - share
-    others = np.tile(share, (share.size, 1)) * (1 - np.eye(share.size))
-    return np.eye(share.size) - others / np.where(rest > 0, rest, 1)[:, None]
+    alike, (first, second) = likeness(rows), rows.spread
+    return weight**2 * first * second * (alike + (1 - alike) / size)
 
 
 def exchange(
@@ -232,10 +137,9 @@ def exchange(
     which groups are exchanged, for designs whose groups were drawn within strata; a unit of several strata
     changes places with any other.
     """
-    design = _Design.of(rows, stratum)
+    design: _Cells | _Design = _Cells.of(rows, stratum) or _Design.of(rows, stratum)
     if replicates is None:
-        units = design.labels.mixed.size
-        work = units * (1 if design.shares is None else 4 * rows.groups)
+        work = design.work
         work += 4 * rows.groups**2  # each two groups are compared
         replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
     parts = list(design.draws(rng, replicates))
@@ -244,7 +148,8 @@ def exchange(
     rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
     share = np.bincount(rows.group, rows.weights, rows.groups)
     compared_rates = ComparedRates(rates, variance, covariance)
-    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal)
+    ends = (0.0, 1.0) if rows.ends is None else rows.ends
+    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +162,11 @@ class _Design:
     # expected of the sum
     moments: Floats
     shares: UnitShares | None  # where some units are of several groups
+    middle: float  # what real numbers are less here, so that no digit is lost; of rates 0
 
     @classmethod
     def of(cls, rows: UnitRows, stratum: Integers | None) -> _Design:
-        labels = rows.relabelling(stratum)
+        labels, (rows, middle) = rows.relabelling(stratum), _centred(rows)
         sums = np.bincount(rows.units, rows.weights * rows.value)
         weights = np.bincount(rows.units, rows.weights)
         expected = expected_variance(rows)
@@ -268,7 +174,12 @@ class _Design:
         shares = None
         if labels.mixed.any():
             shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
-        return cls(rows, labels, moments, shares)
+        return cls(rows, labels, moments, shares, middle)
+
+    @property
+    def work(self) -> int:
+        """Numbers that a draw takes."""
+        return self.labels.mixed.size * (1 if self.shares is None else 4 * self.rows.groups)
 
     @property
     def unequal(self) -> bool:
@@ -281,12 +192,12 @@ class _Design:
         """Whether units are of one weight and hit or miss altogether, all in one group each.
 
         Then the spread of a group is known from the common rate, as in Pearson's test; that of a few units
-        that all miss would be next to nothing.
+        that all miss would be next to nothing. Of real numbers none are known to be hits.
         """
         sums, weight = self.moments[:, 0], self.moments[:, 1].max(initial=0)
         same = np.abs(self.moments[:, 1] - weight) <= _ROUNDING * weight
         altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
-        return self.shares is None and bool((same & altogether).all())
+        return self.shares is None and self.rows.ends is None and bool((same & altogether).all())
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
@@ -295,9 +206,9 @@ class _Design:
         return self._compared(self._summed(self.labels.label_of[None]))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
-        """Draws in pieces that fit in memory."""
+        """Draws, several at a time."""
         wide = len(self.moments) * (1 if self.shares is None else self.rows.groups)
-        for size in piece_sizes(replicates, _HELD, wide):
+        for size in draw_blocks(replicates, wide):
             if self.shares is not None:
                 yield self._of_shares(self.shares.drawn(rng, size))
             else:
@@ -307,11 +218,7 @@ class _Design:
         """Moments of groups with units exchanged, shape (size, groups, 6)."""
         if self._unit_levels is None:
             return self._summed(self.labels.wholes(rng, size))
-        unit_counts, moments = self._unit_levels.drawn(rng, size), self._unit_levels.moments
-        shape = (*unit_counts.shape[:2], moments.shape[-1])
-        return np.asarray(unit_counts.reshape(size * shape[1], -1) @ moments.reshape(-1, shape[2])).reshape(
-            shape
-        )
+        return self._unit_levels.totals(rng, size)
 
     def _summed(self, groups: Integers) -> Floats:
         """Moments of groups from the groups of units, shape (draws, groups, 6)."""
@@ -323,9 +230,14 @@ class _Design:
     @cached_property
     def _unit_levels(self) -> Levels | None:
         """Units as numbers of alike ones in each block, where that is possible."""
-        if self.unequal:
-            return None
-        return Levels.of(self.labels.block, self.moments, self.labels.label_of, self.rows.groups)
+        level = np.zeros(len(self.moments), dtype=np.int64)
+        for column in (0, 1, 5):  # the other moments are products of the first two
+            code = levels_of(self.moments[:, column])[1]
+            level = level * (int(code.max()) + 1) + code
+        _, first, level = np.unique(level, return_index=True, return_inverse=True)
+        return Levels.of(
+            self.labels.block, level, self.moments[first], self.labels.label_of, self.rows.groups
+        )
 
     @cached_property
     def _inside(self) -> Floats:
@@ -336,34 +248,111 @@ class _Design:
         share = by_group if self.shares is None else self.shares.of_units
         return by_group - share * self.moments[:, :1]
 
+    @cached_property
+    def _alike(self) -> float:
+        return likeness(self.rows)
+
+    @cached_property
+    def _squares_by_row(self) -> Floats:
+        return np.asarray(self.moments[:, 4] / np.bincount(self.rows.units))
+
     def _of_shares(self, spread: DrawnShares) -> ComparedRates:
         """Rates and their covariance from drawn shares of the units."""
         share, sign = np.moveaxis(spread.of_units, 0, 1), spread.inside_units.T  # (R, C, G) and (R, C)
-        sums, weights = self.moments[:, :1], self.moments[:, 1:2]
-        s, w = share * sums + sign[..., None] * self._inside, share * weights
-        size = share * np.bincount(self.rows.units)[:, None]
-        mean, alike = min(max(self.rows.mean, 0.0), 1.0), likeness(self.rows)
-        expected = w**2 * mean * (1 - mean) * (alike + (1 - alike) / np.where(size > 0, size, 1))
-        parts = (s, w, s**2, s * w, w**2, expected)
-        totals, units = np.stack([part.sum(axis=1) for part in parts], axis=-1), (share > 0).sum(axis=1)
+        sums, weights, groups = self.moments[:, :1], self.moments[:, 1:2], self.rows.groups
+        added = np.concatenate([share * sums + sign[..., None] * self._inside, share * weights], axis=2)
+        products = np.swapaxes(added, 1, 2) @ added  # of sums and weights of each two groups, (R, 2 G, 2 G)
+        ss, sw, ww = (
+            products[:, :groups, :groups],
+            products[:, :groups, groups:],
+            products[:, groups:, groups:],
+        )
+        s, w = np.split(added.sum(axis=1), 2, axis=1)
+        apart = self._squares_by_row @ share  # where rows of a unit are not alike
+        of_groups = [np.diagonal(product, axis1=1, axis2=2) for product in (ss, sw, ww)]
+        first, second = self.rows.spread
+        expected = first * second * (self._alike * of_groups[2] + (1 - self._alike) * apart)
+        totals, units = np.stack([s, w, *of_groups, expected], axis=-1), (share > 0).sum(axis=1)
         with nan_without_warning():
-            away = (s - (totals[..., 0] / totals[..., 1])[:, None] * w) / totals[:, None, :, 1]
-            covariance = np.einsum("rcg,rch->rgh", away, away)
+            rate = (s / w)[:, :, None]
+            across = sw * np.swapaxes(rate, 1, 2)
+            covariance = ss - across - np.swapaxes(across, 1, 2) + rate * np.swapaxes(rate, 1, 2) * ww
+            covariance /= w[:, :, None] * w[:, None]
         covariance *= blended(np.ones(()), units, np.zeros(()))[:, :, None]
-        same = np.arange(self.rows.groups)
+        same = np.arange(groups)
         covariance[:, same, same] = 0
         return self._compared(totals, units, covariance)
 
     def _compared(
         self, totals: Floats, units: Integers | None = None, covariance: Floats | None = None
     ) -> ComparedRates:
-        """Rates and their variances from moments of groups, shape (R, G, 6)."""
         if units is None:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
-        s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
-        n = np.broadcast_to(units, s.shape).astype(np.float64)
-        with nan_without_warning():
-            rates, expected = s / w, e / w**2
-            own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
-            variance = np.where((n > 1) & (not self.binary), own_variance, expected)
-        return ComparedRates(rates, variance, covariance)
+        return _of_moments(totals, units, covariance, binary=self.binary, middle=self.middle)
+
+
+def _centred(rows: UnitRows) -> tuple[UnitRows, float]:
+    """Rows of real numbers less their mean, and that mean; of rates as they are, and 0."""
+    if rows.ends is None:
+        return rows, 0.0
+    return replace(rows, value=rows.value - rows.mean), rows.mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Rows that are their own units, as numbers of alike ones: work does not grow with their number."""
+
+    levels: Levels
+    rows: Integers  # of each group, shape (G,)
+    observed_moments: Floats  # of the groups as they are, shape (G, 6)
+    binary: bool  # whether all values are 0 or 1
+    middle: float  # what real numbers are less here
+
+    unequal = False
+
+    @classmethod
+    def of(cls, rows: UnitRows, stratum: Integers | None) -> _Cells | None:
+        """None of rows that have units or weights, and of many different values."""
+        if rows.unit is not None or rows.weight is not None:
+            return None
+        block = np.zeros(rows.value.size, dtype=np.int64) if stratum is None else stratum
+        (p, q), (rows, middle) = rows.spread, _centred(rows)
+        first, level = levels_of(rows.value)
+        values = rows.value[first]
+        one = np.ones(values.size)
+        moments = np.stack([values, one, values**2, values, one, one * p * q], axis=1)
+        levels = Levels.of(block, level, moments, rows.group, rows.groups)
+        if levels is None:
+            return None
+        counts = np.bincount(rows.group * values.size + level, minlength=rows.groups * values.size)
+        of_groups = np.asarray(counts.reshape(rows.groups, -1) @ moments, dtype=np.float64)
+        binary = rows.ends is None and bool(np.isin(values, (0.0, 1.0)).all())
+        return cls(levels, np.bincount(rows.group, minlength=rows.groups), of_groups, binary, middle)
+
+    @property
+    def work(self) -> int:
+        """Numbers that a draw takes."""
+        return self.levels.counts.size * self.rows.size
+
+    def observed(self) -> ComparedRates:
+        """The comparison as it is."""
+        return _of_moments(self.observed_moments[None], self.rows, binary=self.binary, middle=self.middle)
+
+    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
+        """Draws, several at a time."""
+        for size in draw_blocks(replicates, self.work):
+            totals = self.levels.totals(rng, size)
+            yield _of_moments(totals, self.rows, binary=self.binary, middle=self.middle)
+
+
+def _of_moments(
+    totals: Floats, units: Integers, covariance: Floats | None = None, *, binary: bool, middle: float
+) -> ComparedRates:
+    """Rates and their variances from moments of groups, shape (R, G, 6)."""
+    s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+    n = np.broadcast_to(units, s.shape).astype(np.float64)
+    with nan_without_warning():
+        rates, expected = s / w, e / w**2
+        own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
+        variance = np.where((n > 1) & (not binary), own_variance, expected)
+    return ComparedRates(rates + middle, variance, covariance)

@@ -26,8 +26,8 @@ from evenhand.stats.arrays import (
     Integers,
     Mask,
     codes_of,
+    draw_blocks,
     keys_and_codes,
-    piece_sizes,
     pieces,
     ratio,
 )
@@ -128,7 +128,7 @@ class UnitTables:
         values = self.n if self.spread is None else np.sqrt(self.spread)
         adds = sparse.csr_array((values, (self.cell, unit)), shape=(self.batch.n.size, codes.size))
         chi2 = []
-        for size in piece_sizes(replicates, _HELD, self.batch.n.size + codes.size):
+        for size in draw_blocks(replicates, self.batch.n.size + codes.size):
             shape = (codes.size, size)
             # many rows of a cell, each with a sign of its own, add up to a normal number
             signs = rng.choice([-1.0, 1.0], shape) if self.spread is None else rng.standard_normal(shape)

@@ -24,6 +24,18 @@ class Paired:
     sd: float  # of the difference with random signs
     replicates: int | None  # how many signs were drawn; None where all were enumerated, or where it is normal
 
+    @classmethod
+    def of(cls, contributions: Floats, rng: np.random.Generator) -> Paired:
+        """The sum of the units' contributions, shape (U,), under random signs; up to 13 are enumerated."""
+        some = contributions[np.abs(contributions) > 1e-15]
+        sums, replicates = np.empty(0), None
+        if some.size <= _ENUMERATED:
+            sums = (1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)) @ some
+        elif some.size <= _MOST_UNITS:
+            sizes, replicates = piece_sizes(FLIPS, _CHUNK, some.size), FLIPS
+            sums = np.concatenate([rng.choice((-1.0, 1.0), (size, some.size)) @ some for size in sizes])
+        return cls(float(some.sum()), np.sort(sums), float(np.sqrt(some @ some)), replicates)
+
     @property
     def mean(self) -> float:
         """Of the difference with random signs."""
@@ -53,40 +65,22 @@ class Paired:
         return float(self.sums[first[low]]), float(self.sums[first[max(high, low)]])
 
 
-def paired_difference(
-    difference: Floats, second: Mask, weight: Pair, cluster: Integers | None, rng: np.random.Generator
-) -> Paired:
-    r"""``w1 mean(d | first group) + w2 mean(d | second group)`` for differences d of each sample.
-
-    The arguments are those of ``Deviations``, which gives the interval. Test: the sign of each unit's whole
-    contribution is flipped (McNemar's test where each sample is a unit), enumerated up to 13 contributions
-    that are not 0.
-    """
-    deviations = Deviations(difference, second, weight, cluster)
-    terms = deviations.each * difference
-    contributions = np.bincount(deviations.units, weights=terms).astype(np.float64)
-    some = contributions[np.abs(contributions) > 1e-15]
-    sums, replicates = _flipped(some, rng)
-    return Paired(float(terms.sum()), sums, float(np.sqrt(some @ some)), replicates)
-
-
-def sign_flips(contributions: Floats, rng: np.random.Generator) -> float:
-    """Two-sided p of a sum of the units' contributions, shape (U,), under random signs; 1 if all are 0."""
-    some = contributions[np.abs(contributions) > 1e-15]
-    if not some.size:
-        return 1.0
-    sums, replicates = _flipped(some, rng)
-    return Paired(float(some.sum()), sums, float(np.sqrt(some @ some)), replicates).p_value
-
-
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """Differences of samples in two groups, and how far clusters move them together."""
+    """Differences d of samples in two groups, and how far clusters move them together.
+
+    What is asked is ``w1 mean(d | first group) + w2 mean(d | second group)``.
+    """
 
     difference: Floats  # in [-1, 1], shape (N,)
     second: Mask  # which belong to the second group, shape (N,)
     weight: Pair  # of the means of both groups; 0 of a group without samples
     cluster: Integers | None  # codes of what was drawn as a whole, shape (N,); None: each sample is its own
+
+    @classmethod
+    def of(cls, difference: Floats, cluster: Integers | None) -> Deviations:
+        """Of samples of one group, for their mean."""
+        return cls(difference, np.zeros(difference.size, dtype=bool), (1.0, 0.0), cluster)
 
     @property
     def units(self) -> Integers:
@@ -101,6 +95,21 @@ class Deviations:
         second = int(self.second.sum())
         sizes = [max(self.second.size - second, 1), max(second, 1)]
         return np.where(self.second, self.weight[1] / sizes[1], self.weight[0] / sizes[0])
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each group, 0 without samples, shape (2,)."""
+        groups = self.difference[~self.second], self.difference[self.second]
+        return np.array([group.mean() if group.size else 0.0 for group in groups])
+
+    @property
+    def value(self) -> float:
+        """Their weighted sum."""
+        return float((np.array(self.weight) * self.means).sum())
+
+    def exchanged(self, rng: np.random.Generator) -> Paired:
+        """The sign of each unit's whole contribution flipped: McNemar's test where each sample is a unit."""
+        return Paired.of(np.bincount(self.units, self.each * self.difference).astype(np.float64), rng)
 
     def limits(self, level: float) -> Pair:
         """Bonett and Price's (2012) adjusted Wald limits of each group's mean, put together by their weights.
@@ -131,28 +140,15 @@ class Deviations:
             n = size + 2
             mean, square = d.mean() * size / n, ((d**2).mean() * size + 2) / n
             centre, variance = centre + w * mean, variance + w**2 * (square - mean**2) / n
-        value, reach = float(self.each @ self.difference), quantile * float(np.sqrt(variance))
+        value, reach = self.value, quantile * float(np.sqrt(variance))
         return min(centre - reach, value), max(centre + reach, value)
 
     def _shrunk(self) -> float:
         """Independent samples that vary as much, as a share of all; 0 where nothing varies."""
-        means = [self.difference[g].mean() if g.any() else 0.0 for g in (~self.second, self.second)]
-        away = self.each * (self.difference - np.where(self.second, means[1], means[0]))
+        away = self.each * (self.difference - self.means[self.second.astype(np.int64)])
         independent = float(away @ away)
         shifts = np.bincount(self.units, away)
         clustered = shifts.size / (shifts.size - 1) * float(shifts @ shifts)
         if not independent > 0:
             return 0.0
         return min(independent / clustered, 1.0) if clustered > 0 else 1.0
-
-
-def _flipped(some: Floats, rng: np.random.Generator) -> tuple[Floats, int | None]:
-    """The sum of contributions with random signs, ascending, and how many signs were drawn."""
-    if some.size > _MOST_UNITS:
-        return np.empty(0), None
-    if some.size <= _ENUMERATED:
-        signs = 1.0 - 2 * ((np.arange(2**some.size)[:, None] >> np.arange(some.size)) & 1)
-        return np.sort(signs @ some), None
-    sizes = piece_sizes(FLIPS, _CHUNK, some.size)
-    sums = np.concatenate([rng.choice((-1.0, 1.0), size=(size, some.size)) @ some for size in sizes])
-    return np.sort(sums), FLIPS

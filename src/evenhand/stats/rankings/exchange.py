@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair, piece_sizes
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, draw_blocks
 from evenhand.stats.exchange.relabelling import Relabelling, exceeded
 from evenhand.stats.rankings.fairness import NO_SAMPLE, RankedPools
 from evenhand.stats.rates.clustered import blended
@@ -26,7 +26,6 @@ Figure = Callable[[RankedPools], Floats]
 
 _FEWEST, _MOST = 199, 1_999
 _WORK = 20_000_000  # places of all drawn rankings
-_HELD = 1_000_000  # of which so many at a time
 _MOVABLE = 0.5  # share of units that have to find a partner in the very same queries
 _ROUNDING = 1e-9
 
@@ -78,7 +77,7 @@ class RankingExchange:
         """Rankings of exchanged groups, several draws at a time: rankings of a draw follow each other."""
         width = self.order.shape[1]
         count = int(np.clip(_WORK // self.order.size, _FEWEST, _MOST))
-        for size in piece_sizes(count, _HELD, self.order.size):
+        for size in draw_blocks(count, 2 * self.order.size):
             labels = self._relabelling.drawn(rng, size).astype(np.int32)
             codes = np.where(self.order >= 0, labels[:, self.order], NO_SAMPLE).reshape(-1, width)
             starts, stops = (np.tile(edges, (size, 1)) for edges in (self.ranked.starts, self.ranked.stops))

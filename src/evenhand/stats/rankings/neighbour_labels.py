@@ -13,13 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, nan_without_warning, piece_sizes
+from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.exchange.compared_rates import contrast_variance, pairs_of
 from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded, on_scale_of
-from evenhand.stats.exchange.rows import contrast_variance, pairs_of
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
-_HELD = 60_000  # numbers of draws that are held at a time
+_ARRAYS = 33  # of numbers of neighbours that a draw takes
 _FEWEST, _MOST = 499, 999
 _ROUNDING = 1e-9
 
@@ -64,36 +64,54 @@ class RelabelledPrecision:
         """Two-sided p of the precision of each group, shape (G,)."""
         return each_exceeded(np.abs(self.observed.value - self.expected), np.abs(self.rates - self.expected))
 
-    def chance_at(self, codes: Integers) -> float:
-        """The gap of some groups that chance leads to expect."""
-        return float(np.ptp(self.expected[codes]))
 
-    def p_gap(self, codes: Integers, *, two_sided: bool = False) -> float:
-        """The p of a gap of some groups above that by chance: max-t of how far differences are from it.
+@dataclass(frozen=True, eq=False)
+class RelabelledGroups:
+    """Some groups of these, compared two by two."""
 
-        Two-sided, a gap below that by chance counts too.
-        """
-        return exceeded(self._most(codes, two_sided=two_sided), self._largest(codes))
+    of: RelabelledPrecision
+    codes: Integers  # of the groups, shape (K,)
 
-    def gaps_above(self, value: float, codes: Integers) -> Floats:
-        """What a gap less that by chance would be at the statistics of the draws, shape (R,)."""
-        return on_scale_of(value, self._most(codes), self._largest(codes))
+    @cached_property
+    def expected(self) -> Floats:
+        """Precision that chance leads to expect, shape (K,)."""
+        return self.of.expected[self.codes]
 
-    def _most(self, codes: Integers, *, two_sided: bool = False) -> float:
-        apart, error = self._apart(self.observed.value[codes][None], self.observed.covariance[None], codes)
-        beyond = _in_errors(apart - self.chance_at(codes), error)
+    @cached_property
+    def nulls(self) -> Floats:
+        """Precision by chance, shape (R, K)."""
+        return self.of.rates[:, self.codes]
+
+    def p_largest(self) -> float:
+        """The p of a gap above that by chance: max-t of how far differences are from it."""
+        return exceeded(self._most(), self._largest)
+
+    def p_either(self) -> float:
+        """The same where a gap below that by chance counts, too."""
+        return exceeded(self._most(two_sided=True), self._largest)
+
+    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
+        """What a gap would be at the statistics of the draws, shape (R,), in [0, 1]."""
+        return np.clip(chance_at + on_scale_of(value - chance_at, self._most(), self._largest), 0, 1)
+
+    def quantile_largest(self, level: float = 0.95) -> float:
+        """The quantile of the largest difference of two groups from its expectation, in standard errors."""
+        return float(np.quantile(self._largest, level, method="higher"))
+
+    def _most(self, *, two_sided: bool = False) -> float:
+        observed = self.of.observed
+        apart, error = self._apart(observed.value[self.codes][None], observed.covariance[None])
+        beyond = _in_errors(apart - float(np.ptp(self.expected)), error)
         return abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
 
-    def quantile(self, codes: Integers, level: float) -> float:
-        """The quantile of the largest difference of two groups from its expectation, in standard errors."""
-        return float(np.quantile(self._largest(codes), level, method="higher"))
-
-    def _largest(self, codes: Integers) -> Floats:
+    @cached_property
+    def _largest(self) -> Floats:
         """How far the difference of two groups is from its expectation at most, in errors, in each draw."""
-        free = (self.observed.chance + self.value - self.expected)[:, codes]
-        return np.asarray(_in_errors(*self._apart(free, self.covariance, codes)).max(axis=1))
+        free = (self.of.observed.chance + self.of.value - self.of.expected)[:, self.codes]
+        return np.asarray(_in_errors(*self._apart(free, self.of.covariance)).max(axis=1))
 
-    def _apart(self, value: Floats, covariance: Floats, codes: Integers) -> Ends:
+    def _apart(self, value: Floats, covariance: Floats) -> Ends:
+        codes = self.codes
         contrast = pairs_of(codes.size)
         inside = covariance[:, codes][:, :, codes]
         variance = np.diagonal(inside, axis1=1, axis2=2)
@@ -132,7 +150,7 @@ class _Moved:
     labels: Relabelling  # how their marks are exchanged: a label is a row of ``marks``
     marks: Integers  # distinct triples of what is asked for, group, and label of an item, shape (labels, 3)
     queries: int  # how many of the rows are queries
-    step: int  # how many draws are held at a time
+    width: int  # numbers of a draw
 
     @classmethod
     def of(cls, rows: NeighbourRows) -> _Moved:
@@ -154,11 +172,11 @@ class _Moved:
         distinct, label = np.unique(row_marks, axis=0, return_inverse=True)
         stratum = np.where(mixed[unit], asking, side_code)
         labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
-        return cls(labels, distinct, n, max(1, _HELD // rows.numbers))
+        return cls(labels, distinct, n, _ARRAYS * rows.numbers)
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
         """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
-        for size in piece_sizes(replicates, self.step):
+        for size in draw_blocks(replicates, self.width):
             label = self.labels.drawn(rng, size)
             query_labels, group, _ = np.moveaxis(self.marks[label[:, : self.queries]], -1, 0)
             yield Marks(query_labels, group, self.marks[label[:, self.queries :], 2])

@@ -9,14 +9,13 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, piece_sizes
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, draw_blocks
 from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings.fairness import RankedPools, x_log_x
 
 MOST_ARRANGEMENTS = 2_000_000  # rankings of one pool that are listed; C(20, 10) is 184,756
 BENCHMARKS = 200_000
-_ROWS = 20_000  # of these, drawn at once
 _DRAWS = 9_999
 _FEWEST_DRAWS = 999
 _DRAWN_IN_ALL = 40_000_000  # places of all drawn rankings of one pool: larger pools get fewer draws
@@ -326,7 +325,7 @@ def exact_moments(
     if np.isnan(mean):
         return FigureMoments(mean, mean, mean, mean)
     spread = float(np.sqrt(np.array([null.variance for null in nulls]).sum())) / len(nulls)
-    sizes = piece_sizes(draws, _ROWS)
+    sizes = draw_blocks(draws, 100)
     sigmas = np.concatenate([_sigmas(drawn_values(nulls, rng, size)) for size in sizes])
     return FigureMoments(mean, spread, float(sigmas.mean()), float(sigmas.std(ddof=1)))
 

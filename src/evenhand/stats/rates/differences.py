@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, ratio
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Mask, Pair, crossing, ratio
 from evenhand.stats.hypergeometric import log_choose
 from evenhand.stats.rates.rates import Rates
 
@@ -32,7 +32,7 @@ _NOTHING = 1e-20  # squared deviations below it are rounding
 _ROUNDING = 1e-9  # a reference on the edge of an interval is inside it
 _USUAL_SPREAD = np.linspace(-1.5, 1.5, 9)  # standard deviations around a mean
 _RARE = 0.5  # hits on average, of which normal numbers say little
-_HALVINGS = 14  # p to a thousandth of itself
+_HALVINGS, _TO_A_DIGIT = 14, 64  # p to a thousandth of itself; a quantile to its last digit
 
 
 def normal_quantile(level: float) -> float:
@@ -53,13 +53,9 @@ def noticed_below(others: float, n: int, m: int, quantile: float, power: float =
         se1 = np.sqrt(rate * (1 - rate) / n + others * (1 - others) / m)
         return float(quantile * se0 + special.ndtri(power) * se1 - (others - rate))
 
-    low, high = 0.0, others
-    if not np.isfinite(quantile) or lacking(low) > 0:
+    if not np.isfinite(quantile) or lacking(0.0) > 0:
         return float("nan")
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if lacking(middle) <= 0 else (low, middle)
-    return low
+    return float(crossing(lambda rate: lacking(float(rate)) <= 0, 0.0, others, 60)[0])
 
 
 def noticed_by_exchange(others: float, n: int, m: int, alpha: float) -> float:
@@ -113,10 +109,9 @@ def pairwise_quantile(groups: int, level: float, families: int = 1) -> float:
     bonferroni = float(-special.ndtri(error / (groups * (groups - 1))))
     if families > 1 or np.isinf(bonferroni):
         return bonferroni
-    low, high = 0.0, bonferroni  # which all differences pass at most as often
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _range_at_most(middle, groups) < level else (low, middle)
-    return high
+    # which all differences pass at most as often
+    ends = crossing(lambda reach: _range_at_most(float(reach), groups) < level, 0.0, bonferroni, _TO_A_DIGIT)
+    return float(ends[1])
 
 
 def _range_at_most(reach: float, groups: int) -> float:
@@ -150,13 +145,13 @@ def mover(first: Figure, second: Figure, correlation: npt.ArrayLike | None = Non
 
 
 def difference_limits(rates: Rates, quantile: npt.ArrayLike) -> Ends:
-    """MOVER limits of ``rate_i - rate_j`` for each two groups, shape (..., G, G) each, in [-1, 1]."""
+    """MOVER limits of ``rate_i - rate_j`` for each two groups, shape (..., G, G) each, in the rates' span."""
     low, high = rates.limits(quantile)
     value = rates.value
     rows = low[..., :, None], value[..., :, None], high[..., :, None]
     columns = low[..., None, :], value[..., None, :], high[..., None, :]
     below, above = mover(rows, columns, rates.correlation())
-    return np.maximum(below, -1), np.minimum(above, 1)
+    return np.maximum(below, -rates.span), np.minimum(above, rates.span)
 
 
 def pair_limits(rates: Rates, level: float = 0.95, *, quantile: float | None = None) -> Pair:
@@ -182,18 +177,19 @@ def range_limits(
         strict = replace(rates, freedom=np.full(rates.freedom.shape, np.inf))
     if rates.covariance is None and rates.value.shape[-1] > _PAIRED:
         strict_limits, limits = strict.limits(quantile), rates.limits(normal_quantile(level))
-        return _farthest(rates.value, *strict_limits, 0), _farthest(rates.value, *limits, 1)
+        below, above = _farthest(rates.value, *strict_limits, 0), _farthest(rates.value, *limits, 1)
+        return np.clip(below, 0, rates.span), np.clip(above, 0, rates.span)
     low = difference_limits(strict, quantile)[0]
     high = difference_limits(rates, normal_quantile(level))[1]
     missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
     has_value = ~missing.all(axis=(-2, -1))
     ends = (np.where(missing, -np.inf, limit).max(axis=(-2, -1), initial=-np.inf) for limit in (low, high))
-    lowest, highest = (np.where(has_value, np.clip(end, 0, 1), np.nan) for end in ends)
+    lowest, highest = (np.where(has_value, np.clip(end, 0, rates.span), np.nan) for end in ends)
     return lowest, highest
 
 
 def _farthest(value: Floats, low: Floats, high: Floats, end: int) -> Floats:
-    """The largest lower (0) or upper (1) limit of the differences of two of many groups, in [0, 1].
+    """The largest lower (0) or upper (1) limit of the differences of two of many groups.
 
     A limit rises with the rate of the first group and, the upper one, with the reach of its interval; the
     lower one falls with it. What two other groups exceed in both cannot be of the largest pair (one of them
@@ -211,7 +207,7 @@ def _farthest(value: Floats, low: Floats, high: Floats, end: int) -> Floats:
         i, j = _foremost(rate, sign * first**2), _foremost(-rate, sign * second**2)
         reach = np.sqrt(first[i, None] ** 2 + second[j] ** 2)
         apart = np.where(i[:, None] == j, -np.inf, rate[i, None] - rate[j] + sign * reach)
-        result[at] = np.clip(apart.max(), 0, 1)
+        result[at] = apart.max()
     return result
 
 
@@ -236,11 +232,11 @@ def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
         return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
     covariance = None if rates.covariance is None else rates.covariance[..., None, :, :]
     value, size, freedom = (numbers[..., None, :] for numbers in (rates.value, rates.size, rates.freedom))
-    both_rates = Rates(value, size, freedom, covariance)
+    both_rates = rates if rates.value.ndim == 1 else Rates(value, size, freedom, covariance)
     weight = np.broadcast_to(share[..., None, :], (*rates.value.shape, groups)) - np.eye(groups)
     low = _weighted_limits(both_rates, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
     high = _weighted_limits(both_rates, weight, normal_quantile(level))[1].max(axis=-1)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    return np.clip(low, 0, rates.span), np.clip(high, 0, rates.span)
 
 
 def worst_limits(rates: Rates, level: float = 0.95) -> Ends:
@@ -304,6 +300,16 @@ def paired_correlation(first: Floats, second: Floats, n: npt.ArrayLike) -> Float
     return correlation * size / (size + 2)
 
 
+def p_of_limits(limits: Limits) -> float:
+    """The same of one number."""
+
+    def ends(level: Floats) -> Ends:
+        low, high = np.array([limits(level.item())]).T
+        return low, high
+
+    return float(inverted_p(ends)[0])
+
+
 def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
     """The p at which limits of the level 1 - p just leave 0 out, in [1e-6, 1], for each of so many."""
 
@@ -313,8 +319,4 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)
-    for _ in range(_HALVINGS):
-        middle = np.sqrt(low * high)
-        out = leaves(middle)
-        low, high = np.where(out, low, middle), np.where(out, middle, high)
-    return high
+    return crossing(lambda p: ~leaves(p), low, high, _HALVINGS, lambda low, high: np.sqrt(low * high))[1]

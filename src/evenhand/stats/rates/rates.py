@@ -43,6 +43,11 @@ class Rates:
     # of the rates, shape (..., G, G), from units that lie in several groups; None without any
     covariance: Floats | None = None
 
+    @property
+    def span(self) -> float:
+        """The largest difference that is possible."""
+        return 1.0
+
     @classmethod
     def of_rows(cls, hits: npt.ArrayLike, n: npt.ArrayLike) -> Rates:
         """Rates of independent rows that count alike: the size is their number."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.models.adapted.folder import Head
+from evenhand.stats.arrays import ratio
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -143,7 +144,7 @@ def class_weights(vectors: Vectors, kind: str) -> Doubles:
     if kind == "none":
         return np.ones(vectors.classes)
     present = max(1, int((counts > 0).sum()))
-    return np.divide(len(vectors.fit), present * counts, out=np.zeros_like(counts), where=counts > 0)
+    return ratio(len(vectors.fit), present * counts, 0.0)
 
 
 def evaluated(head: Head, vectors: Vectors) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from evenhand.workflows.outputs.result import Run
 COUNTS = "predictions"
 _MOST_ROWS = 20_000_000  # beyond it tables are not joined in memory
 _WHOLE = r"^(-?\d+)\.0+$"
-_ROW = "row"
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from evenhand.core.errors import InputError, one_line
 from evenhand.core.findings import Finding
 from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import SeedGroup
-from evenhand.runs.adaptations import adaptation_warnings
+from evenhand.runs.manifest import adaptation_warnings
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seeds import each_seed_notes, seed_notes
 

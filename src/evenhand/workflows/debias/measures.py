@@ -11,7 +11,7 @@ from evenhand.evidence.derivation.from_vectors import normalised
 from evenhand.evidence.similarities import Similarities
 from evenhand.mitigate.mitigation import Mitigation
 from evenhand.mitigate.training_vectors import TrainingVectors
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, ratio
 from evenhand.stats.association.effect_size import associations, effect_size
 from evenhand.workflows.debias.items import AssociationItems, Test
 from evenhand.workflows.debias.split import Split, rows_within
@@ -160,7 +160,7 @@ class Removal:
             for part, modality in zip(gone, units.modalities, strict=True)
         ]
         scale = lengths[0][:, None] * lengths[1]
-        return np.clip(np.divide(left, scale, out=np.zeros_like(left), where=scale > _NOTHING), -1, 1)
+        return np.clip(ratio(left, np.where(scale > _NOTHING, scale, 0), 0.0), -1, 1)
 
     def _drawn(self, units: Units, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """The part of targets and attributes that is removed, in coordinates of what is removed."""

@@ -17,7 +17,7 @@ from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.sealed import refuse_recorded
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.files.tables.write import telling_where
-from evenhand.runs.adaptations import adaptation_warnings
+from evenhand.runs.manifest import adaptation_warnings
 from evenhand.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:

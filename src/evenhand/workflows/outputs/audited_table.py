@@ -8,10 +8,8 @@ from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import TableWarning
-from evenhand.evidence.predictions.checks.label_sets import check_one_label
+from evenhand.evidence.predictions.checks.columns import check_one_label, numbers_as_groups, picture_files
 from evenhand.evidence.predictions.checks.labels import check_labels
-from evenhand.evidence.predictions.checks.numbers import numbers_as_groups
-from evenhand.evidence.predictions.checks.pictures import picture_files
 from evenhand.evidence.predictions.checks.rows import check_rows
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import NO_RULES, Changes, LabelRules, NormalizedCounts

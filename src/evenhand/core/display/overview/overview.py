@@ -85,6 +85,7 @@ _FORMS: Mapping[FirstLine, Form] = {
     ),
     "subgroups": Form(subgroups.headlines, subgroups.silence, subgroups.nothing),
     "changes": Form(changes.headlines, _tested_quiet, changes.nothing),
+    "means": Form(values.of_means),
     "value": Form(values.headlines),
 }
 

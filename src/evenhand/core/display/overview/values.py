@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
@@ -20,7 +21,7 @@ from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.disparities import shares
-from evenhand.core.text.formatting import count, key_text, of, short_label, shorten
+from evenhand.core.text.formatting import count, key_text, listing, of, short_label, shorten
 from evenhand.core.text.language import _, filled
 from evenhand.core.text.rounding import Rounding
 
@@ -46,6 +47,28 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
             scope=scope,
         )
     ]
+
+
+def of_means(finding: Finding, subject: Subject) -> list[Headline]:
+    """One: groups whose mean stands apart, and that of all others, in the unit of the number."""
+    lines = headlines(finding, subject)
+    means = [finding.details.get(name) for name in ("set_mean", "others_mean")]
+    numbers = [mean for mean in means if isinstance(mean, float)]
+    if not is_beyond(finding, subject.alpha) or len(numbers) < len(means):  # small counts are hidden
+        return lines
+    rounding, unit = Rounding.of(finding, finding.card.unit), str(finding.details.get("unit") or "")
+    first, second = (f"{rounding.level(number)} {unit}".rstrip() for number in numbers)
+    label = listing([short_label(key_text(part.key)) for part in finding.parts])
+    text = _(
+        "{group}: {what} is {mean} on average over {n} {noun}; elsewhere {others}.",
+        group=label,
+        what=str(finding.params.get("value", _("the number"))),
+        mean=first,
+        n=count(sum(part.n for part in finding.parts)),
+        noun=subject.noun,
+        others=second,
+    )
+    return [replace(line, text=text, sentence=scoped(text, line.scope), group=label) for line in lines]
 
 
 def within_classes(finding: Finding, subject: Subject) -> list[Headline]:

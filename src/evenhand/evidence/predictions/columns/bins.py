@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -130,14 +130,10 @@ def _one(column: str, how: Sequence[float] | str) -> Bins:
             raise ParameterError(f"bins={column}={how}: give 2 to {_MOST:,} quantiles")
         return Bins(column, quantiles=int(match[1]))
     try:
-        edges = tuple(float(edge) for edge in _listed(how))
+        edges = tuple(float(edge) for edge in (how.split(",") if isinstance(how, str) else how))
     except (TypeError, ValueError):
         edges = ()
     ascending = all(low < high for low, high in pairwise(edges))
     if not edges or not ascending or not np.isfinite(edges).all():
         raise ParameterError(f"bins={column}={how}: edges are numbers that ascend; {_HOW}")
     return Bins(column, edges)
-
-
-def _listed(how: Sequence[float] | str) -> Iterable[float | str]:
-    return how.split(",") if isinstance(how, str) else how

@@ -67,7 +67,7 @@ def first_ranks(frame: Frame, rank: str, prediction: str, id: str | None) -> Fir
     samples = at_lowest.group_by(id).agg(nw.len().alias(number), nw.col(lowest).min())
     _check_one_row(samples.select(nw.col(id).alias("id"), nw.col(number).alias("n"), lowest), id, rank)
     later = samples.filter(nw.col(lowest) > 1)
-    without, total = (_height(rows) for rows in (later, samples))
+    without, total = (int(to_polars(rows.select(nw.len().alias("n")))["n"][0]) for rows in (later, samples))
     if not without:
         return FirstRanks(frame.filter(first), notes)
     beside: Any = later.select(id, lowest)
@@ -120,10 +120,6 @@ def _unranked(rows: int, total: int, rank: str) -> tuple[str, ...]:
     if not rows:
         return ()
     return (f"{rows:,} of {total:,} rows have no rank in column {rank!r}, and are left out",)
-
-
-def _height(frame: Frame) -> int:
-    return int(to_polars(frame.select(nw.len().alias("n")))["n"][0])
 
 
 def _free(name: str, names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.welch import welch_p
+from evenhand.stats.exchange.between import welch_p
 
 SIZES = (4, 9, 3, 1)
 

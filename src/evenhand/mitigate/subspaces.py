@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.mitigate.maps import Map
+from evenhand.mitigate.mitigation import MODALITIES, Mitigation
+from evenhand.mitigate.training_vectors import TrainingVectors
 from evenhand.stats.arrays import Floats, Integers
 
 
@@ -66,7 +70,8 @@ def check_something_left(removed: int, dimensions: int, what: str) -> None:
         )
 
 
-def without(basis: Floats) -> dict[str, Map]:
+def without(basis: Floats, method: Any, material: TrainingVectors, facts: Mapping[str, Any]) -> Mitigation:
     """The same projection for images and texts, as they share the space; no maps for an empty basis."""
-    matrix = away_from(basis)
-    return {"image": Map(matrix=matrix), "text": Map(matrix=matrix)} if len(basis) else {}
+    maps = dict.fromkeys(MODALITIES, Map(matrix=away_from(basis))) if len(basis) else {}
+    more = {"fitted_on": material.described(), "applied_to": "image and text, the same matrix"}
+    return Mitigation(method.name, asdict(method), maps, {**facts, **more})

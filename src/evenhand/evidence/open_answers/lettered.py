@@ -1,8 +1,14 @@
-"""The words by which an answer names, chooses and denies a letter, in the languages that models answer in."""
+"""How answers to lettered options are read: what frames them, marks them, and concludes on a letter."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 NOUN = (
     r"(?:final answer|answer|ans|option|choice|caption|letter|selection|sentence|description|respuesta|"
@@ -133,3 +139,193 @@ NO_OPTION = re.compile(
 """What takes every option back."""
 WRONG = re.compile(r"^\W{0,4}(?:is |was )?(wrong|incorrect|impossible)\b", re.IGNORECASE)
 """What takes back the letter that it follows."""
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+_WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_SHORT = ("1st", "2nd", "3rd", *(f"{number}th" for number in range(4, 11)))
+_PLACES = {word: index for words in (_WORDS, _SHORT) for index, word in enumerate(words)}
+_PLACE = rf"({'|'.join(_PLACES)}|last|former|latter)"
+_OPTION = r"(?:option|choice|caption|sentence|description|statement|candidate)"
+_ENDS = r"(?=\W*$|\s*[.,;:!)\n]|\s+(?:because|since|as|or|and|is (?:correct|right|best))\b)"
+_NAMED = re.compile(
+    rf"(?<!my )(?<!your )\b(?:the )?(?:very )?{_PLACE} {_OPTION}\b|"
+    rf"\b{_OPTION}\s?(?:number|no\.?|nr\.?|#)?\s?(\d{{1,2}})\b(?!\s?%|[.,]\d)|"
+    rf"^\W*(?:number |no\. ?|#)(\d{{1,2}})(?=\W*$)|"
+    rf"\bthe {_PLACE} one\b{_ENDS}|"
+    rf"(?:^|(?<=\bis )|(?<=\bbe )|(?<=\bchoose )|(?<=\bpick )|(?<=\bselect )|(?<=\bwith )|(?<=\beither )|"
+    rf"(?<=\bor )|(?<=\band )|(?<=\bperhaps )|(?<=\bmaybe )|(?<=\bpossibly ))the {_PLACE}\b{_ENDS}",
+    re.IGNORECASE,
+)
+_LETTERED = re.compile(rf"(?i:\b{_OPTION}) [A-Z]\b")
+_COUNTED = re.compile(rf"\d|\b{_PLACE}\b", re.IGNORECASE)
+
+
+def with_letters(text: str, options: Sequence[str]) -> str:
+    """A text in which options named by their place have their letter: "the second one" is "option B".
+
+    Args:
+        text: Without markup; where it names letters, nothing is changed.
+        options: Texts of the options; where one holds a number or a place itself, nothing is changed.
+
+    Returns:
+        The text; places beyond the options stay.
+    """
+    if _LETTERED.search(text) or any(map(_COUNTED.search, options)):
+        return text
+
+    def lettered(match: re.Match[str]) -> str:
+        word = next(filter(None, match.groups())).lower()
+        index = int(word) - 1 if word.isdigit() else _PLACES.get(word, len(options) - 1)
+        if word == "former":
+            index = 0
+        pair = word not in ("former", "latter") or len(options) == 2
+        return f"option {LETTERS[index]}" if pair and 0 <= index < len(options) else match[0]
+
+    return _NAMED.sub(lettered, text)
+
+
+_DEEPEST = 3  # a field that holds tags that hold a box
+_BOXED = (
+    re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}"),
+    re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL | re.IGNORECASE),
+    re.compile(r"<\|begin_of_box\|>((?:(?!<\|begin_of_box\|>).)*?)<\|end_of_box\|>", re.DOTALL),
+)
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_KEYS = ("answer", "final_answer", "choice", "option", "letter", "caption", "selection", "label", "response")
+
+
+def framed_parts(reply: str) -> list[str]:
+    """The parts of a reply that it frames as its answer, without their frames.
+
+    Args:
+        reply: Without thought.
+
+    Returns:
+        The reply itself where it frames nothing; an empty text for a frame that holds no text.
+    """
+    parts = [reply]
+    for _ in range(_DEEPEST):
+        inner = [list(_framed(part)) or [part] for part in parts]
+        parts = [text for texts in inner for text in texts]
+    return parts
+
+
+def _framed(reply: str) -> Iterator[str]:
+    for pattern in _BOXED:
+        for match in pattern.finditer(reply):
+            yield match[1]
+    for match in _OBJECT.finditer(reply):
+        for key, value in _object(match[0]).items():
+            if str(key).lower().replace(" ", "_") in _KEYS:
+                yield value if isinstance(value, str) else ""
+
+
+def _object(text: str) -> dict[Any, Any]:
+    """A JSON object, or Python's way of writing one; empty where it is neither."""
+    if ":" not in text:
+        return {}
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            fields = parse(text)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # the last two: too deep
+            continue
+        if isinstance(fields, dict):
+            return fields
+    return {}
+
+
+_MARK = re.compile(
+    r"(?P<tick>\[[xX✓✔]\]|\([xX✓✔]\)|[✓✔☑✅🗹◉🔘])\ufe0f?|"
+    r"(?P<cross>[✗✘❌✖✕☐⬜□○]|\[ ?\]|\( ?\))\ufe0f?|"
+    r"\(?(?P<share>\d{1,3}(?:[.,]\d{1,2})?) ?%\)?(?=\s*(?:$|[,;.|/\n]|(?:and )?[A-Z]\b))"
+)
+_OF_ERROR = re.compile(r"\b(?:wrong|incorrect|errors?|unlikely|risk|not)\b|n't\b", re.IGNORECASE)
+_BESIDE = re.compile(rf"^\W*(?:(?i:{NOUN})\W+)?([A-Z])\W{{0,3}}$")
+_MOST_SURE = 50  # percent; what has less is not what the answer says
+_ALL = 101  # percent, rounded; shares of more in all do not exclude each other
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What the marks of an answer say.
+
+    Attributes:
+        ticked: The letters that are ticked, or have most of the certainty, each with the words beside it.
+        crossed: The letters that are not.
+        rest: The text without what is marked.
+    """
+
+    ticked: dict[str, str]
+    crossed: frozenset[str]
+    rest: str
+
+
+def marked(text: str) -> Marked:
+    """The options that a text marks.
+
+    A letter counts that stands in one piece with one mark: on a line of its own, or in a row of them such as
+    "☐ A ☑ B". Shares count from two on. Of these, what has more than half is ticked; shares that leave this
+    open tick all their letters.
+
+    Args:
+        text: Without markup.
+
+    Returns:
+        What is ticked and crossed; nothing, and the text itself, where nothing is marked.
+    """
+    ticked: dict[str, str] = {}
+    crossed: set[str] = set()
+    shares: dict[str, tuple[float, str]] = {}
+    rest, unsure = [], []
+    for piece in _pieces(text):
+        kind, letter, words, share = _item(piece)
+        if kind == "tick":
+            ticked[letter] = words
+        elif kind == "cross":
+            crossed.add(letter)
+        elif kind == "share":
+            shares[letter] = (max(share, shares.get(letter, (0.0, ""))[0]), words)
+            unsure.append(piece)
+        else:
+            rest.append(piece)
+    if len(shares) < 2:
+        rest += unsure
+        shares = {}
+    certain = sum(share for share, _ in shares.values()) <= _ALL and not _OF_ERROR.search(text)
+    most = [letter for letter, (share, _) in shares.items() if certain and share > _MOST_SURE]
+    for letter in most if len(most) == 1 else shares:
+        ticked[letter] = shares[letter][1]
+    crossed |= shares.keys() - ticked.keys()
+    if not ticked and not crossed:
+        return Marked({}, frozenset(), text)
+    return Marked(ticked, frozenset(crossed), "\n".join(rest))
+
+
+def _item(piece: str) -> tuple[str, str, str, float]:
+    """What kind of mark a piece holds, beside which letter, with which words, and what share."""
+    marks = list(_MARK.finditer(piece))
+    if len(marks) != 1:
+        return "", "", "", 0.0
+    mark = marks[0]
+    before, words = piece[: mark.start()], piece[: mark.start()] + piece[mark.end() :]
+    label = _BESIDE.match(before) or LABEL.match(words)
+    if label is None:
+        return "", "", "", 0.0
+    letter = next(filter(None, label.groups())).upper()
+    share = float(mark["share"].replace(",", ".")) if mark["share"] else 0.0
+    return mark.lastgroup or "", letter, words[label.end(label.lastindex or 0) :], share
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The lines of a text; a line with several marks is cut before each, or behind each."""
+    for line in text.splitlines():
+        marks = list(_MARK.finditer(line))
+        if len(marks) < 2:
+            yield line
+            continue
+        first = not line[: marks[0].start()].strip(" \t-•>")
+        cuts = [mark.start() if first else mark.end() for mark in marks]
+        bounds = [0, *cuts[1:], len(line)] if first else [0, *cuts, len(line)]
+        yield from (line[start:end] for start, end in pairwise(bounds) if end > start)

@@ -1,1 +1,0 @@
-"""Subspaces and dimensions of embeddings, and nearest neighbours."""

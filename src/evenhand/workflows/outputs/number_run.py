@@ -1,0 +1,107 @@
+"""An audit of a number that each row has, such as an overlap or an error in years."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import polars as pl
+
+from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.findings import Findings
+from evenhand.evidence.numbers import Numbers
+from evenhand.evidence.predictions.columns.to_polars import to_polars
+from evenhand.files.tables import scan as sources
+from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.prepared import check_common
+from evenhand.metrics.suites.groupings import groupings_of, names_in
+from evenhand.metrics.suites.numbers import number_findings
+from evenhand.runs.manifest import make_manifest
+from evenhand.workflows.outputs.result import Run, check_out
+
+Range: TypeAlias = tuple[float, float] | str | None
+"""Least and largest possible number, or both as text: ``0,1``; None: nothing is known of them."""
+_USUAL = ("default", "rows", "min", "drop", "local")  # what options of labels are where nobody gave them
+
+
+def audit_numbers(
+    evidence: Any, *, by: Any, value: str, better: Any, range: Range, unit: str,
+    cluster: str | None, weight: str | None, alpha: float, adjustment: str, inference: Any, seed: int,
+    noun: str | None, out: str | Path | None, progress: Callable[[str], None] | None, **of_labels: Any,
+) -> Run:  # fmt: skip
+    """The run of ``audit(table, value=...)``; options that only labels have are refused.
+
+    Raises:
+        UserError: Unknown columns or options, no usable row, fewer than two groups.
+    """
+    refuse_labels(of_labels)
+    check_common("default", inference, seed)
+    EffectOptions.make("separation", {"alpha": alpha, "adjustment": adjustment})
+    if better is None:
+        raise ParameterError(f"say which {value!r} is good: better='high' as of an overlap, or 'low'")
+    check_choice("better", better, ("high", "low"))
+    check_out(out)
+    say = progress or (lambda _: None)
+    say("reading")
+    source, table = _table(evidence)
+    ends = _ends(range)
+    numbers = Numbers.from_frame(table, value=value, cluster=cluster, weight=weight, range=ends, unit=unit)
+    if numbers.table.is_empty():
+        reasons = ", ".join(f"{count} with {reason}" for reason, count in numbers.dropped.items())
+        raise InputError(f"no usable row of {value!r}: {reasons or 'the table has no row'}")
+    groupings = [
+        names_in(numbers.attributes, names[0], "+") if len(names) == 1 else names
+        for names in groupings_of(by)
+    ]
+    say("measuring")
+    tests: dict[str, Any] = {"alpha": alpha, "adjustment": adjustment, "inference": inference, "seed": seed}
+    findings = number_findings(numbers, groupings, better=better, **tests)
+    digest = hashlib.sha256(numbers.table.write_csv().encode()).hexdigest()
+    settings: dict[str, Any] = {
+        "kind": "numbers", "benchmark": None, "model": None, "value": value, "better": better,
+        "range": ends, "unit": unit, "by": ["+".join(names) for names in groupings], "rows": table.height,
+        "mode": "default", **tests, "samples": digest, "source": source,
+    }  # fmt: skip
+    manifest = make_manifest({}, settings) | {"noun": noun or "rows"}
+    manifest |= {"cluster": cluster} if cluster else {}
+    manifest |= {"weight": weight} if weight else {}
+    run = Run(Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest, {}, {})
+    if out is not None:
+        say("writing")
+        run.save(out)
+    return run
+
+
+def refuse_labels(of_labels: Mapping[str, Any]) -> None:
+    """Refuse options of labels, which a number does not have."""
+    wrong = [name for name, option in of_labels.items() if option and option not in _USUAL]
+    if wrong:
+        raise ParameterError(
+            f"{', '.join(wrong)} and value= do not go together: a number has no labels; leave out one of them"
+        )
+
+
+def _table(evidence: Any) -> tuple[dict[str, Any] | None, pl.DataFrame]:
+    """What a path or a frame holds, and where it came from."""
+    if not isinstance(evidence, str | Path):
+        return None, to_polars(nw.from_native(evidence))
+    with sources.reading(evidence):
+        lazy, files = sources.scan(evidence)
+        origin = sources.origin(evidence, files)
+        return {"path": origin.path, "size": origin.size, "sha256": origin.sha256}, lazy.collect()
+
+
+def _ends(entry: Any) -> tuple[float, float] | None:
+    """A range of Python, or as the command line has it: ``0,1``.
+
+    Raises:
+        ParameterError: It is no two numbers.
+    """
+    try:
+        least, largest = entry.split(",") if isinstance(entry, str) else entry or (0, 0)
+        return (float(least), float(largest)) if entry else None
+    except (TypeError, ValueError):
+        raise ParameterError(f"range {entry!r} is no range; give two numbers: --range 0,1") from None

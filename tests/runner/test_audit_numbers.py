@@ -1,0 +1,136 @@
+"""An audit of a number that each row has: findings, run folder, page, gates and the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import evenhand as eh
+from evenhand.cli.main import app
+from evenhand.core.errors import InputError, ParameterError, UnknownName
+from tests.properties.metric_table import check_finding
+
+pytestmark = pytest.mark.usefixtures("few_draws")
+TOLD = {"value": "error", "better": "low", "by": "age", "cluster": "person", "unit": "years"}
+
+
+def table(seed=0, worse=3.0):
+    """Four photos of each of 60 persons; ages of the older ones are guessed worse."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(60), 4)
+    age = np.array(["18-39", "40-59", "60+"])[person % 3]
+    error = rng.lognormal(0.5, 0.5, 60)[person] + rng.lognormal(0, 0.5, 240) + worse * (age == "60+")
+    return pl.DataFrame(
+        {"error": error, "age": age, "sex": np.array(["f", "m"])[person % 2], "person": person}
+    )
+
+
+def cli(*words):
+    """What a command gives."""
+    return CliRunner().invoke(app, list(words))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Written and read again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evenhand.stats.exchange.rows._MOST", 999)
+        folder = tmp_path_factory.mktemp("numbers") / "run"
+        eh.audit(table(), **TOLD, out=folder)
+    return eh.Run.read(folder)
+
+
+def test_the_worst_group_is_found_and_the_omnibus_decides(run):
+    for finding in run.findings.findings:
+        check_finding(finding)
+    contrast, gap = run["mean_contrast"], run["mean_gap"]
+    assert (contrast.role, gap.role) == ("primary", "secondary")
+    assert contrast.p_adjusted < 0.05
+    assert ([part.key for part in contrast.parts], contrast.details["side"]) == (["60+"], "worse")
+    assert gap.details["worst"] == "60+"
+    assert gap.details["unit"] == "years"
+    assert gap.value == pytest.approx(2, abs=0.5)
+    units = [part.details["units"] for part in run["mean"].parts]
+    assert units == [20, 20, 20]
+
+
+def test_the_headline_has_both_means_in_their_unit(run):
+    title, rows = run.overview.title, table()
+    older = rows.filter(rows["age"] == "60+")["error"].mean()
+    others = rows.filter(rows["age"] != "60+")["error"].mean()
+    contrast = run["mean_contrast"]
+    assert (contrast.details["set_mean"], contrast.details["others_mean"]) == pytest.approx((older, others))
+    assert title.startswith(
+        f"60+: error is {older:.3f} years on average over 80 rows; elsewhere {others:.3f}"
+    )
+    fair = eh.audit(table(worse=0.0), **TOLD)
+    assert "on average" not in fair.overview.title
+
+
+def test_equal_rows_give_equal_runs_whatever_their_order(run):
+    again = eh.audit(table().sample(fraction=1, shuffle=True, seed=3), **TOLD)
+    assert again.findings.dump() == run.findings.dump()
+    other = eh.audit(table(seed=1), **TOLD)
+    assert other.manifest["manifest_id"] != run.manifest["manifest_id"]
+
+
+def test_the_page_shows_it_and_hides_small_groups(run):
+    page = run.html()
+    assert "Mean, groups furthest apart" in page
+    assert "240 rows" in page
+    small = eh.audit(pl.concat([table(), table()[:4].with_columns(age=pl.lit("90+"))]), **TOLD)
+    part = next(part for part in small["mean"].parts if part.key == "90+")
+    hidden = small.html(suppress=20)
+    assert f"{part.details['median']:.3f}" not in hidden
+    assert f"{part.value:.3f}" not in hidden
+
+
+def test_a_fair_model_and_several_groupings_are_corrected_together():
+    fair = eh.audit(table(worse=0.0), **{**TOLD, "by": ["age", "sex", "age+sex"]})
+    names = [(finding.name, "+".join(finding.by)) for finding in fair.findings.findings]
+    assert names.count(("mean_contrast", "age+sex")) == 1
+    assert len(names) == 18
+    primary = [finding for finding in fair.findings.findings if finding.role == "primary"]
+    assert [finding.adjustment for finding in primary] == ["holm"] * 3
+    assert min(finding.p_adjusted for finding in primary) > 0.05
+
+
+def test_the_command_line_gives_the_same_and_gates_decide(run, tmp_path):
+    path = tmp_path / "ages.csv"
+    table().write_csv(path)
+    told = ["audit", str(path), "--value", "error", "--better", "low", "--by", "age", "--cluster", "person"]
+    out = tmp_path / "run"
+    done = cli(*told, "--unit", "years", "-o", str(out))
+    assert done.exit_code == 0, done.output
+    assert "Mean, groups furthest apart" in done.output
+    read = eh.Run.read(out)
+    assert read["mean_gap"].value == pytest.approx(run["mean_gap"].value)
+    assert cli(*told, "--fail-if", "mean_gap>1").exit_code == 1
+    assert cli(*told, "--fail-if", "mean_gap>5").exit_code == 0
+    assert "give two numbers: --range 0,1" in str(cli(*told, "--range", "0").exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"better": None}, ParameterError, "say which 'error' is good: better='high'"),
+        ({"better": "more"}, ParameterError, "choose one of 'high', 'low'"),
+        ({"value": "errors"}, UnknownName, "did you mean 'error'"),
+        ({"by": "ages"}, UnknownName, "did you mean 'age'"),
+        ({"truth": "age"}, ParameterError, "truth and value= do not go together"),
+        ({"search": ["age"]}, ParameterError, "search and value= do not go together"),
+        ({"alpha": 2}, ParameterError, "alpha=2 is not possible"),
+        ({"by": "one"}, InputError, "'one' has 1 groups among usable rows"),
+        ({"range": (0, 1)}, InputError, "outside 0 to 1"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(options, error, message):
+    with pytest.raises(error, match=message):
+        eh.audit(table().with_columns(one=pl.lit("a")), **{**TOLD, **options})
+
+
+def test_a_table_without_a_number_is_refused():
+    with pytest.raises(InputError, match="no usable row of 'error': 240 with missing value"):
+        eh.audit(table().with_columns(error=pl.lit(None, pl.Float64)), **TOLD)
