@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from evenhand.metrics.classification.null_effects import _sharpened, null_chi2, null_of_units
 from evenhand.metrics.classification.random_tables import draw_tables, samplers
-from evenhand.stats.contingency.null_tables import permutation_moments
+from evenhand.stats.contingency.null_tables import chi2_of, gamma_null, permutation_moments, tail_of_draws
 from evenhand.stats.contingency.tables import association
 from tests.helpers import one_table
 
@@ -82,7 +82,7 @@ def test_tables_are_drawn_where_a_gamma_would_be_wrong(table, drawn):
 
 
 @pytest.mark.parametrize("far", [9, 10])
-def test_units_have_the_band_of_their_draws_and_below_ten_of_them_the_tail_of_a_gamma(far):
+def test_units_have_the_band_of_their_draws_and_below_ten_of_them_their_tail(far):
     draws = np.random.default_rng(0).gamma(2.0, 3.0, (999, 2)).clip(0, 20)
     draws[:far] = chi2 = np.array([7.0, 45.0])
     units = SimpleNamespace(draws=lambda *_: draws, fixed=False, few=np.zeros(2, dtype=bool), method="m")
@@ -91,8 +91,7 @@ def test_units_have_the_band_of_their_draws_and_below_ten_of_them_the_tail_of_a_
     sums, counted = draws.sum(axis=1), (1 + far) / 1000
     assert null.p[0] == (1 + (draws[:, 0] >= 7).sum()) / 1000
     for p, column, value in ((null.p[1], draws[:, 1], 45), (null.total, sums, 52)):
-        mean, variance = column.mean(), column.var()
-        tail = stats.gamma(mean**2 / variance, scale=variance / mean).sf(value)
+        tail = stats.pearson3(stats.skew(column), column.mean(), column.std()).sf(value)
         assert tail < 0.9 * counted
         assert p == pytest.approx(tail if far < 10 else counted)
 
@@ -121,9 +120,28 @@ def test_small_p_are_those_of_all_tables():
     assert null.p[0] < 1e-6
 
 
-def test_ties_count_as_large_and_the_tail_of_a_gamma_decides_only_where_no_draw_is_as_large():
+def test_ties_count_as_large_and_the_tail_decides_only_where_no_draw_is_as_large():
     """Both tables of these margins have chi-squared 2."""
     rng, ones = np.random.default_rng(0), np.array([1, 1])
-    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 2.0, 1_000, 1e-30) == 1
-    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 3.0, 99, 1e-30) == 1e-30
-    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 3.0, 99, np.nan) == 1 / 100
+    draws = rng.gamma(2.0, 1.0, 99)
+    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 2.0, 1_000) == 1
+    assert _sharpened(rng, (ones, ones), np.full(99, 2.0), 3.0, 99) == 1 / 100  # no variance, so no tail
+    assert _sharpened(rng, (ones, ones), draws, 30.0, 99) == pytest.approx(
+        stats.pearson3(stats.skew(draws), draws.mean(), draws.std()).sf(30)
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [([300, 120, 80, 50, 30, 20], [560, 20, 12, 8]), ([150, 30, 10], [150, 15, 10, 5, 5, 5])],
+)
+def test_a_chi2_that_one_draw_in_10_000_exceeds_has_about_that_tail(rows, columns):
+    """Of few mistakes in unequal groups; a gamma distribution from 0 says one in a million."""
+    rows, columns = np.array(rows, dtype=float), np.array(columns, dtype=float)
+    draws = chi2_of(draw_tables(np.random.default_rng(0), rows, columns, 50_000), rows, columns)
+    value = np.quantile(draws, 1 - 1e-4)
+    some = draws.reshape(25, 2_000).T
+    tails = tail_of_draws(np.full(25, value), some)
+    assert 1e-5 < np.median(tails) < 2e-4
+    shape, scale = gamma_null(some.mean(axis=0), some.var(axis=0))
+    assert np.median(special.gammaincc(shape, value / scale)) < 1e-5

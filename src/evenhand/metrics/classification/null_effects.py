@@ -17,6 +17,7 @@ from evenhand.stats.contingency.null_tables import (
     gamma_null,
     log_listed,
     permutation_moments,
+    tail_of_draws,
 )
 from evenhand.stats.contingency.resampling import cells_of
 from evenhand.stats.contingency.tables import Association, TableBatch
@@ -106,18 +107,15 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
         method[table] = "permutation with fixed margins" + (", p of all tables" if table in listed else "")
     # a value that is an end of its band must not fall outside by rounding
     equal = np.abs(band - tables.chi2) <= 1e-9 * np.maximum(1.0, tables.chi2)
-    moments = (
-        np.where(has_moments, mean, chi2.mean(axis=0)),
-        np.where(has_moments, variance, chi2.var(axis=0)),
-    )
-    total = _p_of_sum(chi2, tables, moments, sparse=bool(square.any() or resampled.size))
+    sparse = bool(square.any() or resampled.size)
+    total = _p_of_sum(chi2, tables, None if sparse else (mean, variance))
     return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
 
 
 def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generator) -> NullChi2:
     """The same for counts that come in clusters or have weights: Rao and Scott's null, drawn.
 
-    Small p are those of a gamma distribution with the draws' mean and variance, where there are units enough.
+    Small p are those of a distribution with the draws' three moments, where there are units enough.
     There is no p where each group is one unit.
     """
     chi2 = units.draws(rng, REPLICATES)
@@ -126,35 +124,32 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
         nothing = np.full((3, tables.dof.size), np.nan)
         return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
     p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
-    shape, scale = gamma_null(chi2.mean(axis=0), chi2.var(axis=0))
-    beyond = special.gammaincc(shape, tables.chi2 / scale)
+    beyond = tail_of_draws(tables.chi2, chi2)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
     band = np.quantile(chi2, [0.0, LEVEL], axis=0)
-    sums = np.nansum(chi2, axis=1)
-    moments = np.array([sums.mean()]), np.array([sums.var()])  # units may be in several tables
-    total = _p_of_sum(chi2, tables, moments, sparse=True, tail=not bool(units.few.any()))
+    total = _p_of_sum(chi2, tables, None, tail=not bool(units.few.any()))  # units may be in several tables
     return NullChi2(chi2, band, p, [units.method] * p.size, total)
 
 
-def _p_of_sum(chi2: Floats, tables: Association, moments: Ends, *, sparse: bool, tail: bool = True) -> float:
-    """P of chi-squared summed over tables: gamma with the summed moments; of the draws in sparse tables.
+def _p_of_sum(chi2: Floats, tables: Association, moments: Ends | None, *, tail: bool = True) -> float:
+    """P of chi-squared summed over tables: gamma of the summed ``moments``, or where None of the draws.
 
-    ``sparse``: whether a table was enumerated or resampled; ``tail``: whether the gamma tail may go on where
-    hardly a draw exceeds.
+    ``tail``: whether the tail of the draws may go on where hardly one exceeds.
     """
     usable = tables.dof > 0
     if not usable.any():
         return float("nan")
     observed = float(tables.chi2[usable].sum())
-    mean, variance = (np.array([np.nansum(moment)]) for moment in moments)
-    shape, scale = gamma_null(mean, variance)
-    gamma = float(special.gammaincc(shape, observed / scale)[0])
-    p_value = exceeded(observed, np.nansum(chi2[:, usable], axis=1))
-    if not np.isfinite(gamma) or (sparse and p_value >= _RARE):
+    if moments is not None:
+        shape, scale = gamma_null(*(np.array([np.nansum(moment)]) for moment in moments))
+        gamma = float(special.gammaincc(shape, observed / scale)[0])
+        if np.isfinite(gamma):
+            return gamma
+    sums = chi2[:, usable].sum(axis=1)
+    p_value = exceeded(observed, sums)
+    if not tail or p_value >= _RARE:
         return p_value
-    if not sparse:
-        return gamma
-    return min(p_value, gamma) if tail else p_value
+    return float(np.fmin(p_value, tail_of_draws(np.array(observed), sums)))
 
 
 def _margins(batch: TableBatch, table: int) -> Margins:
@@ -206,7 +201,7 @@ def _resample(
     for table, rng, margins in promising:
         observed = _reached(tables.chi2[table])
         if log_listed(*margins) > np.log(most):
-            p[table] = _sharpened(rng, margins, chi2[:, table], observed, budget, p[table])
+            p[table] = _sharpened(rng, margins, chi2[:, table], observed, budget)
         else:
             values, weight = every_table(*margins)
             p[table] = min(1.0, weight[values >= observed].sum())
@@ -215,16 +210,16 @@ def _resample(
 
 
 def _sharpened(
-    rng: np.random.Generator, margins: Margins, draws: Floats, observed: float, budget: int, gamma_p: float
+    rng: np.random.Generator, margins: Margins, draws: Floats, observed: float, budget: int
 ) -> float:
     """P after further draws, until ten replicates exceed or the budget is spent.
 
-    Where none ever exceeded, resampling only says p <= 1/(B+1), and the gamma tail decides below that.
+    Where none ever exceeded, resampling only says p <= 1/(B+1), and the tail of the draws decides below that.
     """
-    n_draws, exceeding = draws.size, int((draws >= observed).sum())
-    while exceeding < _ENOUGH and n_draws < budget:
-        size = min(_CHUNK, budget - n_draws)
-        exceeding += int((chi2_of(draw_tables(rng, *margins, size), *margins) >= observed).sum())
-        n_draws += size
-    resampled = (1 + exceeding) / (1 + n_draws)
-    return min(resampled, gamma_p) if exceeding == 0 and np.isfinite(gamma_p) else resampled
+    exceeding = int((draws >= observed).sum())
+    while exceeding < _ENOUGH and draws.size < budget:
+        more = chi2_of(draw_tables(rng, *margins, min(_CHUNK, budget - draws.size)), *margins)
+        exceeding += int((more >= observed).sum())
+        draws = np.append(draws, more)
+    resampled = (1 + exceeding) / (1 + draws.size)
+    return resampled if exceeding else float(np.fmin(resampled, tail_of_draws(np.array(observed), draws)))

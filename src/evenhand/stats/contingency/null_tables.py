@@ -19,6 +19,20 @@ def gamma_null(mean: Floats, variance: Floats) -> Ends:
     return mean**2 / variance, variance / mean
 
 
+def tail_of_draws(value: Floats, draws: Floats) -> Floats:
+    """P beyond values (k,), smaller than draws (B, k) can count: Pearson type III of their moments.
+
+    The skewness is at least that of ``gamma_null``, whose tail is many times too light where counts are few
+    (Mielke and Berry 2007). NaN without variance.
+    """
+    mean, deviation = draws.mean(axis=0), draws.std(axis=0)
+    spread = np.where(deviation > 0, deviation, np.nan)
+    skewness = np.fmax(((draws - mean) ** 3).mean(axis=0) / spread**3, 2 * spread / mean)
+    shape = 4 / skewness**2
+    beyond = shape + (value - mean) / spread * np.sqrt(shape)
+    return np.asarray(special.gammaincc(shape, np.fmax(0.0, beyond)))
+
+
 def permutation_moments(batch: TableBatch, tables: Association) -> Ends:
     """Exact mean and variance of chi-squared over all assignments of rows with fixed margins.
 
