@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from string import Formatter
 from typing import Any, ClassVar, Literal
 
@@ -40,6 +40,18 @@ ABOUT = Literal["groups", "guessing", "models", "seeds"]
 
 DIFFERENCE, SEED_SPREAD = "_difference", "_seed_spread"
 """How the names of metrics end that follow from another one."""
+
+
+def metric_id(name: str, by: Iterable[str], params: Mapping[str, object]) -> str:
+    """A metric with its grouping and parameters, as findings print it: ``ndkl(by=race+sex, k=5)``.
+
+    Parameters are those that differ from their default, so that a name stays stable when options are added;
+    those that are None are left out.
+    """
+    words = [f"{key}={value}" for key, value in sorted(params.items()) if value is not None]
+    if crossed := "+".join(by):
+        words.insert(0, f"by={crossed}")
+    return f"{name}({', '.join(words)})"
 
 
 class Model(BaseModel):

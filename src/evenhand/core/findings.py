@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
 
-from evenhand.core.cards import Direction, MetricCard, Model, Source
+from evenhand.core.cards import Direction, MetricCard, Model, Source, metric_id
 from evenhand.core.numbers.unseen import json_escaped
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ P = Annotated[FiniteFloat, AfterValidator(_testable)]
 
 def key_of(group: Sequence[object]) -> Key:
     """A group as findings write it: one text, or a list in the order of the attributes."""
-    texts = [str(value) for value in group]
+    texts = list(map(str, group))
     return texts[0] if len(texts) == 1 else texts
 
 
@@ -81,36 +81,27 @@ NewDetails = dict[str, float | str | None]
 """The same, while they are put together."""
 
 
-class _Levels:
-    """What is made at another level; not part of what a finding says, so all are equal."""
+class _Beside:
+    """What a finding knows and does not say: what its metric means, and what it is at another level.
+
+    It is saved beside findings, or not at all, so all are equal; between processes the card alone travels.
+    """
 
     def __init__(
         self,
+        card: MetricCard | None = None,
         make: Callable[[float], Interval | None] | None = None,
         noticed: Callable[[float], Details] | None = None,
     ) -> None:
-        self.make, self.noticed = make, noticed
+        self.card, self.make, self.noticed = card, make, noticed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Levels)
+        return isinstance(other, _Beside)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # findings are compared, never keys by it
 
-    def __reduce__(self) -> tuple[type[_Levels], tuple[()]]:
-        """Findings travel between processes without it."""
-        return _Levels, ()
-
-
-class _Declared:
-    """What the metric of a finding means; saved beside findings, not in them, so all are equal."""
-
-    def __init__(self, card: MetricCard | None = None) -> None:
-        self.card = card
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Declared)
-
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as of ``_Levels``
+    def __reduce__(self) -> tuple[type[_Beside], tuple[MetricCard | None]]:
+        return _Beside, (self.card,)
 
 
 class Part(Model):
@@ -157,8 +148,7 @@ class Finding(Model):
     ``exploratory`` one has p without a verdict; None: the finding was made by itself.
     """
 
-    _levels: _Levels = PrivateAttr(default_factory=_Levels)
-    _declared: _Declared = PrivateAttr(default_factory=_Declared)
+    _beside: _Beside = PrivateAttr(default_factory=_Beside)
 
     metric: str
     name: str
@@ -192,9 +182,7 @@ class Finding(Model):
 
     def with_levels(self, make: Callable[[float], Interval | None]) -> Finding:
         """The same finding, which can make its interval at other levels, such as .99."""
-        copy = self.model_copy()
-        copy._levels = _Levels(make, self._levels.noticed)
-        return copy
+        return self._with(self._beside.card, make, self._beside.noticed)
 
     def with_power(self, noticed: Callable[[float], Details]) -> Finding:
         """The same finding, which can say what a test of another level would usually have shown.
@@ -202,33 +190,32 @@ class Finding(Model):
         Args:
             noticed: From the level of a test, such as .01, to the details that say it.
         """
-        copy = self.model_copy()
-        copy._levels = _Levels(self._levels.make, noticed)
-        return copy
+        return self._with(self._beside.card, self._beside.make, noticed)
 
-    def at_test_level(self, alpha: float) -> Finding:
-        """With what a test of this level would usually have shown; itself where nothing says so."""
-        if self._levels.noticed is None:
-            return self
-        return self.model_copy(update={"details": {**self.details, **self._levels.noticed(alpha)}})
-
-    def with_card(self, card: MetricCard | None) -> Finding:
+    def with_card(self, card: MetricCard | None, **update: Any) -> Finding:
         """The same finding, which knows what its metric means."""
-        copy = self.model_copy()
-        copy._declared = _Declared(card)
+        return self._with(card, self._beside.make, self._beside.noticed, **update)
+
+    def _with(self, *beside: Any, **update: Any) -> Finding:
+        copy = self.model_copy(update=update)
+        copy._beside = _Beside(*beside)
         return copy
 
     def declared_by(self, card: MetricCard) -> Finding:
-        """The same finding with what the declaration of its metric says: direction, fair value and source."""
-        facts = {"direction": card.direction, "fair_at": card.fair_at, "source": card.source}
-        copy = self.model_copy(update=facts)
-        copy._declared = _Declared(card)
-        return copy
+        """With what its metric's declaration says, if there is none yet: direction, fair value and source."""
+        card = self._beside.card or card
+        return self.with_card(card, direction=card.direction, fair_at=card.fair_at, source=card.source)
+
+    def at_test_level(self, alpha: float) -> Finding:
+        """With what a test of this level would usually have shown; itself where nothing says so."""
+        if self._beside.noticed is None:
+            return self
+        return self.model_copy(update={"details": {**self.details, **self._beside.noticed(alpha)}})
 
     @property
     def card(self) -> MetricCard:
         """What its metric means; of a metric that nobody declared, what the finding itself says."""
-        declared = self._declared.card
+        declared = self._beside.card
         if declared is not None:
             return declared
         return MetricCard.plain(self.name, direction=self.direction, fair_at=self.fair_at, source=self.source)
@@ -236,13 +223,19 @@ class Finding(Model):
     @property
     def is_declared(self) -> bool:
         """Whether a declaration of its metric is known."""
-        return self._declared.card is not None
+        return self._beside.card is not None
+
+    def bound(self, **params: Param) -> Finding:
+        """The same finding with further parameters in its name, which tell it from its like."""
+        all_params = {**self.params, **{name: value for name, value in params.items() if value is not None}}
+        name = metric_id(self.name, self.by, all_params)
+        return self.model_copy(update={"params": all_params, "metric": name})
 
     def interval_at(self, level: float) -> Interval | None:
         """The interval at another level; None where the finding cannot make it (any more)."""
         if self.interval is not None and self.interval.level == level:
             return self.interval
-        return None if self._levels.make is None else self._levels.make(level)
+        return None if self._beside.make is None else self._beside.make(level)
 
     @property
     def grouping(self) -> str:
@@ -313,7 +306,7 @@ class TableWarning(Model):
     option: str | None = None
 
 
-class _Cards(_Declared):
+class _Cards(_Beside):
     """Cards of metrics that no finding carries, by name."""
 
     def __init__(self, by_name: Mapping[str, MetricCard] | None = None) -> None:

@@ -31,8 +31,7 @@ class Metric(Generic[P]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Finding:
         """The finding of some evidence, with what the declaration says filled in."""
-        finding = self._compute(*args, **kwargs)
-        return finding.declared_by(finding.card if finding.is_declared else self.card)
+        return self._compute(*args, **kwargs).declared_by(self.card)
 
     def __repr__(self) -> str:
         return f"<metric {self.card.name}: {self.card.summary or self.card.title}>"

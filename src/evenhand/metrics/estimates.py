@@ -8,8 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
-from evenhand.core.bound import MetricId
-from evenhand.core.cards import MetricCard
+from evenhand.core.cards import MetricCard, metric_id
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
@@ -24,6 +23,7 @@ _INSIDE = 0.99  # of the distance between mean and value, where an end of a band
 FEWEST = 10
 """Units below which a group that decides a value is named."""
 
+_UNDECLARED = MetricCard.plain("")
 _BANDS: tuple[tuple[float, Band], ...] = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
 
 
@@ -78,7 +78,7 @@ def as_finding(
     lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
     is one.
     """
-    facts = card or MetricCard.plain(name)
+    facts = card or _UNDECLARED
     finding_params = {key: param for key, param in params.items() if param is not None}
     printed = finding_params
     if lists is not None:
@@ -92,9 +92,10 @@ def as_finding(
     if fields.get("parts"):
         fields["parts"] = list(map(_agreeing_part, fields["parts"]))
     finding = Finding(
-        metric=str(MetricId.make(name, tuple(by), printed)), name=name, params=finding_params, by=list(by),
+        metric=metric_id(name, by, printed), name=name, params=finding_params, by=list(by),
         direction=facts.direction, fair_at=facts.fair_at, source=facts.source, **fields,
-    ).with_card(card)  # fmt: skip
+    )  # fmt: skip
+    finding = finding if card is None else finding.with_card(card)
     return finding if limits is None or finding.interval is None else finding.with_levels(limits)
 
 

@@ -13,7 +13,7 @@ from evenhand.benchmarks.labelling.measures import audit_labels, count_labels, e
 from evenhand.benchmarks.labelling.open_labels import check_given, open_labels
 from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.yes_no import TwoWay
-from evenhand.core.bound import MetricId
+from evenhand.core.cards import metric_id
 from evenhand.core.findings import Finding
 from evenhand.core.text.thoughts import without_thought
 from evenhand.evidence.grouping import Grouped
@@ -123,8 +123,8 @@ def raw_findings(
 
 def _as_raw(finding: Finding) -> Finding:
     params = {**finding.params, "answers": "raw"}
-    printed = MetricId.make(finding.name, tuple(finding.by), _shown(finding) | {"answers": "raw"})
-    return finding.model_copy(update={"params": params, "metric": str(printed)})
+    printed = metric_id(finding.name, finding.by, _shown(finding) | {"answers": "raw"})
+    return finding.model_copy(update={"params": params, "metric": printed})
 
 
 def _shown(finding: Finding) -> dict[str, object]:

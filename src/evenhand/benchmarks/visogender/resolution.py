@@ -24,7 +24,6 @@ from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_scores
 from evenhand.benchmarks.visogender.questions import WAYS, Elicitation, choose_way
 from evenhand.benchmarks.visogender.wordings import parse_wordings, spread
-from evenhand.core.bound import bound
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
@@ -177,7 +176,7 @@ class VisoGenderResolution(Benchmark[None]):
             for name, finding in self._findings(choices, template, setting.seed, params["mode"]):
                 elicitation = {"ask": way} if way else {}
                 noted = finding.model_copy(update={"notes": [*finding.notes, *notes]})
-                findings.append(bound(noted, setting=name, template=template.name, **elicitation))
+                findings.append(noted.bound(setting=name, template=template.name, **elicitation))
         if not findings:
             raise InputError(
                 f"there is no score for -p templates={params['templates']}; there are scores for "

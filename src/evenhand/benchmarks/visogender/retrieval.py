@@ -16,7 +16,6 @@ from evenhand.benchmarks.visogender.data.taxonomy import FEMININE, MASCULINE, PE
 from evenhand.benchmarks.visogender.original_code import json_files as upstream
 from evenhand.benchmarks.visogender.original_code import paper_mode
 from evenhand.benchmarks.visogender.original_code.given_scores import given_rankings
-from evenhand.core.bound import bound
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
@@ -113,7 +112,7 @@ class VisoGenderRetrieval(Benchmark[None]):
                 for finding in self._findings(rankings, column, setting.seed, params):
                     extra = {"context": context, "template": template.name, "subject": subject}
                     counted_once = _without_missing(finding) if missing_counted else finding
-                    findings.append(bound(counted_once, **extra, pool=str(params["pool"])))
+                    findings.append(counted_once.bound(**extra, pool=str(params["pool"])))
             if params["mode"] == "paper" and (context, template.name) == (TWO, "occ_first"):
                 content = paper_mode.retrieval_file(rankings, model=setting.model)
                 exports[paper_mode.benchmark_name("CLIP", setting.model)] = upstream.dump(content)

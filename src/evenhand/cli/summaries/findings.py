@@ -24,7 +24,7 @@ from evenhand.cli.summaries.text import (
     plain_table,
     verdict,
 )
-from evenhand.core.bound import MetricId
+from evenhand.core.cards import metric_id
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
 from evenhand.core.numbers.rounding import DASH
@@ -164,7 +164,7 @@ def _print_further(console: Console, findings: list[Finding], alpha: float) -> N
 
 def _form(finding: Finding) -> str:
     """A metric with its parameters; the grouping stands above."""
-    return clean(str(MetricId.make(finding.name, (), finding.params)).removesuffix("()"), _LONG)
+    return clean(metric_id(finding.name, (), finding.params).removesuffix("()"), _LONG)
 
 
 def _row(finding: Finding, alpha: float) -> tuple[str, ...]:

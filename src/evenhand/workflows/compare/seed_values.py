@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.bound import MetricId
+from evenhand.core.cards import metric_id
 from evenhand.core.findings import Finding, Interval, Param
 from evenhand.core.numbers.rounding import low_and_high
 from evenhand.metrics.differences.seeds import (
@@ -129,7 +129,7 @@ def _remade(finding: Finding, name: str, params: Mapping[str, Param], **fields: 
     """A finding about the same rows as another; ``limits`` go from a level to its interval."""
     limits = fields.pop("limits", None)
     all_params = {**finding.params, **params}
-    metric = str(MetricId.make(name, tuple(finding.by), all_params))
+    metric = metric_id(name, finding.by, all_params)
     update = {
         **_NOTHING, "name": name, "params": all_params, "metric": metric, "direction": "descriptive",
         **fields,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.bound import MetricId
+from evenhand.core.cards import metric_id
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
 from evenhand.metrics.association.weat import association_effect_size, association_reduction
@@ -163,7 +163,7 @@ def _staged(finding: Finding, stage: str, half: str, **update: Any) -> Finding:
     printed = {
         key: "|".join(map(str, value)) if isinstance(value, list) else value for key, value in params.items()
     }
-    metric = str(MetricId.make(finding.name, (), printed))
+    metric = metric_id(finding.name, (), printed)
     return finding.model_copy(update={"params": params, "metric": metric, **update})
 
 

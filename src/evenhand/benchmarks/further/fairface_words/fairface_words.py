@@ -20,7 +20,6 @@ from evenhand.benchmarks.labelling.elicitation import predictions, prompted
 from evenhand.benchmarks.labelling.measures import count_labels, label_of_each
 from evenhand.benchmarks.labelling.objectives import CLASSES, TEMPLATES, Objective, read_objective
 from evenhand.benchmarks.tidy import Published, beside
-from evenhand.core.bound import bound
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
@@ -120,7 +119,7 @@ def _accuracies(
     for group in by:
         if group and column not in group and len(people.annotations.select(group).unique()) > 1:
             calls += [(accuracy.worst_group_accuracy, group), (accuracy.accuracy_gap, group)]
-    return [bound(metric(counts, by=group, seed=seed), objective=objective) for metric, group in calls]
+    return [metric(counts, by=group, seed=seed).bound(objective=objective) for metric, group in calls]
 
 
 def read_faces(setting: Setting) -> Faces:
