@@ -11,7 +11,7 @@ from measuring import best, seconds, show, within
 from scipy import stats
 
 import evenhand as eh
-from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.compared_rates import ComparedRates
 
 ROWS = 50_000
 
@@ -54,11 +54,11 @@ def test_the_largest_of_124_750_differences_at_a_fiftieth_of_all_pairs(benchmark
     rng = np.random.default_rng(0)
     trials = rng.integers(1, 80, (500, 5)).astype(float)
     hits = rng.binomial(trials.astype(int), 0.2, (999, 500, 5)).astype(float)
-    largest = benchmark.pedantic(lambda: Tally(hits, trials).largest(), rounds=3)
+    largest = benchmark.pedantic(lambda: ComparedRates.of_rows(hits, trials).largest(), rounds=3)
 
     def all_pairs() -> float:
         """Of one draw."""
-        tally = Tally(hits[:1], trials)
+        tally = ComparedRates.of_rows(hits[:1], trials)
         rate, variance = tally.rates[0], tally.variance[0]
         t = np.abs(rate[:, None] - rate) / np.sqrt(variance[:, None] + variance)
         return float(np.nanmax(t))

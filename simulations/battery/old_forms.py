@@ -24,7 +24,7 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.metrics import estimates
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.group_rates import ComparedRows
-from evenhand.stats.exchange.rates import Tally
+from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rankings.exchange import Means, RankingExchange
 from evenhand.stats.rankings.fairness import RankedPools
@@ -94,9 +94,11 @@ def _without_units(grouped: Grouped, *args: Any, **named: Any) -> None:
     object.__setattr__(grouped, "units", None)
 
 
-def _within_the_truth(margins: Margins) -> Iterator[Tally]:
+def _within_the_truth(margins: Margins) -> Iterator[ComparedRates]:
     for confusion in margins._row_chunks(margins._replicates):
-        yield Tally(confusion.predicted.astype(np.float64), margins.confusion.group_size[:, None])
+        yield ComparedRates.of_rows(
+            confusion.predicted.astype(np.float64), margins.confusion.group_size[:, None]
+        )
 
 
 def _queries_only(moved: _Moved, *args: Any) -> Iterator[Marks]:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evenhand.core.cards import metric_id
-from evenhand.core.cards import Source
+from evenhand.core.cards import Source, metric_id
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings, Interval, Part, json_schema
 from tests.helpers import CHARACTERS
 

@@ -13,7 +13,7 @@ from evenhand import metrics
 from evenhand.evidence.derivation.paired import match
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.classification import accuracy_inference, class_effects, margins, summaries
+from evenhand.metrics.classification import class_effects, margins, summaries
 from evenhand.metrics.differences.models import model_differences
 from evenhand.metrics.estimates import few_decide, percentile_interval
 from evenhand.metrics.retrieval import ranking, ranking_figures
@@ -42,13 +42,13 @@ def test_a_range_of_one_group_has_no_interval_and_not_for_too_many_groups(mode):
 
 
 def test_a_range_of_too_many_groups_has_no_interval(monkeypatch):
-    monkeypatch.setattr(accuracy_inference, "_MOST_GROUPS", 3)
+    monkeypatch.setattr(margins, "_MOST_GROUPS", 3)
     for groups, there in ((3, True), (4, False)):
         frame = make_frame(groups=groups)
         evidence = Predictions.from_frame(frame, truth="truth", prediction="prediction")
         found = metrics.accuracy_range(evidence, by="group")
         assert (found.interval is not None) == there
-        assert (found.notes == [accuracy_inference.TOO_MANY]) != there
+        assert (found.notes == [margins.TOO_MANY]) != there
 
 
 def test_fewer_than_ten_rows_are_few():
@@ -185,13 +185,13 @@ def test_the_weaker_of_test_and_interval_counts_where_only_the_test_is_sure():
         return value - reach, value + reach
 
     def known(p, chance=reference):
-        return SimpleNamespace(p_value=p, reference=chance, ends=ends)
+        return margins.MarginInference(ends, "m", p_value=p, reference=chance)
 
-    assert margins._weaker(known(0.01)) == pytest.approx(2 * stats.norm.sf(1.5), abs=1e-3)
-    assert margins._weaker(known(0.06)) == 0.06
-    assert margins._weaker(known(0.01, 0.1)) == 0.01  # the interval of 95 % is above .1
-    assert margins._weaker(known(None)) is None
-    assert margins._weaker(known(0.01, None)) == 0.01
+    assert known(0.01).p_of(0.0) == pytest.approx(2 * stats.norm.sf(1.5), abs=1e-3)
+    assert known(0.06).p_of(0.0) == 0.06
+    assert known(0.01, 0.1).p_of(0.0) == 0.01  # the interval of 95 % is above .1
+    assert known(None).p_of(0.0) is None
+    assert known(0.01, None).p_of(0.0) == 0.01
 
 
 def test_intervals_of_the_bootstrap_are_the_central_part_of_its_draws(monkeypatch):

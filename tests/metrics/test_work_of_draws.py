@@ -52,7 +52,7 @@ def test_right_answers_of_units_are_drawn_as_often_as_their_work_allows(monkeypa
         counts = persons(draws, groups=3, each=5, photos=4)  # new ones: what is drawn is kept
         margins = Margins.of(BoundCounts.of(counts, "group", 0))
         assert margins.tables.unit.size == 60
-        assert margins.of_hits.hits.shape[0] == draws
+        assert margins.hits.replicates == draws
 
 
 @pytest.mark.parametrize("bound", [20 * 2 * 4, 20 * 2 * 4 - 1])

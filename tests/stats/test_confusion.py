@@ -124,7 +124,7 @@ def test_a_stack_of_replicates_gives_what_each_gives():
 def test_a_group_without_rows_of_a_class_is_left_out_of_its_range():
     support = np.array([[5.0, 5.0], [0.0, 10.0], [5.0, 5.0]])
     correct = np.array([[5.0, 2.0], [0.0, 4.0], [3.0, 1.0]])
-    cells = Confusion(support, correct, support).accuracy_by_cell()
+    cells = Confusion(support, correct, support).rates("true")
     assert np.isnan(cells[1, 0])
     np.testing.assert_allclose(range_over_groups(cells, 2), [0.4, 0.2])
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy import special
 
+from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
-from evenhand.stats.exchange.rates import Tally
-from evenhand.stats.exchange.relabelling import exceeded
 
 
 def tally(hits, size):
-    return Tally(
+    return ComparedRates.of_rows(
         np.asarray(hits, dtype=float).reshape(-1, len(size), 1), np.asarray(size, dtype=float)[:, None]
     )
 
@@ -59,7 +58,7 @@ def test_two_groups_are_the_two_sided_test():
     size, hits = np.array([120, 80]), np.array([100, 50])
     rng = np.random.default_rng(2)
     drawn = rng.multivariate_hypergeometric(size, hits.sum(), size=9_999)
-    p = exceeded(float(Cuts.of(tally(hits, size)).largest[0]), Cuts.of(tally(drawn, size)).largest)
+    p = Cuts.of(tally(hits, size)).against(tally(drawn, size)).p_value
     share = hits.sum() / 200
     two_sided = np.mean(np.abs(drawn[:, 0] - 120 * share) >= abs(100 - 120 * share) - 1e-9)
     assert p == pytest.approx((1 + 9_999 * two_sided) / 10_000)

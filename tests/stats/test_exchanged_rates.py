@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.exchange.rates import Tally, UnitMoments, mean_range
-from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.exchange.compared_rates import (
+    ComparedRates,
+    ExchangedRates,
+    UnitMoments,
+    exceeded,
+    widened,
+)
 from evenhand.stats.exchange.shares import UnitShares
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.rates.clustered import GroupCells
+from evenhand.stats.rates.confusion import mean_range
 
 
 def units(seed: int = 0, *, mixed: bool = False, persons: int = 24, labels: int = 3) -> UnitRates:
@@ -135,7 +141,7 @@ def test_homes_of_two_groups_keep_their_level_and_their_band(icc: float) -> None
         tables = homes(seed, icc=icc)
         tally = tables.observed("hit")
         drawn = next(tables.draws(np.random.default_rng(seed), ("hit",), 399, within=False))["hit"]
-        p = exceeded(float(tally.below_rest()[0]), drawn.below_rest())
+        p = ExchangedRates(tally, drawn).below_rest().p_value
         apart, band = np.ptp(tally.rates[0, :, 0]), np.quantile(np.ptp(drawn.rates[..., 0], axis=1), 0.95)
         small += p <= 0.05, p <= 0.005, apart > band
     assert small[0] <= 20  # 10 expected
@@ -158,7 +164,7 @@ def test_groups_as_perceived_in_each_photo_have_the_power_of_a_cluster_robust_t(
         score = (right - np.take(rates, group)) / np.bincount(group)[group] * np.where(group, -1, 1)
         error = np.sqrt((np.bincount(unit, score) ** 2).sum() * 60 / 59)
         found += (
-            exceeded(float(tables.observed("hit").below_rest()[0]), drawn.below_rest()) <= 0.05,
+            ExchangedRates(tables.observed("hit"), drawn).below_rest().p_value <= 0.05,
             2 * stats.t.sf(abs(rates[0] - rates[1]) / error, 59) <= 0.05,
         )
     assert found[1] >= 30
@@ -182,11 +188,11 @@ def test_variance_over_units_is_that_of_their_residuals() -> None:
 @pytest.mark.parametrize("middle", [None, -0.5, 0.4, 2.0], ids=["rate of all", "below", "between", "above"])
 def test_the_largest_difference_is_that_of_all_pairs_and_labels(middle, monkeypatch) -> None:
     """Also where all groups are on one side of the middle, and where not all pairs are held at a time."""
-    monkeypatch.setattr("evenhand.stats.exchange.rates._HELD", 30)
+    monkeypatch.setattr("evenhand.stats.exchange.compared_rates._HELD", 30)
     rng = np.random.default_rng(3)
     trials = rng.integers(0, 9, (7, 5)).astype(float)
     hits = rng.binomial(trials.astype(int), 0.4, (40, 7, 5)).astype(float)
-    tally = Tally(hits, trials, None if middle is None else np.full((7, 5), middle))
+    tally = ComparedRates.of_rows(hits, trials, None if middle is None else np.full((7, 5), middle))
     rates, variance = tally.rates, tally.variance
     expected = np.zeros(40)
     for i in range(7):
@@ -197,10 +203,12 @@ def test_the_largest_difference_is_that_of_all_pairs_and_labels(middle, monkeypa
 
 
 def test_the_lowest_group_is_compared_with_the_others() -> None:
-    tally = Tally(np.array([[[40.0], [45.0], [10.0]]]), np.array([[50.0], [50.0], [20.0]]))
+    hits, trials = np.array([[[40.0], [45.0], [10.0]]]), np.array([[50.0], [50.0], [20.0]])
+    tally = ComparedRates.of_rows(hits, trials)
     p = 95 / 120
     error = np.sqrt(p * (1 - p) * (1 / 20 + 1 / 100))
-    assert tally.below_rest()[0] == pytest.approx((85 / 100 - 10 / 20) / error)
+    below = ExchangedRates(tally, tally).below_rest()
+    assert below.observed == below.draws[0] == pytest.approx((85 / 100 - 10 / 20) / error)
 
 
 def test_p_counts_ties() -> None:
@@ -234,11 +242,11 @@ def test_a_mean_range_of_large_differences_stays() -> None:
 
 
 def test_noise_is_that_of_the_rates_of_each_group() -> None:
-    apart = Tally(np.array([[[95.0], [50.0]]]), np.array([[100.0], [100.0]]))
+    wider = widened(np.array([[95.0], [50.0]]), np.array([[100.0], [100.0]]))
     p, own = 145 / 200, (50 + 4 * 145 / 200) / 104
     expected = np.sqrt(own * (1 - own) / (p * (1 - p)))
-    assert apart.wider[0, 1, 0] == pytest.approx(expected)
-    assert apart.wider[0, 0, 0] < 1 < apart.wider[0, 1, 0]
+    assert wider[1, 0] == pytest.approx(expected)
+    assert wider[0, 0] < 1 < wider[1, 0]
 
 
 def test_wider_noise_is_that_much_wider_where_differences_are_as_observed() -> None:
@@ -261,9 +269,8 @@ def test_a_small_weighted_group_that_looks_sure_of_itself_varies_as_all_rows_do(
         n, wrong = np.array([rows, 400.0]), np.array([0.0, 120.0])
         weight, square = scale * (n + 3 * wrong), scale**2 * (n + 15 * wrong)
         parts = [values[:, None] for values in (scale**2 * (n - wrong), scale**2 * (n - wrong), square, n)]
-        tally = Tally(
-            scale * (n - wrong)[None, :, None], weight[None, :, None], None, UnitMoments(*parts, None)
-        )
+        hits, trials = scale * (n - wrong)[None, :, None], weight[None, :, None]
+        tally = ComparedRates.of_units(hits, trials, UnitMoments(*parts, None))
         return float(tally.variance[0, 0, 0])
 
     p = (20 + 280) / (20 + 280 + 480)

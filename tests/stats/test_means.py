@@ -58,7 +58,7 @@ def test_numbers_far_from_0_lose_no_digits():
     assert moved.error == pytest.approx(near.error, rel=1e-5)
     draws = [exchange(UnitRows(v, GROUP, 3, ends=ANY), np.random.default_rng(0), 99) for v in (value, far)]
     assert draws[1].drawn.variance == pytest.approx(draws[0].drawn.variance, rel=1e-5)
-    assert draws[1].p_largest() == draws[0].p_largest()
+    assert draws[1].largest.p_value == draws[0].largest.p_value
 
 
 def test_a_known_range_gives_wilsons_limits_of_that_variance():
@@ -149,11 +149,11 @@ def test_exchange_of_real_numbers_has_the_right_size_and_sees_a_group():
     for _ in range(200):
         value = rng.lognormal(0, 1, GROUP.size)
         drawn = exchange(UnitRows(value, GROUP, 3, ends=ANY), rng, 99)
-        p.append((drawn.p_largest(), drawn.p_below_rest(), drawn.p_below_rest(-1)))
+        p.append((drawn.largest.p_value, drawn.below_rest().p_value, drawn.below_rest(-1).p_value))
     assert (np.array(p) <= 0.05).mean(axis=0).max() <= 0.1
     far = exchange(UnitRows(rows() - 3 * (GROUP == 2), GROUP, 3, ends=ANY), rng, 199)
-    assert far.p_largest() == far.p_below_rest() == 1 / 200
-    assert far.p_below_rest(-1) < 0.05  # the others are above it together
+    assert far.largest.p_value == far.below_rest().p_value == 1 / 200
+    assert far.below_rest(-1).p_value < 0.05  # the others are above it together
     assert far.ends == ANY
 
 
@@ -161,7 +161,7 @@ def test_cuts_of_means_are_those_of_rates():
     rng = np.random.default_rng(0)
     hits = (rng.random(GROUP.size) < 0.5).astype(float)
     drawn = exchange(UnitRows(hits, GROUP, 3), rng, 99)
-    cuts = Cuts.of_rates(drawn.observed.rates, drawn.share, drawn.observed.variance, None)
+    cuts = Cuts.of(drawn.observed)
     lower = cuts.lower()
     apart = hits[~lower[GROUP]].mean() - hits[lower[GROUP]].mean()
     assert cuts.apart[0, cuts.widest - 1] == pytest.approx(apart)

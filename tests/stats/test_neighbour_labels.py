@@ -256,10 +256,10 @@ def test_gaps_of_exchanged_labels_are_those_of_a_loop_over_groups(observed, code
     most, widest = max(t for _, t in beyond), abs(max(beyond)[1])
     groups = RelabelledGroups(exchanged, np.array(codes))
     assert np.ptp(groups.expected) == pytest.approx(by_chance)
-    assert groups.p_largest() == (1 + (largest >= most).sum()) / 40
+    assert groups.largest.p_value == (1 + (largest >= most).sum()) / 40
     assert groups.p_either() == (1 + (largest >= widest).sum()) / 40
-    assert groups.quantile_largest(0.95) == pytest.approx(largest[37])  # 36.1 of 38
-    assert groups.quantile_largest(0.5) == pytest.approx(largest[19])
+    assert groups.largest.quantile(0.95) == pytest.approx(largest[37])  # 36.1 of 38
+    assert groups.largest.quantile(0.5) == pytest.approx(largest[19])
     moved = np.clip(chance + excess, 0, 1)
     np.testing.assert_allclose(exchanged.rates, moved)
     np.testing.assert_allclose(exchanged.totals, np.clip(0.45 + excess[:, 0], 0, 1))

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from evenhand.stats.exchange.compared_rates import each_exceeded, exceeded
 from evenhand.stats.exchange.relabelling import (
     Levels,
     Relabelling,
-    each_exceeded,
-    exceeded,
     levels_of,
     shuffled,
     units_in,

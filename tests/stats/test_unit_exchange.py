@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, contrast_variance
+from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
 from evenhand.stats.exchange.rows import UnitRows, exchange
 
 CROSSED = np.repeat(np.arange(11), [38, 19, 5, 40, 70, 45, 20, 4, 12, 2, 32])
@@ -28,7 +28,7 @@ def test_crossed_groups_of_two_households_keep_their_level():
     rng, small = np.random.default_rng(11), np.zeros(2)
     for _ in range(100):
         found = exchange(crossed(rng, np.full(11, 0.85)), rng, 199)
-        small += (found.p_largest() <= 0.05, found.p_below_rest() <= 0.05)
+        small += (found.largest.p_value <= 0.05, found.below_rest().p_value <= 0.05)
     print(f"gap and worst group: {small} of 100 fair models have p <= .05")
     assert (small <= 12).all()  # 5 expected; above 12 once in 700
 
@@ -36,7 +36,7 @@ def test_crossed_groups_of_two_households_keep_their_level():
 def test_a_planted_gap_of_crossed_groups_is_found():
     rng = np.random.default_rng(12)
     rates = [0.4, 0.4, 0.8, 0.8, 0.8, 0.8, 0.8, 0.9, 0.9, 0.9, 0.9]
-    found = [exchange(crossed(rng, rates), rng, 199).p_largest() <= 0.05 for _ in range(20)]
+    found = [exchange(crossed(rng, rates), rng, 199).largest.p_value <= 0.05 for _ in range(20)]
     assert np.mean(found) >= 0.5
 
 
@@ -45,7 +45,7 @@ def test_fair_groups_of_unlike_spread_keep_their_level():
     group = np.repeat([0, 1], [15, 60])
     for _ in range(200):  # few images make a household's share vary more
         rows = households(rng, group, np.repeat([2, 20], [15, 60]), np.full(2, 0.6))
-        small += exchange(rows, rng, 199).p_largest() <= 0.05
+        small += exchange(rows, rng, 199).largest.p_value <= 0.05
     print(f"{small} of 200 fair models have p <= .05")
     assert small <= 20
 
@@ -56,8 +56,8 @@ def test_a_group_without_hits_is_not_taken_for_certain():
     hit[:20] = 1
     rows = UnitRows(hit, np.repeat([0, 1], [400, 50]), 2)
     found = exchange(rows, np.random.default_rng(0))
-    assert found.p_largest() > 0.1
-    assert found.quantile_largest() < 2.5
+    assert found.largest.p_value > 0.1
+    assert found.largest.quantile() < 2.5
 
 
 def test_what_strata_explain_is_no_difference():
@@ -66,8 +66,8 @@ def test_what_strata_explain_is_no_difference():
     stratum = (rng.random(800) < np.where(group == 0, 0.8, 0.2)).astype(int)
     hit = (rng.random(800) < np.where(stratum == 1, 0.3, 0.8)).astype(float)
     rows = UnitRows(hit, group, 2)
-    assert exchange(rows, rng, 999).p_largest() == 0.001
-    assert exchange(rows.within(stratum), rng, 999).p_largest() > 0.05
+    assert exchange(rows, rng, 999).largest.p_value == 0.001
+    assert exchange(rows.within(stratum), rng, 999).largest.p_value > 0.05
 
 
 def loop_variance(value, group, unit, g):
@@ -94,7 +94,7 @@ def test_variances_are_those_of_a_loop_over_units(mixed):
     group = (unit + np.where(unit < mixed, np.arange(unit.size) % 2, 0)) % 3
     value = (rng.random(unit.size) < rng.beta(1, 1, 9)[unit]).astype(float)
     found = exchange(UnitRows(value, group, 3, unit), rng, 9).observed
-    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
+    assert found.variance[0, :, 0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
     assert (found.covariance is None) == (mixed == 0)
     size, rate = np.bincount(group), np.bincount(group, value) / np.bincount(group)
     for g, h in [(g, h) for g in range(3) for h in range(3) if mixed and g != h]:
@@ -102,8 +102,8 @@ def test_variances_are_those_of_a_loop_over_units(mixed):
             np.prod([(value[(unit == u) & (group == k)] - rate[k]).sum() / size[k] for k in (g, h)])
             for u in range(mixed)
         )
-        units = len(set(unit[group == g].tolist()))
-        assert found.covariance[0, g, h] == pytest.approx(both * units / (units + 4))
+        units = np.array([len(set(unit[group == k].tolist())) for k in (g, h)])
+        assert found.covariance[0, g, h, 0] == pytest.approx(both * (units / (units + 4)).mean())
 
 
 def test_a_group_of_one_unit_has_the_variance_that_is_expected():
@@ -111,43 +111,44 @@ def test_a_group_of_one_unit_has_the_variance_that_is_expected():
     group = np.array([0, 1, 1, 2, 2])[unit]
     value = np.array([1, 1, 0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0], dtype=float)
     found = exchange(UnitRows(value, group, 3, unit), np.random.default_rng(0), 9).observed
-    assert found.variance[0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
+    assert found.variance[0, :, 0] == pytest.approx([loop_variance(value, group, unit, g) for g in range(3)])
 
 
 def test_a_tenth_of_the_variance_of_a_contrast_always_stays():
-    variance, contrast = np.array([[0.04, 0.09]]), np.array([[1.0, -1.0], [0.5, -0.5]])
+    rates, variance = np.array([[[0.5], [0.9]]]), np.array([[[0.04], [0.09]]])
     for shared in (0.03, 0.0575, 0.0589, 0.07):
-        covariance = np.array([[[0, shared], [shared, 0]]])
-        expected = [max(w * w * (0.13 - 2 * shared), w * w * 0.013) for w in (1, 0.5)]
-        assert contrast_variance(variance, covariance, contrast)[0] == pytest.approx(expected)
+        covariance = np.array([[[0, shared], [shared, 0]]])[..., None]
+        found = ComparedRates(rates, np.ones((2, 1)), variance, covariance)
+        t = 0.4 / np.sqrt(max(0.13 - 2 * shared, 0.013))
+        assert found.largest()[0] == pytest.approx(t)
+        assert found.from_rest[0, :, 0] == pytest.approx([-t, t])
 
 
 def test_draws_of_other_spread_are_put_on_the_scale_of_the_groups():
     rng = np.random.default_rng(0)
-    observed = ComparedRates(np.array([[0.9, 0.4, 0.7]]), np.array([[0.02, 0.05, 0.01]]), None)
-    drawn = ComparedRates(rng.beta(4, 2, (50, 3)), rng.uniform(0, 0.03, (50, 3)), None)
+    share = np.array([[0.5], [0.2], [0.3]])
+    observed = ComparedRates(np.array([[[0.9], [0.4], [0.7]]]), share, np.array([[[0.02], [0.05], [0.01]]]))
+    drawn = ComparedRates(rng.beta(4, 2, (50, 3, 1)), share, rng.uniform(0, 0.03, (50, 3, 1)))
     drawn.variance[7, 1] = 0.0
-    share = np.array([0.5, 0.2, 0.3])
-    found, middle = ExchangedRates(observed, drawn, share, rescaled=True), 0.5 * 0.9 + 0.2 * 0.4 + 0.3 * 0.7
+    found, middle = ExchangedRates(observed, drawn, rescaled=True), 0.5 * 0.9 + 0.2 * 0.4 + 0.3 * 0.7
     expected = np.full((50, 3), middle)
-    for r, g in [(r, g) for r in range(50) for g in range(3) if drawn.variance[r, g] > 0]:
-        scale = np.sqrt(observed.variance[0, g] / drawn.variance[r, g])
-        expected[r, g] += (drawn.rates[r, g] - middle) * scale
+    for r, g in [(r, g) for r in range(50) for g in range(3) if drawn.variance[r, g, 0] > 0]:
+        scale = np.sqrt(observed.variance[0, g, 0] / drawn.variance[r, g, 0])
+        expected[r, g] += (drawn.rates[r, g, 0] - middle) * scale
     assert expected.min() < 0
     assert expected.max() > 1
     np.testing.assert_allclose(found.rates, np.clip(expected, 0, 1))
-    assert ExchangedRates(observed, drawn, share, rescaled=False).rates is drawn.rates
+    np.testing.assert_array_equal(ExchangedRates(observed, drawn).rates, drawn.rates[..., 0])
 
 
 def test_the_quantile_of_the_largest_difference_is_one_of_the_draws_and_not_below():
     rng = np.random.default_rng(1)
-    drawn = ComparedRates(rng.random((40, 3)), rng.uniform(0.01, 0.03, (40, 3)), None)
+    rates, variance = rng.random((40, 3)), rng.uniform(0.01, 0.03, (40, 3))
+    drawn = ComparedRates(rates[..., None], np.ones((3, 1)), variance[..., None])
     largest = sorted(
-        max(
-            abs(rates[g] - rates[h]) / np.sqrt(variance[g] + variance[h]) for g, h in ((0, 1), (0, 2), (1, 2))
-        )
-        for rates, variance in zip(drawn.rates, drawn.variance, strict=True)
+        max(abs(rate[g] - rate[h]) / np.sqrt(spread[g] + spread[h]) for g, h in ((0, 1), (0, 2), (1, 2)))
+        for rate, spread in zip(rates, variance, strict=True)
     )
-    found = ExchangedRates(drawn, drawn, np.full(3, 1 / 3), rescaled=False)
-    assert found.quantile_largest(0.95) == pytest.approx(largest[38])  # 37.05 of 39
-    assert found.quantile_largest(0.5) == pytest.approx(largest[20])
+    found = ExchangedRates(drawn, drawn)
+    assert found.largest.quantile(0.95) == pytest.approx(largest[38])  # 37.05 of 39
+    assert found.largest.quantile(0.5) == pytest.approx(largest[20])

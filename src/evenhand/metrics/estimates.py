@@ -14,7 +14,7 @@ from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
 from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of
-from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.paired.differences import Deviations
 
 _HALVINGS = 20  # a millionth of p

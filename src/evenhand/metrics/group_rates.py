@@ -20,7 +20,7 @@ from evenhand.metrics.estimates import agreeing, described, few_decide, null_ban
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL, Z_POWER, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, pair_of
-from evenhand.stats.exchange.compared_rates import ExchangedRates
+from evenhand.stats.exchange.compared_rates import ExchangedRates, MaxT
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.rates.differences import (
@@ -46,16 +46,13 @@ class PermutedRates(Protocol):
         """The p of a largest difference above or below that by chance, which limits agree with."""
         ...
 
-    def p_largest(self) -> float:
-        """The p of the largest difference of two groups."""
+    @property
+    def largest(self) -> MaxT:
+        """The largest difference of two groups, in standard errors."""
         ...
 
     def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
         """What a gap would be at the statistics of the draws, shape (R,)."""
-        ...
-
-    def quantile_largest(self, level: float = 0.95) -> float:
-        """The quantile of the largest difference of two groups, in standard errors."""
         ...
 
 
@@ -248,11 +245,12 @@ class GroupRates(ABC):
             fields["details"][self.gap_by_strata] = expected
         if compared.fixed:
             return self.finding(value, **fields | {"reason": ONE_CLUSTER, "mde": None})
-        p_value, either = (None, None) if exchange is None else (exchange.p_largest(), exchange.p_either())
+        p_value = None if exchange is None else exchange.largest.p_value
+        either = None if exchange is None else exchange.p_either()
 
         def make(level: float) -> Interval:
             if pair is None:
-                quantile = None if exchange is None else exchange.quantile_largest(level)
+                quantile = None if exchange is None else exchange.largest.quantile(level)
                 ends = pair_of(range_limits(rates, level, quantile=quantile))
             else:
                 ends = pair_limits(rates, level)
@@ -365,7 +363,7 @@ class RowRates(GroupRates):
             return self.finding(value, **fields)
         if self.compared.exchange is not None:
             fields["null"] = self.band(self.compared.nulls.min(axis=1), "low")
-            fields["p_value"] = self.compared.exchange.p_below_rest()
+            fields["p_value"] = self.compared.exchange.below_rest().p_value
 
         def make(level: float) -> Interval:
             return self.interval(pair_of(worst_limits(rates, level)), value, level, self.worst_method)

@@ -127,7 +127,7 @@ class OutcomeRates:
         rows = rows.within(block.ravel())
         value = float(self.value(weight) or 0.0)
         exchanged_rates = exchange(rows, rng, DRAWS, stratum=self.stratum)
-        apart = exchanged_rates.observed.rates[0, 0] - exchanged_rates.observed.rates[0, 1]
+        apart = exchanged_rates.observed.rates[0, 0, 0] - exchanged_rates.observed.rates[0, 1, 0]
         return Exchanged(exchanged_rates, slope, value - slope * float(apart))
 
     def _moved(self, weight: Weight) -> tuple[Floats, float]:
@@ -160,7 +160,7 @@ class Exchanged:
     def p_value(self) -> float:
         """Two-sided, studentised; 1 where no exchange moves the value."""
         moved = np.abs(self.drawn.drawn.rates - self.drawn.observed.rates)
-        return 1.0 if moved.max(initial=0.0) <= _ROUNDING else self.drawn.p_largest()
+        return 1.0 if moved.max(initial=0.0) <= _ROUNDING else self.drawn.largest.p_value
 
 
 @dataclass(frozen=True, eq=False)

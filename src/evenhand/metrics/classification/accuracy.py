@@ -8,18 +8,19 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.metrics.catalogue import SAGAWA, SKEWSIZE
-from evenhand.metrics.classification.accuracy_inference import (
+from evenhand.metrics.classification.declared import classifier_metric
+from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.classification.margins import (
     accuracy_parts,
     cell_gap_inference,
     gap_inference,
+    margin_finding,
     mean_inference,
     range_inference,
+    wilson,
     worst_cell_inference,
     worst_inference,
 )
-from evenhand.metrics.classification.declared import classifier_metric
-from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import margin_finding, wilson
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.rates.differences import normal_quantile
@@ -66,7 +67,7 @@ def accuracy(
 
     def at(level: float) -> Interval:
         low, high = margins.overall().limits(normal_quantile(level))
-        return wilson(float(low[0, 0]), float(high[0, 0]), level, margins.unit)
+        return wilson(float(low[0]), float(high[0]), level, margins.unit)
 
     overall = number(value)
     return build(prepared.grouped, "accuracy", {}, overall, interval=at(LEVEL), limits=at, parts=parts)
@@ -136,7 +137,7 @@ def worst_class_group_accuracy(
     Source: Sagawa et al. 2020.
     """
     prepared = BoundCounts.of(evidence, by, seed)
-    g, cells = prepared.grouped, prepared.confusion.accuracy_by_cell()
+    g, cells = prepared.grouped, prepared.confusion.rates("true")
     z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
     group = g.group_key(z)
     part = Part(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 from evenhand.metrics.classification.random_tables import draw_tables
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import MOST_ROWS, BoundCounts
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, codes_of, piece_sizes, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.exchange.rates import Tally, UnitMoments
+from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
 from evenhand.stats.rates.rates import Rates
@@ -104,24 +104,31 @@ class Margins:
     def _rates(self, kind: str) -> Rates:
         if self.tables is not None:
             return self.tables.rates(kind)
-        hits, trials = _sums(self.confusion, kind)
+        hits, trials = self.confusion.sums(kind)
         moments = self.prepared.grouped.moments
         if moments is None:
             return Rates.of_rows(hits.T, trials.T)
-        rows, squares = (_sums(self.added_up(values), kind) for values in moments)
+        rows, squares = (self.added_up(values).sums(kind) for values in moments)
         parts = (hits, trials, squares[1], squares[0], rows[1])
         return Rates.of_survey(*(np.broadcast_to(part, hits.shape).T for part in parts))
 
-    def overall(self) -> Rates:
-        """The rate of right answers of all rows, shape (1, 1)."""
+    def regrouped(self, wider: Integers, groups: int) -> Rates:
+        """Rates of right answers of wider groups, that of each group below ``groups``; shape (groups,)."""
         if self.tables is not None:
-            return self.tables.ungrouped().rates("hit")
-        g, hits, n = self.prepared.grouped, self.confusion.correct.sum(), self.confusion.support.sum()
+            return self.tables.regrouped(wider, groups).rates("hit").at(0)
+        g, sums = self.prepared.grouped, self.confusion.sums("hit")
+        hits, n = (sum_by(wider, of_groups[:, 0], groups) for of_groups in sums)
         if g.moments is None:
-            return Rates.of_rows([[hits]], [[n]])
-        right = g.truth == g.prediction
-        parts = (hits, n, g.moments[1].sum(), g.moments[1][right].sum(), g.moments[0].sum())
-        return Rates.of_survey(*(np.array([[part]]) for part in parts))
+            return Rates.of_rows(hits, n)
+        side, right = wider[g.group], g.truth == g.prediction
+        rows, squares, of_hits = (
+            sum_by(side, values, groups) for values in (*g.moments, g.moments[1] * right)
+        )
+        return Rates.of_survey(hits, n, squares, of_hits, rows)
+
+    def overall(self) -> Rates:
+        """The rate of right answers of all rows, shape (1,)."""
+        return self.regrouped(np.zeros(len(self.prepared.grouped.groups), dtype=np.int64), 1)
 
     def added_up(self, values: Floats) -> Confusion:
         """A number of each cell (rows, squared weights) added up as counts are."""
@@ -156,8 +163,8 @@ class Margins:
 
         every = np.ones(squares.size, dtype=bool)
         noise = Confusion(by(g.truth, every), by(g.truth, g.truth == g.prediction), by(g.prediction, every))
-        hits, trials = _sums(noise, kind)
-        all_hits, all_trials = _sums(self.confusion, kind)
+        hits, trials = noise.sums(kind)
+        all_hits, all_trials = self.confusion.sums(kind)
         together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
         rates = ratio(all_hits.sum(axis=0), together)
         noise_of_rates = ratio(hits - rates * trials, all_trials)
@@ -171,28 +178,32 @@ class Margins:
         squares = self.prepared.stream("weights", kind).chisquare(freedom, (draws, *freedom.shape))
         return np.sqrt(freedom / squares)
 
-    def tally(self, kind: str) -> Tally:
-        """Hits and trials as observed, R = 1."""
+    def compared(self, kind: str) -> ComparedRates:
+        """The rates as observed, R = 1."""
         if self.tables is not None:
             return self.tables.observed(kind)
         expected = self._expected if kind == "false" else None
-        moments = self.prepared.grouped.moments
+        moments, (hits, trials) = self.prepared.grouped.moments, self.confusion.sums(kind)
         if moments is None:
-            return _tally(self.confusion, kind, expected)
+            return ComparedRates.of_rows(hits[None], trials, expected)
         # a weighted row is a unit of one row: s^2 and s w are its squared weight if it hits
-        (_, rows), (hit, every) = (_sums(self.added_up(values), kind) for values in moments)
-        together = UnitMoments(hit, hit, every, rows, None)
-        return replace(_tally(self.confusion, kind, expected), moments=together)
+        (_, rows), (hit, every) = (self.added_up(values).sums(kind) for values in moments)
+        return ComparedRates.of_units(hits[None], trials, UnitMoments(hit, hit, every, rows, None), expected)
+
+    def wider(self, kind: str) -> Floats:
+        """As of ``widened``, shape (G, L); of units and weighted rows, whose own rates tell, 1."""
+        hits, trials = self.confusion.sums(kind)
+        alike = self.tables is None and self.prepared.grouped.moments is None
+        return widened(hits, trials) if alike else np.ones(hits.shape)
 
     @cached_property
     def _expected(self) -> Floats:
         """Wrong answers with a label that a group's mix of truths leads to expect, over its trials."""
-        trials = _sums(self.confusion, "false")[1]
-        return ratio(self.prepared.expected_wrong(), trials)
+        return ratio(self.prepared.expected_wrong(), self.confusion.sums("false")[1])
 
     @cached_property
-    def of_hits(self) -> Tally | None:
-        """Right answers of groups exchanged among all rows; None where nothing can be."""
+    def hits(self) -> ExchangedRates | None:
+        """Right answers, groups exchanged among all rows; None where nothing can be."""
         if not self.testable:
             return None
         groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
@@ -200,71 +211,76 @@ class Margins:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
             chunks = self.tables.draws(rng, ("hit",), replicates, within=False)
-            return _joined([chunk["hit"] for chunk in chunks])
-        replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
-        correct, size = self.confusion.correct.sum(axis=1), self.confusion.group_size
-        margins = np.array([correct.sum(), size.sum() - correct.sum()])
-        hits = _draw(rng, size, margins, replicates)[..., :1].astype(np.float64)
-        return Tally(hits, size[:, None])
+            compared = ComparedRates.joined([chunk["hit"] for chunk in chunks])
+        else:
+            replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
+            correct, size = (of_groups[:, 0] for of_groups in self.confusion.sums("hit"))
+            margins = np.array([correct.sum(), size.sum() - correct.sum()])
+            hits = _draw(rng, size, margins, replicates)[..., :1]
+            compared = ComparedRates.of_rows(hits, size[:, None])
+        return ExchangedRates(self.compared("hit"), compared)
 
     @cached_property
     def over_all(self) -> ExchangedMargins:
         """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
 
-        def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, Tally]]]:
-            for tally in self._predicted():
-                ranges = range_over_groups(tally.rates, 2)
-                yield {how: over_classes(ranges, how) for how in ("max", "mean")}, {"predicted": tally}
+        def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, ComparedRates]]]:
+            for compared in self._predicted():
+                ranges = range_over_groups(compared.rates, 2)
+                yield {how: over_classes(ranges, how) for how in ("max", "mean")}, {"predicted": compared}
 
         return self._chance(("predicted",), drawn(), f"{self.exchanged} exchanged")
 
     def _chance(
-        self, kinds: Sequence[str], pieces: Iterator[tuple[dict[str, Floats], dict[str, Tally]]], method: str
+        self,
+        kinds: Sequence[str],
+        pieces: Iterator[tuple[dict[str, Floats], dict[str, ComparedRates]]],
+        method: str,
     ) -> ExchangedMargins:
-        """Chunks of draws put together: their scalars, and their tallies by kind."""
+        """Chunks of draws put together: their scalars, and their rates by kind."""
         largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
         noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
         values = []
-        for scalars, tallies in pieces:
+        for scalars, compared in pieces:
             values.append(scalars)
             for kind in kinds:
-                largest[kind].append(tallies[kind].largest())
-                noise[kind].append(self._some(kind, tallies[kind], noise[kind]))
+                largest[kind].append(compared[kind].largest())
+                noise[kind].append(self._some(kind, compared[kind], noise[kind]))
         joined_scalars = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
         most, joined_noise = (
             {kind: np.concatenate(chunks) for kind, chunks in by_kind.items()} for by_kind in (largest, noise)
         )
         return ExchangedMargins(joined_scalars, most, joined_noise, method)
 
-    def _predicted(self) -> Iterator[Tally]:
+    def _predicted(self) -> Iterator[ComparedRates]:
         groups, labels = self.confusion.support.shape
         rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
         if self.tables is not None:
-            for tallies in self.tables.draws(rng, ("predicted",), replicates, within=False):
-                yield tallies["predicted"]
+            for compared in self.tables.draws(rng, ("predicted",), replicates, within=False):
+                yield compared["predicted"]
             return
         size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
         for together in piece_sizes(replicates, 4_000_000, groups * labels):
             tables = _draw(rng, size, totals, together)
-            yield Tally(tables.astype(np.float64), size[:, None])
+            yield ComparedRates.of_rows(tables, size[:, None])
 
     @cached_property
     def within_truth(self) -> ExchangedMargins:
         """All margins, groups exchanged among the rows of each truth: for equalized odds."""
-        pieces = ((summaries(confusion), tallies) for confusion, tallies in self._within())
+        pieces = ((summaries(confusion), compared) for confusion, compared in self._within())
         return self._chance(("true", "false"), pieces, f"{self.exchanged} exchanged within the truth")
 
-    def _within(self) -> Iterator[tuple[Confusion, dict[str, Tally]]]:
+    def _within(self) -> Iterator[tuple[Confusion, dict[str, ComparedRates]]]:
         rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
         if self.tables is not None:
             kinds = ("predicted", "true", "false")
-            for tallies in self.tables.draws(rng, kinds, replicates, within=True):
-                margins = tallies["true"].trials, tallies["true"].hits, tallies["predicted"].hits
-                yield Confusion(*margins), tallies
+            for compared in self.tables.draws(rng, kinds, replicates, within=True):
+                margins = compared["true"].trials, compared["true"].hits, compared["predicted"].hits
+                yield Confusion(*margins), compared
             return
         for confusion in self._row_chunks(replicates):
-            false = _tally(confusion, "false", self._expected)
-            yield confusion, {"true": _tally(confusion, "true"), "false": false}
+            false = ComparedRates.of_rows(*confusion.sums("false"), self._expected)
+            yield confusion, {"true": ComparedRates.of_rows(*confusion.sums("true")), "false": false}
 
     def _row_chunks(self, replicates: int) -> Iterator[Confusion]:
         prepared, support = self.prepared, self.confusion.support
@@ -290,39 +306,11 @@ class Margins:
             size = max(size, self.tables.unit.size * 4)
         return int(np.clip(_WORK // size, _FEWEST, _USUAL))
 
-    def _some(self, kind: str, draws: Tally, before: list[Floats]) -> Floats:
+    def _some(self, kind: str, draws: ComparedRates, before: list[Floats]) -> Floats:
         """As many of the draws as are still kept."""
-        most = int(np.clip(_KEPT // draws.away[0].size, 60, _USUAL)) - sum(len(chunk) for chunk in before)
-        away = draws.away if self.tables is None else draws.scaled_to(self.tally(kind))
+        most = int(np.clip(_KEPT // draws.rates[0].size, 60, _USUAL)) - sum(map(len, before))
+        away = draws.away if self.tables is None else draws.scaled_to(self.compared(kind))
         return away[: max(most, 0)]
-
-
-def _sums(confusion: Confusion, kind: str) -> Ends:
-    """Hits and trials of a kind of rate, shape (..., G, L); of ``hit`` one label."""
-    size = confusion.group_size[..., None]
-    if kind == "hit":
-        return confusion.correct.sum(axis=-1)[..., None], size
-    return {
-        "predicted": (confusion.predicted, size),
-        "true": (confusion.correct, confusion.support),
-        "false": (confusion.predicted - confusion.correct, size - confusion.support),
-    }[kind]
-
-
-def _tally(confusion: Confusion, kind: str, expected: Floats | None = None) -> Tally:
-    hits, trials = _sums(confusion, kind)
-    return Tally(hits if hits.ndim == 3 else hits[None], trials, expected)
-
-
-def _joined(parts: list[Tally]) -> Tally:
-    """Draws of several pieces as one, without what the variance was made of."""
-    merged = Tally(
-        np.concatenate([part.hits for part in parts]), np.concatenate([part.trials for part in parts])
-    )
-    merged.__dict__["variance"] = np.concatenate([part.variance for part in parts])
-    shared = [part.covariance for part in parts if part.covariance is not None]
-    merged.__dict__["covariance"] = np.concatenate(shared) if shared else None
-    return merged
 
 
 def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:

@@ -1,20 +1,42 @@
-"""Findings from the margins of truth x group x prediction: value, interval, null band, p."""
+"""Findings from the margins of truth x group x prediction: accuracies of groups and their distances.
+
+Value, interval, null band and p; how sure each is, is said here for accuracies, in ``parity`` for labels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import special
 
-from evenhand.core.findings import Details, Finding, Interval, Null, Part
+from evenhand.core.findings import Details, Finding, Interval, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, BoundCounts, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, pair_of
-from evenhand.stats.rates.confusion import Confusion, summaries
+from evenhand.stats.arrays import Floats, Pair, pair_of
+from evenhand.stats.exchange.compared_rates import MaxT, exceeded
+from evenhand.stats.rates.confusion import Confusion
+from evenhand.stats.rates.differences import (
+    MOST_PAIRED,
+    gap_limits,
+    mean_limits,
+    normal_quantile,
+    range_limits,
+    worst_limits,
+)
+from evenhand.stats.rates.rates import Rates
+
+_MOST_GROUPS = 3_000
+_ROUNDING = 1e-12  # as far apart as equal means may come
+_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
+_WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
+_ASYMPTOTIC = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
+TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
 @dataclass(frozen=True)
@@ -23,9 +45,10 @@ class MarginInference:
 
     ends: Callable[[float], tuple[Any, Any]]  # from a level to the limits
     method: str  # how these are made
-    p_value: float | None = None  # of the test that groups make no difference
+    test: MaxT | None = None  # that groups make no difference
+    draws: Floats | None = None  # the value with exchanged groups, shape (R,); None: as the test has it
+    p_value: float | None = None  # where neither has it
     reference: float | None = None  # where the value stands then; None where nothing says so
-    draws: Floats | None = None  # the value with exchanged groups, shape (R,)
     exchanged: str = ""  # what was exchanged
     side: str = "high"  # which side of the draws is unfair: `high` or `low`
     corrected: float | None = None  # the value without what noise adds
@@ -34,6 +57,23 @@ class MarginInference:
     notes: Sequence[str] = ()  # what a reader has to know
     # from the level of a test to details on what it would usually have shown; None: nothing is said of that
     noticed: Callable[[float], Details] | None = None
+
+    def band_of(self, value: float) -> Floats | None:
+        """The value with exchanged groups, shape (R,)."""
+        return self.draws if self.draws is not None or self.test is None else self.test.scaled(value)
+
+    def p_of(self, value: float) -> float | None:
+        """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
+
+        The interval's is 1 minus the largest level at which it excludes the reference.
+        """
+        p, reference = self.p_value if self.test is None else self.test.p_value, self.reference
+        if p is None and self.draws is not None:
+            sign = 1 if self.side == "high" else -1
+            p = exceeded(sign * value, sign * self.draws)
+        if p is None or reference is None or p > 1 - LEVEL or self.ends(LEVEL)[0] > reference:
+            return p
+        return joint_p(p, reference, self.ends)
 
 
 def observed(prepared: BoundCounts, mode: Mode) -> Confusion:
@@ -54,25 +94,24 @@ def margin_finding(
     value: float | None = None,
     details: Details | None = None,
 ) -> Finding:
-    """A scalar of ``summaries``, called ``key`` or as the metric, or else a ``value``, as a Finding.
+    """A summary of the margins, called ``key`` or as the metric, or else a ``value``, as a Finding.
 
     ``infer`` gives interval, null and p of margins and value, or why there are none.
     """
     check_common(mode, inference)
-    value = number(_summary(prepared, key or name, mode) if value is None else value)
+    value = number(float(observed(prepared, mode).summary(key or name)) if value is None else value)
     # the differences between modes show on single groups only, so equal values carry one name
     all_params = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
+    fields: dict[str, Any] = {"parts": list(parts), "details": details or {}}
+    groups = len(prepared.grouped.groups)
     if value is None:
-        reason = "single_group" if len(prepared.grouped.groups) < 2 else "undefined"
-        return build(prepared.grouped, name, all_params, None, parts=list(parts), reason=reason)
+        reason = "single_group" if groups < 2 else "undefined"
+        return build(prepared.grouped, name, all_params, None, reason=reason, parts=list(parts))
     margins = Margins.of(prepared)
     result = infer(margins, value) if inference == "auto" else ""
     if isinstance(result, str):
-        notes = [result] if result else []
-        return build(
-            prepared.grouped, name, all_params, value, parts=list(parts), notes=notes, details=details or {}
-        )
-    p_value, reference = _weaker(result), result.reference
+        return build(prepared.grouped, name, all_params, value, notes=[result] if result else [], **fields)
+    p_value, draws, reference = result.p_of(value), result.band_of(value), result.reference
     centre = value if result.corrected is None else result.corrected
 
     def at(level: float) -> Interval:
@@ -83,52 +122,199 @@ def margin_finding(
         return Interval(low=ends[0], high=ends[1], level=level, method=result.method)
 
     usual = at(LEVEL)
+    if draws is not None:
+        method, side = result.exchanged, result.side
+        fields["null"] = null_band(draws, level=LEVEL, method=method, seed=prepared.seed, side=side)
+        if side == "high" and not np.isnan(draws).all():  # passes the null's 95 % point with 80 % power
+            arm = (usual.high - centre) / Z_LEVEL
+            fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
     notes = [*result.notes, *few_decide(result.deciding.items(), margins.unit)]
-    if margins.tables is not None and margins.tables.relabelling.fixed and len(prepared.grouped.groups) > 1:
+    if margins.tables is not None and margins.tables.relabelling.fixed and groups > 1:
         notes.insert(0, explain("one_cluster"))
-    noticed = {} if result.noticed is None else dict(result.noticed(1 - LEVEL))
+    noticed = {} if result.noticed is None else result.noticed(1 - LEVEL)
+    fields["details"] = {**result.details, **fields["details"], **noticed}
     finding = build(
-        prepared.grouped, name, all_params, value, parts=list(parts), interval=usual, limits=at,
-        null=null_of(result.draws, result.exchanged, result.side, prepared.seed), p_value=p_value,
-        corrected=result.corrected, chance_at=reference or None, mde=_detectable(result, usual.high - centre),
-        notes=notes, details={**result.details, **(details or {}), **noticed},
+        prepared.grouped, name, all_params, value, interval=usual, limits=at, p_value=p_value,
+        corrected=result.corrected, chance_at=reference or None, notes=notes, **fields,
     )  # fmt: skip
     return finding if result.noticed is None else finding.with_power(result.noticed)
-
-
-def _summary(prepared: BoundCounts, key: str, mode: Mode) -> float:
-    memo = prepared.memo.setdefault(("margins", mode), {})
-    if not memo:
-        memo.update(summaries(observed(prepared, mode)))
-    return float(memo[key])
-
-
-def _weaker(inference: MarginInference) -> float | None:
-    """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
-
-    The interval's is 1 minus the largest level at which it excludes the reference.
-    """
-    p, reference = inference.p_value, inference.reference
-    if p is None or reference is None or p > 1 - LEVEL or inference.ends(LEVEL)[0] > reference:
-        return p
-    return joint_p(p, reference, inference.ends)
-
-
-def null_of(draws: Floats | None, exchanged: str, side: str, seed: int) -> Null | None:
-    """Mean and band of what exchanged groups give, if any were drawn."""
-    if draws is None:
-        return None
-    return null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
-
-
-def _detectable(inference: MarginInference, arm: float) -> float | None:
-    """The value that would pass the null's 95 % point with 80 % power, from the upper arm of the interval."""
-    if inference.draws is None or inference.side != "high" or np.isnan(inference.draws).all():
-        return None
-    return number(float(np.nanquantile(inference.draws, LEVEL) + Z_POWER * (arm / Z_LEVEL)))
 
 
 def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:
     """Wilson's interval as a result."""
     method = "Wilson score" if unit == "rows" else f"Wilson score, effective size over {unit}"
     return Interval(low=low, high=high, level=level, method=method)
+
+
+def mean_inference(margins: Margins, value: float) -> MarginInference:
+    """Of the mean of groups: MOVER over all of them."""
+    rates, draws = _groups(margins), None if margins.hits is None else margins.hits.rates.mean(axis=1)
+    if draws is not None and np.ptp(draws) <= _ROUNDING:  # of groups of one size: exchange cannot change it
+        draws = None
+    return MarginInference(
+        partial(mean_limits, rates, np.full(rates.value.size, 1 / rates.value.size)),
+        "MOVER of Wilson limits", draws=draws, exchanged=f"{margins.exchanged} exchanged", side="low",
+    )  # fmt: skip
+
+
+def worst_inference(margins: Margins, value: float) -> MarginInference:
+    """Of the worst group: the smallest of the groups' limits."""
+    rates = _groups(margins)
+    return MarginInference(
+        partial(worst_limits, rates), _WORST_OF.format("groups"), side="low",
+        draws=None if margins.hits is None else margins.hits.rates.min(axis=1),
+        exchanged=f"{margins.exchanged} exchanged", deciding=_worst_group(margins, rates),
+    )  # fmt: skip
+
+
+def worst_cell_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of the worst (class, group) cell: the smallest of the cells' limits."""
+    if not margins.by_label:
+        return TOO_MANY
+    limits = partial(worst_limits, _cells(margins))
+    draws, exchanged = _by_cell(margins, "worst_class_group_accuracy")
+    return MarginInference(
+        limits, _WORST_OF.format("cells"), draws=draws, exchanged=exchanged, side="low",
+        deciding=_worst_cell(margins),
+    )  # fmt: skip
+
+
+def gap_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of accuracy minus that of the worst group: MOVER of each group and the others, at once."""
+    rates, size = _groups(margins), margins.confusion.group_size
+    if size.size < 2:
+        return ""
+    share, more = size / size.sum(), dict[str, Any]()
+    if margins.hits is None and margins.tables is None:
+        t = -float(margins.compared("hit").from_rest[0, :, 0].min())
+        more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BONFERRONI]}
+    return MarginInference(
+        partial(gap_limits, rates, share), "MOVER of each group and the others, at once", reference=0.0,
+        test=None if margins.hits is None else margins.hits.below_rest(), exchanged=_scaled(margins),
+        deciding=_worst_group(margins, rates), **more,
+    )  # fmt: skip
+
+
+def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of accuracy minus that of the worst cell: MOVER of both.
+
+    Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
+    """
+    if not margins.by_label or len(margins.prepared.grouped.groups) < 2:
+        return TOO_MANY if not margins.by_label else ""
+    cells, total = _cells(margins), margins.overall()
+
+    def ends(level: float) -> Pair:
+        worst, best = (float(limit) for limit in worst_limits(cells, level))
+        low, high = (float(limit[0]) for limit in total.limits(normal_quantile(level)))
+        middle = float(total.value[0])
+        below = np.hypot(middle - low, best - (middle - value))
+        above = np.hypot(high - middle, middle - value - worst)
+        return max(value - float(below), 0.0), min(value + float(above), 1.0)
+
+    draws, exchanged = _by_cell(margins, "class_group_accuracy_gap")
+    return MarginInference(
+        ends, "MOVER of the accuracy and the smallest of the cells", draws=draws, exchanged=exchanged,
+        reference=None if draws is None else float(np.nanmean(draws)), deciding=_worst_cell(margins),
+    )  # fmt: skip
+
+
+def range_inference(margins: Margins, value: float) -> MarginInference | str:
+    """Of the largest minus the smallest accuracy: MOVER of each two groups, at once."""
+    rates, test = _groups(margins), None if margins.hits is None else margins.hits.largest
+    groups = rates.value.size
+    if not 1 < groups <= _MOST_GROUPS:
+        return TOO_MANY if groups > 1 else ""
+    extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
+    return MarginInference(
+        lambda level: range_limits(rates, level, quantile=None if test is None else test.quantile(level)),
+        together("MOVER of each two groups", groups), reference=0.0, test=test, exchanged=_scaled(margins),
+        deciding=deciding(margins, extremes), **of_weights(margins, ("hit",), groups),
+    )  # fmt: skip
+
+
+def of_weights(margins: Margins, kinds: Sequence[str], groups: int, families: int = 1) -> dict[str, Any]:
+    """P of the largest difference of two groups of weighted rows, by Tukey and Kramer, with a note of it."""
+    if margins.testable or margins.tables is not None:
+        return {}
+    from scipy import stats  # its import takes longer than a small audit, which does not come here
+
+    t = max(float(margins.compared(kind).largest()[0]) for kind in kinds)
+    p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
+    return {"p_value": min(1.0, p), "notes": [_ASYMPTOTIC]}
+
+
+def _scaled(margins: Margins) -> str:
+    """What was exchanged, where bands are those of the statistic."""
+    return f"{margins.exchanged} exchanged, in standard errors"
+
+
+def together(method: str, groups: int) -> str:
+    """A method with how many groups are compared, where the interval alone decides nothing."""
+    return f"{method}, at once over {groups} groups" if groups > MOST_PAIRED else f"{method}, at once"
+
+
+def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
+    """Units of some groups by their names."""
+    return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
+
+
+def group_name(prepared: BoundCounts, group: int) -> str:
+    """A group as one text."""
+    return " · ".join(map(str, prepared.grouped.groups[group]))
+
+
+def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:
+    """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
+    grouped, margins, parts = prepared.grouped, Margins.of(prepared), list[Part]()
+    if not grouped.by:
+        return parts
+    if inference == "auto":
+        rates, hits, exchanged = _groups(margins), margins.hits, f"{margins.exchanged} exchanged"
+        low, high = rates.limits(normal_quantile(LEVEL))
+    accuracies = prepared.confusion.accuracy_by_group()
+    for z, n in enumerate(grouped.group_sizes.tolist()):
+        more: dict[str, Any] = {}
+        if inference == "auto":
+            alone = not rates.size[z] > 0
+            more["interval"] = None if alone else wilson(float(low[z]), float(high[z]), unit=margins.unit)
+            more["reason"] = "one_cluster" if alone else None
+            if hits is not None:
+                draws, seed = hits.rates[:, z], prepared.seed
+                more["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed)
+        parts.append(Part(kind="group", key=grouped.group_key(z), value=number(accuracies[z]), n=n, **more))
+    return parts
+
+
+def _groups(margins: Margins) -> Rates:
+    """Accuracies of the groups, shape (G,)."""
+    return margins.rates("hit").at(0)
+
+
+def _cells(margins: Margins) -> Rates:
+    """Accuracies of all cells in one line."""
+    rates = margins.rates("true")
+    return Rates(rates.value.ravel(), rates.size.ravel(), rates.freedom.ravel())
+
+
+def _by_cell(margins: Margins, key: str) -> tuple[Floats | None, str]:
+    """A summary of the cells with exchanged groups, and what was exchanged."""
+    chance = margins.within_truth if margins.testable else None
+    return (None, "") if chance is None else (chance.values[key], chance.method)
+
+
+def _worst_group(margins: Margins, rates: Rates) -> dict[str, int]:
+    """Units of the worst group by its name."""
+    return deciding(margins, [int(np.nanargmin(rates.value))])
+
+
+def _worst_cell(margins: Margins) -> dict[str, int]:
+    """Rows of the worst (class, group) cell by its name."""
+    prepared, cells = margins.prepared, margins.confusion.rates("true")
+    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
+    name = f"{prepared.grouped.label_key(label)} of {group_name(prepared, z)}"
+    g = prepared.grouped
+    if margins.tables is not None:
+        unit = margins.tables.unit[(margins.tables.truth == label) & (margins.tables.group == z)]
+        return {name: int(np.unique(unit).size)}
+    return {name: int(g.rows[(g.truth == label) & (g.group == z)].sum())}

@@ -21,7 +21,7 @@ from evenhand.stats.contingency.null_tables import (
 )
 from evenhand.stats.contingency.resampling import cells_of
 from evenhand.stats.contingency.tables import Association, TableBatch
-from evenhand.stats.exchange.relabelling import each_exceeded, exceeded
+from evenhand.stats.exchange.compared_rates import each_exceeded, exceeded
 from evenhand.stats.exchange.unit_tables import UnitTables
 
 Margins = tuple[Floats, Floats]

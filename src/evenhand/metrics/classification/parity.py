@@ -14,16 +14,17 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.catalogue import SKEWSIZE
-from evenhand.metrics.classification.accuracy_inference import (
-    TOO_MANY,
-    deciding,
-    largest_draws,
-    largest_test,
-    together,
-)
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
-from evenhand.metrics.classification.margins import MarginInference, margin_finding, observed
+from evenhand.metrics.classification.margins import (
+    TOO_MANY,
+    MarginInference,
+    deciding,
+    margin_finding,
+    observed,
+    of_weights,
+    together,
+)
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import (
     Aggregate,
@@ -37,9 +38,8 @@ from evenhand.metrics.prepared import (
 )
 from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column
-from evenhand.stats.exchange.rates import mean_range
-from evenhand.stats.exchange.relabelling import exceeded
-from evenhand.stats.rates.confusion import odds_of, over_classes, range_over_groups
+from evenhand.stats.exchange.compared_rates import MaxT
+from evenhand.stats.rates.confusion import mean_range, odds_of, over_classes, range_over_groups
 from evenhand.stats.rates.differences import range_limits
 from evenhand.stats.rates.rates import Rates
 
@@ -95,7 +95,7 @@ def demographic_parity(
     return margin_finding(
         prepared, "demographic_parity", partial(inference_of, question), mode=mode, inference=inference,
         key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
-        parts=_label_parts(prepared, observed(prepared, mode).parity_by_class()),
+        parts=_label_parts(prepared, observed(prepared, mode).parity_by_class),
     )  # fmt: skip
 
 
@@ -232,12 +232,14 @@ def _largest(margins: Margins, value: float, question: RangeSummary) -> MarginIn
     """The largest over labels: MOVER of each two groups of each label, at once."""
     chance, rates = question.chance(margins), [margins.rates(kind) for kind in question.kinds]
     labels, groups = rates[0].value.shape
-    families = labels * len(rates)
-    largest = None if chance is None else np.max([chance.largest[kind] for kind in question.kinds], axis=0)
-    p, quantile, notes = largest_test(margins, question.kinds, largest, groups, families)
+    families, test = labels * len(rates), None
+    if chance is not None:
+        largest = max(float(margins.compared(kind).largest()[0]) for kind in question.kinds)
+        test = MaxT(largest, np.max([chance.largest[kind] for kind in question.kinds], axis=0))
 
     def ends(level: float) -> Pair:
-        limits = [_label_limits(rate, level, quantile(level), families) for rate in rates]
+        quantile = None if test is None else test.quantile(level)
+        limits = [_label_limits(rate, level, quantile, families) for rate in rates]
         lows = question.of_labels([low for low, _ in limits])
         highs = question.of_labels([high for _, high in limits])
         if question.how == "avg":  # right and wrong answers with a label are of other truths: independent
@@ -248,17 +250,17 @@ def _largest(margins: Margins, value: float, question: RangeSummary) -> MarginIn
         return float(np.nanmax(lows)), float(np.nanmax(highs))
 
     return MarginInference(
-        ends, together("MOVER of each two groups and label", groups), p_value=p, reference=0.0,
-        draws=largest_draws(margins, question.kinds, value, largest),
-        exchanged="" if chance is None else f"{chance.method}, in standard errors", notes=notes,
+        ends, together("MOVER of each two groups and label", groups), reference=0.0, test=test,
+        exchanged="" if chance is None else f"{chance.method}, in standard errors",
         deciding=_extremes(margins, rates, question), details=_explained(margins, question),
+        **of_weights(margins, question.kinds, groups, families),
     )  # fmt: skip
 
 
 def _mean(margins: Margins, value: float, question: RangeSummary) -> MarginInference | str:
     """The mean over labels, without what noise adds to it."""
     chance, notes = question.chance(margins), []
-    tallies = [margins.tally(kind) for kind in question.kinds]
+    compared = [margins.compared(kind) for kind in question.kinds]
     if chance is not None:
         noise, draws = [chance.noise[kind] for kind in question.kinds], chance.values[question.key]
         exchanged = chance.method
@@ -270,12 +272,12 @@ def _mean(margins: Margins, value: float, question: RangeSummary) -> MarginInfer
         noise = [margins.weight_noise(kind) for kind in question.kinds]
         draws = question.combined(*(range_over_groups(rates, 2) for rates in noise))
         exchanged, notes = "normal noise of weighted rows", [_NORMAL]
-    away, variance = [tally.away[0] for tally in tallies], [tally.variance[0] for tally in tallies]
-    wider = [tally.wider[0] for tally in tallies]
+    away, variance = [rates.away[0] for rates in compared], [rates.variance[0] for rates in compared]
+    wider = [margins.wider(kind) for kind in question.kinds]
     inverted = mean_range(value, away, variance, noise, wider, question.combined)
     return MarginInference(
         inverted.limits, "inverted test of the mean range, noise by " + exchanged,
-        p_value=exceeded(value, draws), reference=0.0, draws=draws, exchanged=exchanged,
+        reference=0.0, draws=draws, exchanged=exchanged,
         corrected=inverted.corrected, notes=notes, details=_explained(margins, question),
     )  # fmt: skip
 

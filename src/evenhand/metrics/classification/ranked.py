@@ -25,7 +25,7 @@ from evenhand.metrics.classification.summaries import skewness_finding
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers, keys_and_codes
 from evenhand.stats.contingency.tables import TableBatch, association
-from evenhand.stats.exchange.relabelling import each_exceeded
+from evenhand.stats.exchange.compared_rates import each_exceeded
 
 _BUDGET = 300_000_000  # rows x replicates
 _FEWEST = 99

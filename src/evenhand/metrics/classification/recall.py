@@ -11,13 +11,13 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
-from evenhand.metrics.classification.accuracy_inference import TOO_MANY, group_name
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.classification.margins import TOO_MANY, group_name
 from evenhand.metrics.estimates import agreeing, build, null_band, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
-from evenhand.stats.exchange.relabelling import exceeded
+from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.multiplicity import adjust
 from evenhand.stats.rates.differences import mean_limits, pair_limits
 from evenhand.stats.rates.rates import Rates
@@ -125,7 +125,7 @@ class _Gaps:
     @property
     def recalls(self) -> Floats:
         """Shape (2, L); NaN where a group has no row of the class."""
-        return self.prepared.confusion.accuracy_by_cell()[list(self.codes)]
+        return self.prepared.confusion.rates("true")[list(self.codes)]
 
     @property
     def values(self) -> Floats:

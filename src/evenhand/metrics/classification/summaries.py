@@ -10,7 +10,6 @@ import numpy as np
 
 from evenhand.core.findings import Contrast, Dropped, Finding, Interval, NewDetails, Null, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.classification.accuracy_inference import deciding, group_name
 from evenhand.metrics.classification.class_effects import (
     SCORE_METHOD,
     ClassEffects,
@@ -22,6 +21,7 @@ from evenhand.metrics.classification.class_effects import (
     summary_limits,
 )
 from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.classification.margins import deciding, group_name
 from evenhand.metrics.estimates import (
     band_of,
     build,
@@ -270,7 +270,7 @@ def _class_accuracy(prepared: BoundCounts, mode: Mode) -> Floats:
     confusion = prepared.confusion
     support = confusion.support.sum(axis=0)
     accuracy = ratio(confusion.correct.sum(axis=0), support)
-    worst = np.fmin.reduce(confusion.accuracy_by_cell(), axis=0)
+    worst = np.fmin.reduce(confusion.rates("true"), axis=0)
     fewest = 1 if mode == "paper" else 2
     compared = (confusion.support > 0).sum(axis=0) >= fewest
     return np.stack([accuracy, np.where(compared, accuracy - worst, np.nan)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,14 +19,13 @@ from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.numbers.binding import BoundNumbers
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers, Pair, nan_without_warning, pair_of
+from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.cuts import Cuts
-from evenhand.stats.exchange.relabelling import exceeded
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.differences import (
     gap_limits,
     mover,
     normal_quantile,
-    pair_limits,
     worst_limits,
 )
 from evenhand.stats.rates.means import GroupMeans, quantiles_of
@@ -211,9 +210,8 @@ def gap_finding(question: NumberMeans) -> Finding:
     if not question.infers:
         return question.finding(value, details=details, notes=question.few([worst]))
     exchange, toward, share = question.compared.exchange, question.toward, question.share
-    p, draws = (None, None) if exchange is None else (
-        exchange.p_below_rest(sign), exchange.below_rest(value, sign)
-    )  # fmt: skip
+    below = None if exchange is None else exchange.below_rest(sign)
+    p, draws = (None, None) if below is None else (below.p_value, below.scaled(value, most=toward.span))
     return question.tested(
         value, lambda level: pair_of(gap_limits(toward, share, level)),
         "MOVER of each group and the others, at once", p, draws, [worst], details=details,
@@ -256,7 +254,7 @@ def ratio_finding(question: NumberMeans) -> Finding:
     if not question.infers:
         return question.finding(value, details=names, notes=question.few([worst, best]))
     exchange = question.compared.exchange
-    p = None if exchange is None else exchange.p_largest()
+    p = None if exchange is None else exchange.largest.p_value
     two = question.grouped.take(np.array([worst, best]))
 
     strict = replace(two, freedom=np.full(2, np.inf))
@@ -267,7 +265,7 @@ def ratio_finding(question: NumberMeans) -> Finding:
         if exchange is None:
             return low, high
         # toward 1 an end holds for whichever two groups lie furthest apart
-        near = _ratio_limits(strict, max(exchange.quantile_largest(level), quantile))
+        near = _ratio_limits(strict, max(exchange.largest.quantile(level), quantile))
         return (low, max(high, near[1])) if value <= 1 else (min(low, near[0]), high)
 
     if question.compared.fixed or not np.isfinite(limits(LEVEL)).all():
@@ -292,15 +290,11 @@ def contrast_finding(question: NumberMeans) -> Finding:
     """The two sets of groups that stand furthest apart: do means differ between any groups?"""
     if question.alone:
         return question.finding(None, reason=question.alone)
-    observed = Cuts.of_rates(
-        question.grouped.value[None], question.share, question.grouped.error[None] ** 2, _covariance(question)
-    )
-    exchange, chance = question.compared.exchange if question.infers else None, None
-    if exchange is not None:
-        observed, chance = (
-            Cuts.of_rates(part.rates, question.share, part.variance, part.covariance)
-            for part in (exchange.observed, exchange.drawn)
-        )
+    exchange = question.compared.exchange if question.infers else None
+    variance, share = question.grouped.error[None, :, None] ** 2, question.share[:, None]
+    plain = ComparedRates(question.grouped.value[None, :, None], share, variance, _covariance(question))
+    observed = Cuts.of(plain if exchange is None else exchange.observed)
+    test = None if exchange is None else observed.against(exchange.drawn)
     lower = observed.lower()
     is_lower = 2 * int(lower.sum()) <= lower.size
     codes = np.flatnonzero(lower if is_lower else ~lower).tolist()
@@ -319,23 +313,13 @@ def contrast_finding(question: NumberMeans) -> Finding:
     fields: dict[str, Any] = {"details": details, "parts": parts}
     if not question.infers:
         return question.finding(value, notes=question.few(codes), **fields)
-    draws = None if chance is None else np.clip(observed.critical(chance.largest), 0, two.span)
-    p = None if chance is None else exceeded(float(observed.largest[0]), chance.largest)
-
-    def limits(level: float) -> Pair:
-        low, high = pair_limits(two, level)
-        if chance is not None:
-            reach = float(observed.critical(np.array(np.quantile(chance.largest, level, method="higher"))))
-            z = reach / max(float(observed.error[0, observed.widest - 1]), 1e-300)
-            strict = replace(two, freedom=np.full(2, np.inf))
-            low = min(low, pair_limits(strict, quantile=max(z, normal_quantile(level)))[0])
-        return max(low, 0.0), high
-
+    draws = None if test is None else np.clip(observed.critical(test.draws), 0, two.span)
+    p, limits = None if test is None else test.p_value, partial(observed.limits, two, test)
     method = "MOVER of both sets of groups, at once over all cuts of the groups in order of their means"
     return question.tested(value, limits, method, p, draws, codes, **fields)
 
 
 def _covariance(question: NumberMeans) -> Floats | None:
-    """Of the groups' means, with a diagonal of 0, shape (1, G, G)."""
+    """Of the groups' means, with a diagonal of 0, shape (1, G, G, 1)."""
     covariance = question.grouped.covariance
-    return None if covariance is None else (covariance - np.diag(np.diagonal(covariance)))[None]
+    return None if covariance is None else (covariance - np.diag(np.diagonal(covariance)))[None, ..., None]

@@ -9,14 +9,16 @@ and trends; chi-squared sees the same but names nobody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Mask, ratio
-from evenhand.stats.exchange.rates import LEAST_OF_OWN, Tally
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, ratio
+from evenhand.stats.exchange.compared_rates import LEAST_OF_OWN, ComparedRates, MaxT
+from evenhand.stats.rates.differences import normal_quantile, pair_limits
+from evenhand.stats.rates.rates import Rates
 
 
 @lru_cache(maxsize=64)
@@ -41,25 +43,10 @@ class Cuts:
     error: Floats  # standard error of these, shape (R, G - 1); 0 where nothing varies
 
     @classmethod
-    def of(cls, tally: Tally) -> Cuts:
-        """The cuts of a tally's first label; the rates of a side are pooled over its groups."""
-        trials = np.broadcast_to(tally.trials, tally.hits.shape)[..., 0]
-        covariance = None if tally.covariance is None else tally.covariance[..., 0]
-        return cls._of(tally.hits[..., 0], trials, tally.rates[..., 0], tally.variance[..., 0], covariance)
-
-    @classmethod
-    def of_rates(cls, rates: Floats, share: Floats, variance: Floats, covariance: Floats | None) -> Cuts:
-        """The cuts of rates or means, shape (R, G), whose groups have such shares of all rows, shape (G,).
-
-        The covariance, shape (R, G, G), has a diagonal of 0; None where groups share no units.
-        """
-        trials = np.broadcast_to(share, rates.shape)
-        return cls._of(rates * trials, trials, rates, variance, covariance)
-
-    @classmethod
-    def _of(
-        cls, hits: Floats, trials: Floats, rates: Floats, variance: Floats, covariance: Floats | None
-    ) -> Cuts:
+    def of(cls, compared: ComparedRates) -> Cuts:
+        """The cuts of the first label's rates; those of a side are pooled over its groups."""
+        rates, variance = compared.rates[..., 0], compared.variance[..., 0]
+        trials, hits = np.broadcast_to(compared.trials, compared.rates.shape)[..., 0], compared.hits[..., 0]
         order = np.argsort(rates, axis=-1, kind="stable")
         spread = np.nan_to_num(variance) * trials**2
         sums = [np.take_along_axis(values, order, -1).cumsum(axis=-1) for values in (hits, trials, spread)]
@@ -69,8 +56,8 @@ class Cuts:
         below, above = np.maximum(w, 1e-300), np.maximum(w_all - w, 1e-300)
         apart = (h_all - h) / above - h / below
         square = s / below**2 + np.maximum(s_all - s, 0) / above**2
-        if covariance is not None:
-            among = _among(covariance, trials, order, below, above)
+        if compared.covariance is not None:
+            among = _among(compared.covariance[..., 0], trials, order, below, above)
             square = np.maximum(square + among, LEAST_OF_OWN * square)
         return cls(order, np.maximum(apart, 0), np.sqrt(square))
 
@@ -101,6 +88,23 @@ class Cuts:
         at = self.widest - 1
         allowance = reached_by_chance(self.order.shape[-1])[at]
         return np.asarray(np.maximum(allowance + above_chance, 0) * self.error[0, at])
+
+    def against(self, draws: ComparedRates) -> MaxT:
+        """The statistic beside that of draws."""
+        return MaxT(float(self.largest[0]), Cuts.of(draws).largest)
+
+    def limits(self, two: Rates, test: MaxT | None, level: float) -> Pair:
+        """Limits of the difference of that cut's sides, from 0; the lower one holds for all cuts at once.
+
+        ``two`` are the rates or means of the sides, the larger first; without draws it is of the two alone.
+        """
+        low, high = pair_limits(two, level)
+        if test is not None:
+            reach = float(self.critical(np.array(test.quantile(level))))
+            z = reach / max(float(self.error[0, self.widest - 1]), 1e-300)
+            strict = replace(two, freedom=np.full(2, np.inf))
+            low = min(low, pair_limits(strict, quantile=max(z, normal_quantile(level)))[0])
+        return max(low, 0.0), high
 
 
 def _among(covariance: Floats, trials: Floats, order: Integers, below: Floats, above: Floats) -> Floats:

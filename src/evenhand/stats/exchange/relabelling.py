@@ -4,7 +4,7 @@ Units whose rows are all of one label change places as wholes, within strata whe
 of a unit of several change places with each other inside it, so that rows of one unit and label (a piece,
 such as the photos of one of two persons of a home) stay together. Both happen in one draw. It serves figures
 that need labels, such as those of rankings; rates, which add up over units, are drawn by ``UnitShares``. What
-is compared in a draw is left to the metrics; the p of all of them is ``(1 + b) / (1 + B)``.
+is compared in a draw is left to the metrics.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes
 
-_ROUNDING = 1e-9
 _LARGE = 8  # members of a block from which it is shuffled by itself, not sorted with the others
 _FEW_LEVELS = 4  # different values of a block that are always drawn by their numbers, not one by one
 _DEAR = 20  # members that are shuffled while one number is drawn
@@ -156,36 +155,6 @@ def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: i
     code = np.repeat(np.arange(edges.size + 1), np.diff(edges, prepend=0, append=label.size))
     labels[:, order] = label[order][np.argsort(code + rng.random((size, label.size)), axis=1)]
     return labels
-
-
-def exceeded(observed: float, draws: Floats) -> float:
-    """``(1 + b) / (1 + B)`` where b of B draws are as large as what was observed."""
-    return float(each_exceeded(np.array([observed]), draws[:, None])[0])
-
-
-def each_exceeded(observed: Floats, draws: Floats) -> Floats:
-    """The same of several numbers at once, shape (K,), from draws of shape (B, K)."""
-    slack = np.where(np.isfinite(observed), _ROUNDING * np.maximum(1.0, np.abs(observed)), 0.0)
-    return np.asarray((1 + (draws >= observed - slack).sum(axis=0)) / (1 + len(draws)))
-
-
-def least_exceeding(draws: Floats, alpha: float) -> float:
-    """The smallest of the draws whose own p is at most ``alpha``; infinite where none has one so small."""
-    values = np.unique(draws)
-    as_large = draws.size - np.searchsorted(
-        np.sort(draws), values - _ROUNDING * np.maximum(1, np.abs(values))
-    )
-    few = values[(1 + as_large) / (1 + draws.size) <= alpha]
-    return float(few[0]) if few.size else float("inf")
-
-
-def on_scale_of(value: float, statistic: float, draws: Floats) -> Floats:
-    """What a value would be at other values of its statistic, ``value * draw / statistic``, shape (B,).
-
-    A band of these holds the value where, and only where, the test of the statistic does not reject: p and
-    band are of one statistic. 0 where the statistic is 0, as it is where nothing differs.
-    """
-    return np.zeros(draws.shape) if statistic <= 0 else np.asarray(value * draws / statistic)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, draw_blocks, nan_without_warning
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
@@ -142,14 +143,8 @@ def exchange(
         work = design.work
         work += 4 * rows.groups**2  # each two groups are compared
         replicates = int(np.clip(_WORK // max(work, 1), _FEWEST, _MOST))
-    parts = list(design.draws(rng, replicates))
-    pieces = [part.covariance for part in parts if part.covariance is not None]
-    covariance = np.concatenate(pieces) if pieces else None
-    rates, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("rates", "variance"))
-    share = np.bincount(rows.group, rows.weights, rows.groups)
-    compared_rates = ComparedRates(rates, variance, covariance)
-    ends = (0.0, 1.0) if rows.ends is None else rows.ends
-    return ExchangedRates(design.observed(), compared_rates, share / share.sum(), design.unequal, ends)
+    draws, ends = ComparedRates.joined(list(design.draws(rng, replicates))), rows.ends or (0.0, 1.0)
+    return ExchangedRates(design.observed(), draws, design.unequal, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +244,10 @@ class _Design:
         return by_group - share * self.moments[:, :1]
 
     @cached_property
+    def _share(self) -> Floats:
+        return np.asarray(np.bincount(self.rows.group, self.rows.weights, self.rows.groups), np.float64)
+
+    @cached_property
     def _alike(self) -> float:
         return likeness(self.rows)
 
@@ -278,7 +277,8 @@ class _Design:
             across = sw * np.swapaxes(rate, 1, 2)
             covariance = ss - across - np.swapaxes(across, 1, 2) + rate * np.swapaxes(rate, 1, 2) * ww
             covariance /= w[:, :, None] * w[:, None]
-        covariance *= blended(np.ones(()), units, np.zeros(()))[:, :, None]
+        weight = blended(np.ones(()), units, np.zeros(()))
+        covariance *= (weight[:, :, None] + weight[:, None]) / 2
         same = np.arange(groups)
         covariance[:, same, same] = 0
         return self._compared(totals, units, covariance)
@@ -288,7 +288,7 @@ class _Design:
     ) -> ComparedRates:
         if units is None:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
-        return _of_moments(totals, units, covariance, binary=self.binary, middle=self.middle)
+        return _of_moments(totals, units, self._share, covariance, binary=self.binary, middle=self.middle)
 
 
 def _centred(rows: UnitRows) -> tuple[UnitRows, float]:
@@ -336,18 +336,21 @@ class _Cells:
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
-        return _of_moments(self.observed_moments[None], self.rows, binary=self.binary, middle=self.middle)
+        return self._compared(self.observed_moments[None])
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
         """Draws, several at a time."""
         for size in draw_blocks(replicates, self.work):
-            totals = self.levels.totals(rng, size)
-            yield _of_moments(totals, self.rows, binary=self.binary, middle=self.middle)
+            yield self._compared(self.levels.totals(rng, size))
+
+    def _compared(self, totals: Floats) -> ComparedRates:
+        return _of_moments(totals, self.rows, self.rows, binary=self.binary, middle=self.middle)
 
 
 def _of_moments(
-    totals: Floats, units: Integers, covariance: Floats | None = None, *, binary: bool, middle: float
-) -> ComparedRates:
+    totals: Floats, units: Integers, share: npt.ArrayLike, covariance: Floats | None = None, *, binary: bool,
+    middle: float,
+) -> ComparedRates:  # fmt: skip
     """Rates and their variances from moments of groups, shape (R, G, 6)."""
     s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
     n = np.broadcast_to(units, s.shape).astype(np.float64)
@@ -355,4 +358,6 @@ def _of_moments(
         rates, expected = s / w, e / w**2
         own_variance = blended(ratio_variance(rates, w, n, (a, b, q)), n, expected)
         variance = np.where((n > 1) & (not binary), own_variance, expected)
-    return ComparedRates(rates + middle, variance, covariance)
+    shared = None if covariance is None else covariance[..., None]
+    weight = np.asarray(share, dtype=np.float64)[:, None]
+    return ComparedRates((rates + middle)[..., None], weight, variance[..., None], shared)

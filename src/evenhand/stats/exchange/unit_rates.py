@@ -19,7 +19,7 @@ from evenhand.stats.arrays import (
     pieces,
 )
 from evenhand.stats.contingency.tables import sum_by
-from evenhand.stats.exchange.rates import Tally, UnitMoments
+from evenhand.stats.exchange.compared_rates import ComparedRates, UnitMoments
 from evenhand.stats.exchange.relabelling import Relabelling, units_in
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
@@ -176,10 +176,6 @@ class UnitRates:
         """Which units lie in several groups."""
         return self.relabelling.mixed
 
-    def ungrouped(self) -> UnitRates:
-        """The same rows as one group."""
-        return self.regrouped(np.zeros(self.groups, dtype=np.int64), 1)
-
     def regrouped(self, wider: Integers, groups: int) -> UnitRates:
         """The same rows in wider groups, that of each group below ``groups``, shape (G,)."""
         return replace(self, group=wider[self.group], groups=groups, _column_cache={}, _alike={})
@@ -220,15 +216,15 @@ class UnitRates:
         dense[key // self.groups, key % self.groups] = shift
         return np.asarray(np.einsum("ugl,uhl->lgh", dense, dense))
 
-    def observed(self, kind: str) -> Tally:
-        """The tally as it is, R = 1."""
+    def observed(self, kind: str) -> ComparedRates:
+        """The rates as they are, R = 1."""
         within = kind in ("true", "false")
-        return self._tally(kind, within, self._shares(within).observed)
+        return self._compared(kind, within, self._shares(within).observed)
 
     def draws(
         self, rng: np.random.Generator, kinds: tuple[str, ...], replicates: int, *, within: bool
-    ) -> Iterator[dict[str, Tally]]:
-        """Tallies with units exchanged, as of ``UnitShares``, some at a time.
+    ) -> Iterator[dict[str, ComparedRates]]:
+        """Rates with units exchanged, as of ``UnitShares``, some at a time.
 
         All ``kinds`` are of the same draws. ``within``: only among units of one truth; a unit of several
         changes places with any other such.
@@ -237,7 +233,7 @@ class UnitRates:
         width = max(self.unit.size, self.groups * self.labels, shares.share.size)
         for size in draw_blocks(replicates, width):
             spread = shares.drawn(rng, size)
-            yield {kind: self._tally(kind, within, spread) for kind in kinds}
+            yield {kind: self._compared(kind, within, spread) for kind in kinds}
 
     def _shares(self, within: bool) -> UnitShares:
         return self._shares_within if within else self._shares_over_all
@@ -250,8 +246,8 @@ class UnitRates:
     def _shares_over_all(self) -> UnitShares:
         return UnitShares(self.group, self.unit, self.weight, self.groups)
 
-    def _tally(self, kind: str, within: bool, spread: DrawnShares) -> Tally:
-        """The tally of spread shares."""
+    def _compared(self, kind: str, within: bool, spread: DrawnShares) -> ComparedRates:
+        """The rates of spread shares."""
         columns = self._columns(kind, within, by_unit=False)
         hits, trials = columns.hits_and_trials(spread.of_atoms, spread.inside_atoms)
         trials = np.where(trials > _NO_TRIAL, trials, 0.0)  # weights that cancel leave their last digits
@@ -264,7 +260,8 @@ class UnitRates:
             with nan_without_warning():
                 mistaken = product(self._mistaken, support.reshape(-1, self.labels).T)
                 expected = mistaken.T.reshape(hits.shape) / trials
-        return Tally(hits, trials, expected, self._moments(kind, within, spread, hits, trials))
+        moments = self._moments(kind, within, spread, hits, trials)
+        return ComparedRates.of_units(hits, trials, moments, expected)
 
     def _moments(
         self, kind: str, within: bool, spread: DrawnShares, hits: Floats, trials: Floats

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair, draw_blocks
-from evenhand.stats.exchange.relabelling import Relabelling, exceeded
+from evenhand.stats.exchange.compared_rates import exceeded
+from evenhand.stats.exchange.relabelling import Relabelling
 from evenhand.stats.rankings.fairness import NO_SAMPLE, RankedPools
 from evenhand.stats.rates.clustered import blended
 from evenhand.stats.rates.differences import normal_quantile

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, draw_blocks, nan_without_warning
-from evenhand.stats.exchange.compared_rates import contrast_variance, pairs_of
-from evenhand.stats.exchange.relabelling import Relabelling, each_exceeded, exceeded, on_scale_of
+from evenhand.stats.exchange.compared_rates import LEAST_OF_OWN, MaxT, each_exceeded, exceeded
+from evenhand.stats.exchange.relabelling import Relabelling
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 
 _WORK = 12_000_000  # neighbours and items x replicates that are drawn in all
@@ -82,41 +82,35 @@ class RelabelledGroups:
         """Precision by chance, shape (R, K)."""
         return self.of.rates[:, self.codes]
 
-    def p_largest(self) -> float:
-        """The p of a gap above that by chance: max-t of how far differences are from it."""
-        return exceeded(self._most(), self._largest)
+    @cached_property
+    def largest(self) -> MaxT:
+        """How far the difference of two groups is above its expectation at most, in standard errors."""
+        free = (self.of.observed.chance + self.of.value - self.of.expected)[:, self.codes]
+        draws = _in_errors(*self._apart(free, self.of.covariance)).max(axis=1)
+        return MaxT(float(self._beyond[1].max()), draws)
 
     def p_either(self) -> float:
-        """The same where a gap below that by chance counts, too."""
-        return exceeded(self._most(two_sided=True), self._largest)
+        """The p of a gap that is beyond its expectation in either direction."""
+        apart, beyond = self._beyond
+        return exceeded(abs(float(beyond[apart.argmax()])), self.largest.draws)
 
     def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
         """What a gap would be at the statistics of the draws, shape (R,), in [0, 1]."""
-        return np.clip(chance_at + on_scale_of(value - chance_at, self._most(), self._largest), 0, 1)
-
-    def quantile_largest(self, level: float = 0.95) -> float:
-        """The quantile of the largest difference of two groups from its expectation, in standard errors."""
-        return float(np.quantile(self._largest, level, method="higher"))
-
-    def _most(self, *, two_sided: bool = False) -> float:
-        observed = self.of.observed
-        apart, error = self._apart(observed.value[self.codes][None], observed.covariance[None])
-        beyond = _in_errors(apart - float(np.ptp(self.expected)), error)
-        return abs(float(beyond[0, apart.argmax()])) if two_sided else float(beyond.max())
+        return self.largest.scaled(value, chance_at)
 
     @cached_property
-    def _largest(self) -> Floats:
-        """How far the difference of two groups is from its expectation at most, in errors, in each draw."""
-        free = (self.of.observed.chance + self.of.value - self.of.expected)[:, self.codes]
-        return np.asarray(_in_errors(*self._apart(free, self.of.covariance)).max(axis=1))
+    def _beyond(self) -> Ends:
+        observed = self.of.observed
+        apart, error = self._apart(observed.value[self.codes][None], observed.covariance[None])
+        return apart[0], _in_errors(apart - float(np.ptp(self.expected)), error)[0]
 
     def _apart(self, value: Floats, covariance: Floats) -> Ends:
-        codes = self.codes
-        contrast = pairs_of(codes.size)
-        inside = covariance[:, codes][:, :, codes]
-        variance = np.diagonal(inside, axis1=1, axis2=2)
-        shared = inside * (1 - np.eye(codes.size))
-        return np.abs(value @ contrast.T), np.sqrt(contrast_variance(variance, shared, contrast))
+        """Differences of each two groups and their standard errors, shape (R, pairs) each."""
+        i, j = np.triu_indices(self.codes.size, 1)
+        inside = covariance[:, self.codes][:, :, self.codes]
+        separate = inside[:, i, i] + inside[:, j, j]
+        square = np.maximum(separate - 2 * inside[:, i, j], LEAST_OF_OWN * separate)
+        return np.abs(value[:, i] - value[:, j]), np.sqrt(square)
 
 
 def _in_errors(apart: Floats, error: Floats) -> Floats:

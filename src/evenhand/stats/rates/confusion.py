@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy import special
 
-from evenhand.stats.arrays import Floats, ratio
+from evenhand.stats.arrays import Ends, Floats, ratio
+from evenhand.stats.inverted_families import ALPHA, LEAST, Inverted, Member
 
 _FEW_CLASSES = 32  # below so many a reduction over groups is quicker with groups first in memory
 
@@ -22,10 +26,29 @@ class Confusion:
     predicted: Floats  # rows of group z predicted as l, whatever the truth, shape (..., Z, L)
     fewest: int = 2  # groups that a difference between groups needs; 1 makes it 0 for a single group
 
-    @property
+    @cached_property
     def group_size(self) -> Floats:
         """Rows of each group, shape (Z,)."""
         return np.asarray(self.support.sum(axis=-1))
+
+    def sums(self, kind: str) -> Ends:
+        """Hits and trials of a kind of rate, shape (..., Z, L); of ``hit`` one label.
+
+        ``hit``: right answers; ``predicted``: answers with a label; ``true``: right ones of its truth;
+        ``false``: wrong ones of the other truths.
+        """
+        size = self.group_size[..., None]
+        if kind == "hit":
+            return self.correct.sum(axis=-1)[..., None], size
+        if kind == "predicted":
+            return self.predicted, size
+        if kind == "true":
+            return self.correct, self.support
+        return self.predicted - self.correct, size - self.support
+
+    def rates(self, kind: str) -> Floats:
+        """The same as rates, each in [0, 1]; NaN without trials."""
+        return ratio(*self.sums(kind))
 
     def accuracy(self) -> Floats:
         """Correct rows over rows, shape (...,); in [0, 1]."""
@@ -33,19 +56,12 @@ class Confusion:
 
     def accuracy_by_group(self) -> Floats:
         """Accuracy of each group pooled over classes, shape (..., Z)."""
-        return ratio(self.correct.sum(axis=-1), self.group_size)
+        return self.rates("hit")[..., 0]
 
-    def accuracy_by_cell(self) -> Floats:
-        """Accuracy of each (group, class), shape (..., Z, L); NaN where a cell has no rows."""
-        return ratio(self.correct, self.support)
-
-    def false_positive_rate(self) -> Floats:
-        """P(prediction = l | truth is not l, group), shape (..., Z, L); NaN without such rows."""
-        return ratio(self.predicted - self.correct, self.group_size[..., None] - self.support)
-
+    @cached_property
     def parity_by_class(self) -> Floats:
         """Range over groups of P(prediction = l | group), shape (..., L)."""
-        return range_over_groups(ratio(self.predicted, self.group_size[..., None]), self.fewest)
+        return range_over_groups(self.rates("predicted"), self.fewest)
 
     def odds_by_class(self, how: str) -> Floats:
         """Range over groups of the true and of the false positive rate, their ``max`` or ``avg``.
@@ -53,8 +69,35 @@ class Confusion:
         A label that is never a truth has no true positive rate: then its false positive rate alone counts.
         Shape (..., L); NaN where neither rate is defined in enough groups.
         """
-        true = range_over_groups(self.accuracy_by_cell(), self.fewest)
-        return odds_of(true, range_over_groups(self.false_positive_rate(), self.fewest), how)
+        return odds_of(*self._odds, how)
+
+    @cached_property
+    def _odds(self) -> Ends:
+        true, false = (range_over_groups(self.rates(kind), self.fewest) for kind in ("true", "false"))
+        return true, false
+
+    def summary(self, key: str) -> Floats:
+        """A scalar of ``SUMMARIES``, shape (...,). Groups without rows are left out.
+
+        Source: Albuquerque et al. 2024, section 2.1 and Appendix A.
+        """
+        name, *how = key.split("/")
+        if name == "demographic_parity":
+            return over_classes(self.parity_by_class, *how)
+        if name == "equalized_odds":
+            return over_classes(self.odds_by_class(how[0]), how[1])
+        if name == "accuracy":
+            return self.accuracy()
+        rates = self.rates("true" if "class" in name else "hit")
+        rates = rates.reshape(*rates.shape[:-2], -1)
+        if name == "mean_group_accuracy":
+            return over_classes(rates, "mean")
+        worst = np.fmin.reduce(rates, axis=-1)
+        if name.startswith("worst"):
+            return np.asarray(worst)
+        best = np.fmax.reduce(rates, axis=-1) if name == "accuracy_range" else self.accuracy()
+        comparable = self.support.shape[-2] >= self.fewest
+        return np.asarray(best - worst if comparable else np.full(worst.shape, np.nan))
 
 
 def odds_of(true: Floats, false: Floats, how: str) -> Floats:
@@ -92,33 +135,49 @@ def over_classes(per_class: Floats, aggregate: str) -> Floats:
         return np.asarray(mean(per_class, axis=-1))
 
 
+SUMMARIES = (
+    "accuracy", "mean_group_accuracy", "worst_group_accuracy", "worst_class_group_accuracy", "accuracy_gap",
+    "class_group_accuracy_gap", "accuracy_range", "demographic_parity/max", "demographic_parity/mean",
+    "equalized_odds/max/max", "equalized_odds/max/mean", "equalized_odds/avg/max", "equalized_odds/avg/mean",
+)  # fmt: skip
+"""Scalars of the accuracy and parity families: ``name``, ``name/aggregate`` or ``name/how/aggregate``."""
+
+
 def summaries(confusion: Confusion) -> dict[str, Floats]:
-    """Every scalar of the accuracy and parity families, each of shape (...,).
+    """All of them, each of shape (...,)."""
+    return {key: confusion.summary(key) for key in SUMMARIES}
 
-    Keys are ``name`` or ``name/aggregate`` or ``name/how/aggregate``. Groups without rows are left out.
 
-    Source: Albuquerque et al. 2024, section 2.1 and Appendix A.
+def mean_range(
+    observed: float, away: Sequence[Floats], variance: Sequence[Floats], noise: Sequence[Floats],
+    wider: Sequence[Floats], combine: Callable[..., Floats],
+) -> Inverted:  # fmt: skip
+    """The mean over labels of ranges between groups, among the means that other populations would give.
+
+    It is made of one or several rates: ``away`` are those of groups less what is expected of them without
+    differences, shape (G, L) each, ``noise`` draws of such rates, shape (K, G, L); ``wider`` says by how much
+    the noise of the observed differences is wider. ``combine`` goes from the ranges of each of the rates,
+    shape (..., L), to their mean.
     """
-    by_group = confusion.accuracy_by_group()
-    overall = confusion.accuracy()
-    worst = np.fmin.reduce(by_group, axis=-1)
-    cells = confusion.accuracy_by_cell()
-    worst_cell = np.fmin.reduce(cells.reshape(*cells.shape[:-2], -1), axis=-1)
-    # adds NaN to what needs two groups
-    differ = np.nan if confusion.support.shape[-2] < confusion.fewest else 0.0
-    parity = confusion.parity_by_class()
-    odds = {how: confusion.odds_by_class(how) for how in ("max", "avg")}
-    result = {
-        "accuracy": overall,
-        "mean_group_accuracy": over_classes(by_group, "mean"),
-        "worst_group_accuracy": worst,
-        "worst_class_group_accuracy": worst_cell,
-        "accuracy_gap": overall - worst + differ,
-        "class_group_accuracy_gap": overall - worst_cell + differ,
-        "accuracy_range": np.fmax.reduce(by_group, axis=-1) - worst + differ,
-    }
-    for aggregate in ("max", "mean"):
-        result[f"demographic_parity/{aggregate}"] = over_classes(parity, aggregate)
-        for how, per_class in odds.items():
-            result[f"equalized_odds/{how}/{aggregate}"] = over_classes(per_class, aggregate)
-    return result
+    noise = [np.ascontiguousarray(np.moveaxis(draws, -2, 0)) for draws in noise]
+
+    def family(shape: Sequence[Floats]) -> Member:
+        parts = [(a[:, None], e, w[:, None]) for a, e, w in zip(shape, noise, wider, strict=True)]
+        full_range = float(combine(*(range_over_groups(deviations, 2) for deviations in shape)))
+
+        def member(s: float) -> tuple[float, Floats]:
+            ranges = (range_over_first(s * a + e * (1 + min(s, 1) * (w - 1)), 2) for a, e, w in parts)
+            return min(s * full_range, 1.0), combine(*ranges)
+
+        return member
+
+    few = [_significant(deviations, spread) for deviations, spread in zip(away, variance, strict=True)]
+    return Inverted.along(observed, [family(few), family(away)])
+
+
+def _significant(away: Floats, variance: Floats) -> Floats:
+    """Differences of labels, shape (G, L), of which little is left where noise explains them."""
+    has_value = ~np.isnan(away) & (variance > 0)
+    square = np.where(has_value, away**2 / np.where(variance > 0, variance, 1), 0).sum(axis=0)
+    p = special.chdtrc(np.maximum(has_value.sum(axis=0) - 1, 1), square)
+    return away * np.where(p <= ALPHA, 1.0, LEAST)

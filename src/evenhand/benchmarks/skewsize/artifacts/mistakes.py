@@ -30,8 +30,8 @@ from evenhand.core.figure import Figure
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
-from evenhand.metrics.classification.accuracy_inference import group_name
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
+from evenhand.metrics.classification.margins import group_name
 from evenhand.runs.run_folder import RunFolder
 
 _OTHERS = "(others)"

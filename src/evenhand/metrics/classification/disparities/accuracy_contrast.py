@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -11,24 +11,18 @@ from scipy import special
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.core.numbers.rounding import EDGE
-from evenhand.metrics.classification.accuracy_inference import deciding
 from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import MarginInference, margin_finding
+from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
 from evenhand.metrics.estimates import number
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.prepared import Z_POWER, BoundCounts, By, Evidence, Inference, Mode
-from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Floats, Mask
+from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
-from evenhand.stats.exchange.rates import Tally
-from evenhand.stats.exchange.relabelling import exceeded, least_exceeding
 from evenhand.stats.rates.differences import (
-    normal_quantile,
     noticed_below,
     noticed_by_exchange,
-    pair_limits,
-    range_limits,
 )
 from evenhand.stats.rates.rates import Rates
 
@@ -107,7 +101,7 @@ class GroupsApart:
     @cached_property
     def _cuts(self) -> Cuts | None:
         """None where there is one group."""
-        return Cuts.of(self._margins.tally("hit")) if len(self.prepared.grouped.groups) > 1 else None
+        return Cuts.of(self._margins.compared("hit")) if len(self.prepared.grouped.groups) > 1 else None
 
     @cached_property
     def _smaller(self) -> tuple[Mask, bool]:
@@ -129,19 +123,7 @@ class GroupsApart:
         """Accuracy above and below the cut, shape (2,)."""
         margins, (smaller, is_lower) = self._margins, self._smaller
         below = (smaller if is_lower else ~smaller).astype(np.int64)
-        if margins.tables is not None:
-            return margins.tables.regrouped(below, 2).rates("hit").at(0)
-        g, confusion = self.prepared.grouped, self.prepared.confusion
-        hits, size = (
-            sum_by(below, of_groups, 2) for of_groups in (confusion.correct.sum(axis=1), confusion.group_size)
-        )
-        if g.moments is None:
-            return Rates.of_rows(hits, size)
-        side, right = below[g.group], g.truth == g.prediction
-        rows, squares, of_hits = (
-            sum_by(side, values, 2) for values in (*g.moments, np.where(right, g.moments[1], 0.0))
-        )
-        return Rates.of_survey(hits, size, squares, of_hits, rows)
+        return margins.regrouped(below, 2)
 
     @property
     def parts(self) -> list[Part]:
@@ -165,18 +147,17 @@ class GroupsApart:
 
     def infer(self, margins: Margins, value: float) -> MarginInference | str:
         """p, interval and band of one statistic: the largest of all cuts."""
-        cuts, rates = self._cuts, self._rates
+        cuts, draws = self._cuts, self._drawn(margins)
         if cuts is None:
             return ""
-        draws = self._draws(margins)
-        p = None if draws is None else exceeded(float(cuts.largest[0]), draws)
+        test = None if draws is None else cuts.against(draws)
         return MarginInference(
-            partial(_limits, cuts, rates, draws), _METHOD, p_value=p, reference=0.0,
-            draws=None if draws is None else np.clip(cuts.critical(draws), 0, 1),
+            partial(cuts.limits, self._rates, test), _METHOD, reference=0.0, test=test,
+            draws=None if test is None else np.clip(cuts.critical(test.draws), 0, 1),
             exchanged=f"{margins.exchanged} exchanged" if margins.testable else "numbers of t drawn",
             deciding=deciding(margins, np.flatnonzero(self._smaller[0]).tolist()),
             notes=[] if margins.tables is not None or margins.testable else [_NORMAL],
-            noticed=None if draws is None or margins.unit != "rows" else partial(self._noticed, draws),
+            noticed=None if test is None or margins.unit != "rows" else partial(self._noticed, test.draws),
         )  # fmt: skip
 
     def _noticed(self, draws: Floats, alpha: float) -> Details:
@@ -215,12 +196,11 @@ class GroupsApart:
             draws = rng.multivariate_hypergeometric(sizes, rows, size=replicates, method="marginals")
             unlike = np.vstack([rows * np.eye(sizes.size, dtype=np.int64)[group], draws]).astype(np.float64)
             hits = sizes - unlike if are_right else unlike
-            cuts = Cuts.of(Tally(hits[..., None], sizes[:, None].astype(np.float64)))
-            lower, largest = cuts.lower(), cuts.largest
+            cuts = Cuts.of(ComparedRates.of_rows(hits[..., None], sizes[:, None].astype(np.float64)))
+            lower, test = cuts.lower(), MaxT(float(cuts.largest[0]), cuts.largest[1:])
             right, trials = ([side[~lower].sum(), side[lower].sum()] for side in (hits[0], sizes))
-            p = exceeded(float(largest[0]), largest[1:])
-            low, _ = _limits(cuts, Rates.of_rows(np.array(right), np.array(trials)), largest[1:], 1 - alpha)
-            return p, p <= alpha and low > EDGE
+            low, _ = cuts.limits(Rates.of_rows(np.array(right), np.array(trials)), test, 1 - alpha)
+            return test.p_value, test.p_value <= alpha and low > EDGE
 
         if least > alpha:
             return float("nan")
@@ -238,28 +218,13 @@ class GroupsApart:
 
         return float(optimize.brentq(lacking, 0, 1))
 
-    def _draws(self, margins: Margins) -> Floats | None:
-        """The statistic without differences, shape (R,); None where nothing says how units vary."""
-        hits = margins.of_hits
-        if hits is not None:
-            return Cuts.of(hits).largest
+    def _drawn(self, margins: Margins) -> ComparedRates | None:
+        """Accuracies without differences; None where nothing says how units vary."""
+        if margins.hits is not None:
+            return margins.hits.drawn
         if margins.tables is not None:
             return None
-        observed = margins.tally("hit")  # of weighted rows: their standard errors, and numbers of t
+        observed = margins.compared("hit")  # of weighted rows: their standard errors, and numbers of t
         rng, error = self.prepared.stream("contrast"), np.sqrt(observed.variance)
         noise = rng.standard_normal((_DRAWS, *error.shape[1:])) * error * margins.unsure("hit", _DRAWS)
-        noisy = Tally((observed.trials * (0.5 + noise)), observed.trials)
-        noisy.__dict__["variance"] = np.broadcast_to(observed.variance, noisy.hits.shape)
-        return Cuts.of(noisy).largest
-
-
-def _limits(cuts: Cuts, rates: Rates, draws: Floats | None, level: float) -> Pair:
-    """Limits of the difference of the widest cut's sides; the lower one holds for all cuts at once."""
-    low, high = pair_limits(rates, level)
-    if draws is None:
-        return pair_of(range_limits(rates, level))
-    quantile = float(np.quantile(draws, level, method="higher"))
-    z = float(cuts.critical(np.array(quantile))) / max(float(cuts.error[0, cuts.widest - 1]), 1e-300)
-    strict = replace(rates, freedom=np.full(2, np.inf))
-    below = pair_limits(strict, quantile=max(z, normal_quantile(level)))[0]
-    return max(min(low, below), 0.0), min(high, 1.0)
+        return ComparedRates(0.5 + noise, observed.trials, np.broadcast_to(observed.variance, noise.shape))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.metrics.classification.accuracy_inference import group_name
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.effect_options import EffectOptions
+from evenhand.metrics.classification.margins import group_name
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
 from evenhand.stats.arrays import Integers
 from evenhand.stats.contingency.resampling import ClassCells
