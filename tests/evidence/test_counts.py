@@ -44,7 +44,7 @@ def test_counts_of_a_space_too_large_for_a_dense_array_equal_the_naive_loop(monk
     frame = make_frame()
     dense = count(frame, "group", "other")
     monkeypatch.setattr("evenhand.evidence.predictions.count.DENSE_CELLS", 1)
-    monkeypatch.setattr("evenhand.evidence.predictions.cell_keys.DENSE_CELLS", 1)
+    monkeypatch.setattr("evenhand.evidence.predictions.levels.DENSE_CELLS", 1)
     assert count(frame, "group", "other") == dense
 
 

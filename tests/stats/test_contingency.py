@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats.contingency import association as scipy_association
 
-from evenhand.stats.contingency.tables import (
-    TableBatch,
-    association,
-    filter_by_expected,
-    range_by_column,
-    sum_by,
-)
+from evenhand.stats.arrays import sum_by
+from evenhand.stats.contingency.tables import TableBatch, association, filter_by_expected, range_by_column
 from tests.helpers import one_table
 
 SIZES = st.sampled_from([3, 20, 1_000, 1_000_000_000])

@@ -12,9 +12,9 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known, one_line
 from evenhand.evidence.predictions import arrays
-from evenhand.evidence.predictions.cell_keys import weight_numbers
 from evenhand.evidence.predictions.columns.arrays import Mask
 from evenhand.evidence.predictions.columns.to_polars import to_polars
+from evenhand.evidence.predictions.levels import weight_numbers
 
 VALUE, CLUSTER, WEIGHT = "value:", "cluster:", "weight:"
 """Columns of the table that are no attributes."""

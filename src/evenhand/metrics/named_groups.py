@@ -109,14 +109,6 @@ def corrected(parts: list[Part]) -> list[Part]:
     ]
 
 
-def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
-    """What evidence remembers under a key; it is made once."""
-    if key not in memo:
-        memo[key] = make()
-    remembered: T = memo[key]
-    return remembered
-
-
 def check_kind(evidence: Any, kind: type, how: str) -> None:
     """Refuse other evidence than a metric takes, and name what makes it: ``Choices.join``.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.stats.arrays import Floats, keys_and_codes
+from evenhand.stats.arrays import Floats, keys_and_codes, sum_by
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
-from evenhand.stats.contingency.tables import TableBatch, sum_by
+from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Mode = Literal["default", "paper"]
 """``paper`` gives the published values, rounding and ties included; docstrings say where the two differ."""
@@ -43,6 +45,14 @@ Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
 _MOST_CELLS = 1_000_000
 MOST_ROWS = 100_000_000
 """Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
+
+
+def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+    """What evidence remembers under a key; it is made once, of these arguments."""
+    if key not in memo:
+        memo[key] = make(*args, **more)
+    remembered: T = memo[key]
+    return remembered
 
 
 def names_of(by: By) -> tuple[str, ...]:
@@ -71,7 +81,11 @@ class BoundCounts:
             return evidence
         check_seed(seed)
         counts = _counted(evidence, names)
-        return get_or_make(counts.memo, (names, seed), lambda: cls(Grouped.bind(counts, names), seed))
+        return get_or_make(counts.memo, (names, seed), cls._bound, counts, names, seed)
+
+    @classmethod
+    def _bound(cls, counts: Counts, names: tuple[str, ...], seed: int) -> BoundCounts:
+        return cls(Grouped.bind(counts, names), seed)
 
     def stream(self, *purpose: object) -> np.random.Generator:
         """The random stream for one purpose under this grouping."""

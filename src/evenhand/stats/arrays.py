@@ -56,6 +56,11 @@ def ratio(part: npt.ArrayLike, total: npt.ArrayLike, otherwise: float = np.nan) 
     return quotient if np.isnan(otherwise) else np.where(below > 0, quotient, otherwise)
 
 
+def sum_by(index: Codes, values: Floats, size: int = 0) -> Floats:
+    """Sum of ``values`` for every index 0, 1, ..., at least ``size`` of them."""
+    return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
 def crossing(
     holds: Callable[[Floats], npt.ArrayLike], low: npt.ArrayLike, high: npt.ArrayLike, steps: int,
     halfway: Callable[[Floats, Floats], Floats] = lambda low, high: (low + high) / 2,

@@ -12,10 +12,18 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError
-from evenhand.evidence.predictions.cell_keys import DENSE_CELLS, WEIGHT, pack, weighed
 from evenhand.evidence.predictions.columns.to_polars import present, to_polars
 from evenhand.evidence.predictions.counts import LABEL_AXES, Counts
-from evenhand.evidence.predictions.levels import CLUSTER, Codes, Encoder, refuse_mixed_types
+from evenhand.evidence.predictions.levels import (
+    CLUSTER,
+    DENSE_CELLS,
+    WEIGHT,
+    Codes,
+    Encoder,
+    pack,
+    refuse_mixed_types,
+    weighed,
+)
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 

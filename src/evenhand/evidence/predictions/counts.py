@@ -16,26 +16,24 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
-from evenhand.evidence.predictions.cell_keys import (
-    LARGEST_KEY,
-    MOMENTS,
-    WEIGHT,
-    pack,
-    sum_keys,
-    sum_sorted,
-    unpack,
-)
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
 from evenhand.evidence.predictions.levels import (
     CLUSTER,
+    LARGEST_KEY,
     MISSING,
+    MOMENTS,
+    WEIGHT,
     Axis,
     Codes,
     Encoder,
     check_same_words,
     kind_of,
+    pack,
     plain_numbers,
+    sum_keys,
+    sum_sorted,
+    unpack,
 )
 from evenhand.evidence.predictions.metric_frame import cells_of_frame
 from evenhand.files.atomic import atomic_path

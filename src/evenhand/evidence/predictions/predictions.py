@@ -354,9 +354,8 @@ class Predictions:
         with engine_errors(self.described()), sources.reading(self.described()):
             if self.rank is not None:
                 first = first_ranks(self.frame, self.rank, self.prediction, self.id)
-            is_table = self.origin is not None and self.origin.format is None
-            files = self.origin.files if self.origin and is_table else ()
-            check_lines(files, [*columns.values()])
+            if self.origin is not None and self.origin.format is None:
+                check_lines(self.origin.files, [*columns.values()])
             counts = counting.count(first.frame, columns, self.weight)
         check_one_header(counts, columns, self.columns, self.described())
         normalized = self.rules.apply(counts, columns)

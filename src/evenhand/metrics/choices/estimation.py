@@ -15,8 +15,7 @@ from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.choices.rows import GAP, BoundChoices, Exchanged, OutcomeRates, Weight
 from evenhand.metrics.estimates import few_decide, interval_and_p, null_band, number, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common, get_or_make
 from evenhand.stats.arrays import Pair, pair_of
 from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
 
@@ -137,7 +136,7 @@ class Piece:
         if self.group or not self.rows.sizes.all():
             return fields
         key = (self.outcome, which, self.seed)  # drawn once for the mean and the gap of an outcome
-        exchange = get_or_make(self.bound.memo, key, lambda: self.exchanged(_GENDERS[which]))
+        exchange = get_or_make(self.bound.memo, key, self.exchanged, _GENDERS[which])
         return fields if exchange is None else fields | self._chance(exchange)
 
     def _wilson(self) -> str:

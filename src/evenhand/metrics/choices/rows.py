@@ -14,7 +14,7 @@ from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
-from evenhand.metrics.prepared import By, Mode, names_of
+from evenhand.metrics.prepared import By, Mode, get_or_make, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, ratio
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
@@ -194,7 +194,7 @@ class BoundChoices(named.ChosenRows):
             fields = named.bound(evidence.table, names, counts, inside[usable])
             return cls(**fields, choices=evidence, where=where, mode=mode)
 
-        return named.get_or_make(evidence.memo, key, bind)
+        return get_or_make(evidence.memo, key, bind)
 
     def units(self, rows: OutcomeRates) -> str:
         """What is drawn as a whole in these rows, in words."""
@@ -222,7 +222,7 @@ class BoundChoices(named.ChosenRows):
             cluster = _codes(choices, [choices.cluster])[self.chosen] if choices.cluster else None
             return OutcomeRates(values[0], values[1], unit, second, stratum, cluster)
 
-        return named.get_or_make(self.memo, outcome, make)
+        return get_or_make(self.memo, outcome, make)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -254,6 +254,4 @@ class BoundChoices(named.ChosenRows):
 
 def _codes(choices: Choices, names: Sequence[str]) -> Integers:
     """One code per usable row for the crossed attributes; a missing value is a value of its own."""
-    return named.get_or_make(
-        choices.memo, ("codes", tuple(names)), lambda: named.crossed(choices.table, names)
-    )
+    return get_or_make(choices.memo, ("codes", tuple(names)), named.crossed, choices.table, names)

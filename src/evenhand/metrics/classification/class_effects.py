@@ -12,8 +12,7 @@ from evenhand.core.findings import Interval
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
+from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, get_or_make
 from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
@@ -49,7 +48,7 @@ class ClassTables:
     def of(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
         """Made once for equal form and filter."""
         key = ("tables", options.form, options.mev, options.mev_rule, options.rare)
-        return get_or_make(prepared.memo, key, lambda: cls._build(prepared, options))
+        return get_or_make(prepared.memo, key, cls._build, prepared, options)
 
     @classmethod
     def _build(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
@@ -260,7 +259,7 @@ def effect_bootstrap(effects: ClassEffects) -> tuple[Floats, str]:
     its location.
     """
     shared, kind = effects.shared, effects.options.kind
-    return get_or_make(effects.prepared.memo, (shared, kind), lambda: shared.resampled(kind))
+    return get_or_make(effects.prepared.memo, (shared, kind), shared.resampled, kind)
 
 
 def limits_of_one(squared: Squares, p: float, method: str = SCORE_METHOD) -> Callable[[float], Interval]:

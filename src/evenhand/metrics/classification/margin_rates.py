@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
-from evenhand.metrics.classification.random_tables import draw_tables
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import MOST_ROWS, BoundCounts
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask, codes_of, piece_sizes, ratio
+from evenhand.metrics.prepared import MOST_ROWS, BoundCounts, get_or_make
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, codes_of, piece_sizes, ratio, sum_by
 from evenhand.stats.contingency import resampling
-from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
@@ -26,6 +27,10 @@ _WORK = 10_000_000  # groups x labels x replicates that are drawn
 _KEPT = 1_000_000  # of which so many are kept as noise
 _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 _MOST_FREEDOM = 1e6  # beyond it t is normal
+
+
+Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
+"""Rows, columns, their sum, replicates and a generator to tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +58,7 @@ class Margins:
     @classmethod
     def of(cls, prepared: BoundCounts) -> Margins:
         """The margins of bound evidence, made once."""
-        return get_or_make(prepared.memo, "margin rates", lambda: cls(prepared))
+        return get_or_make(prepared.memo, "margin rates", cls, prepared)
 
     @property
     def confusion(self) -> Confusion:
@@ -99,7 +104,7 @@ class Margins:
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
-        return get_or_make(self.prepared.memo, ("rates", kind), lambda: self._rates(kind))
+        return get_or_make(self.prepared.memo, ("rates", kind), self._rates, kind)
 
     def _rates(self, kind: str) -> Rates:
         if self.tables is not None:
@@ -319,3 +324,39 @@ def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: i
         return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
     sizes = np.repeat(rows[:, None], columns.size, axis=1)
     return resampling.split_hypergeometric(rng, columns, sizes, replicates)
+
+
+@cache
+def samplers() -> tuple[Sampler, Sampler] | None:
+    """SciPy's two samplers of tables, from their own module; None where SciPy does not have it there.
+
+    By cells (Patefield 1981) and by counts (Boyett 1979). ``import scipy.stats`` takes longer than all other
+    work of a small audit.
+    """
+    spec = PathFinder.find_spec("rcont", [str(Path(folder, "stats", "_rcont")) for folder in scipy.__path__])
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        pair = module.rvs_rcont2, module.rvs_rcont1
+        for sampler in pair:  # it is no public module: another release may have others
+            sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return pair
+
+
+def draw_tables(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Integers:
+    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
+    if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
+        only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
+        return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
+    margins, n, pair = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum()), samplers()
+    if pair is not None:  # as random_table chooses
+        sampler = pair[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
+        return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
+    from scipy.stats import random_table
+
+    tables = np.asarray(random_table(*margins).rvs(size=replicates, random_state=rng), dtype=np.int64)
+    return tables.reshape(replicates, rows.size, columns.size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.metrics.classification.random_tables import draw_tables
+from evenhand.metrics.classification.margin_rates import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask
 from evenhand.stats.contingency.null_tables import (

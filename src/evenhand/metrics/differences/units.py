@@ -11,8 +11,7 @@ import polars as pl
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
-from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of, sum_by
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import mean_limits, p_of_limits

@@ -14,8 +14,7 @@ from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.metrics.estimates import agreeing, number
 from evenhand.metrics.households.estimation import HitRates
 from evenhand.metrics.households.tables import check_hits, country_points
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.prepared import LEVEL, get_or_make
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval

@@ -16,8 +16,16 @@ from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.households.tables import BoundHits
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import Z_LEVEL, Z_POWER, By, Inference, Mode, Weighting, check_common
+from evenhand.metrics.prepared import (
+    Z_LEVEL,
+    Z_POWER,
+    By,
+    Inference,
+    Mode,
+    Weighting,
+    check_common,
+    get_or_make,
+)
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.rates import Rates

@@ -14,8 +14,8 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.metrics.group_rates import ComparedRows
-from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of, get_or_make
-from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, names_of
+from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of
+from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make, names_of
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
@@ -175,7 +175,7 @@ class BoundHits(NamedGroups):
         names = names_of(by)
         evidence.check_attribute(*names)
         key = ("groups", names, weighting, mode)
-        return get_or_make(evidence.memo, key, lambda: cls._bound(evidence, names, weighting, mode))
+        return get_or_make(evidence.memo, key, cls._bound, evidence, names, weighting, mode)
 
     @classmethod
     def _bound(

@@ -14,8 +14,7 @@ from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.metrics.estimates import wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.labels.tables import BoundMatches, check_threshold
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common
+from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.rates import Rates, group_rates

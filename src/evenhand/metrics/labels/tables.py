@@ -14,7 +14,7 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import check_kind
-from evenhand.metrics.prepared import LEVEL, By, Unknown, names_of
+from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make, names_of
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import reached, reached_rates
@@ -247,7 +247,7 @@ class BoundMatches(named.ChosenRows):
             fields = named.bound(evidence.table, names, evidence.dropped, unknown=unknown)
             return cls(**fields, matches=evidence)
 
-        return named.get_or_make(evidence.memo, key, bind)
+        return get_or_make(evidence.memo, key, bind)
 
     @cached_property
     def cluster(self) -> Integers | None:

@@ -17,7 +17,7 @@ from evenhand.core.metric import Metric, metric
 from evenhand.evidence.numbers import CLUSTER, VALUE, WEIGHT, Numbers
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups
-from evenhand.metrics.prepared import By, names_of
+from evenhand.metrics.prepared import By, get_or_make, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, codes_of
 
 P = ParamSpec("P")
@@ -46,7 +46,7 @@ class BoundNumbers(NamedGroups):
         named.check_kind(evidence, Numbers, "Numbers.from_frame")
         names = names_of(by)
         evidence.check_attribute(*names)
-        return named.get_or_make(evidence.memo, ("groups", names), lambda: cls._bound(evidence, names))
+        return get_or_make(evidence.memo, ("groups", names), cls._bound, evidence, names)
 
     @classmethod
     def _bound(cls, evidence: Numbers, names: tuple[str, ...]) -> BoundNumbers:

@@ -15,9 +15,8 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.numbers import UNNAMED
 from evenhand.metrics.estimates import agreeing, joint_p, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, ComparedRows, RowRates
-from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.numbers.binding import BoundNumbers
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, check_common
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, check_common, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Pair, nan_without_warning, pair_of
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.cuts import Cuts
@@ -103,9 +102,7 @@ class NumberMeans(RowRates):
     @cached_property
     def grouped(self) -> GroupMeans:
         """The means of all groups, with their limits."""
-        return get_or_make(
-            self.bound.memo, "means", lambda: self.means_of(self.bound.group, len(self.bound.groups))
-        )
+        return get_or_make(self.bound.memo, "means", self.means_of, self.bound.group, len(self.bound.groups))
 
     @cached_property
     def toward(self) -> GroupMeans:

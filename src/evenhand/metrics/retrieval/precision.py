@@ -16,8 +16,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics.catalogue import INDICATORS
 from evenhand.metrics.group_rates import GroupRates
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, check_k
+from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, check_k, get_or_make
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel

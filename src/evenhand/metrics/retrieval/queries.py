@@ -17,7 +17,7 @@ from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
-from evenhand.metrics.prepared import By, Unknown, names_of
+from evenhand.metrics.prepared import By, Unknown, get_or_make, names_of
 from evenhand.stats.arrays import Integers, Mask, Pair, keys_and_codes
 
 _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|<\s*(?P<below>\d+)")
@@ -60,9 +60,7 @@ class BoundQueries(NamedGroups):
         evidence.check_attribute(*alike, both=True)
         evidence.check_attribute(*names)
         key = ("groups", alike, names, unknown, paper)
-        return named.get_or_make(
-            evidence.memo, key, lambda: cls._bound(evidence, alike, names, unknown, paper)
-        )
+        return get_or_make(evidence.memo, key, cls._bound, evidence, alike, names, unknown, paper)
 
     @classmethod
     def _bound(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, ratio
+from evenhand.stats.arrays import Ends, Floats, ratio, sum_by
 from evenhand.stats.contingency.null_tables import permutation_moments
-from evenhand.stats.contingency.tables import Association, TableBatch, sum_by
+from evenhand.stats.contingency.tables import Association, TableBatch
 
 
 @dataclass(frozen=True, eq=False)

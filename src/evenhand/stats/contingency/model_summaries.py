@@ -8,9 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, keys_and_codes, ratio
+from evenhand.stats.arrays import Codes, Floats, keys_and_codes, ratio, sum_by
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells
-from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.skewness import skewness
 
 Streams = Callable[[int, int], np.random.Generator]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import ratio
-from evenhand.stats.contingency.tables import TableBatch, sum_by
+from evenhand.stats.arrays import ratio, sum_by
+from evenhand.stats.contingency.tables import TableBatch
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, codes_of, ratio
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, codes_of, ratio, sum_by
 
 _DENSE_LIMIT = 1 << 26  # margins are counted in one dense array up to this many possible columns,
 _SPARSE = 16  # and up to this many for each occupied cell
-
-
-def sum_by(index: Codes, values: Floats, size: int = 0) -> Floats:
-    """Sum of ``values`` for every index 0, 1, ..., at least ``size`` of them."""
-    return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def looked_up(keys: Codes, values: Floats, key: Codes) -> Floats:

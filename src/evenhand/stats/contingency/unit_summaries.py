@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Integers
+from evenhand.stats.arrays import Codes, Floats, Integers, sum_by
 from evenhand.stats.contingency.model_summaries import (
     SUMMARIES,
     Adder,
@@ -19,7 +19,6 @@ from evenhand.stats.contingency.model_summaries import (
     adder,
     in_chunks,
 )
-from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.paired.sums import drawn_units, strata_of
 from evenhand.stats.rates.clustered import FEWEST
 

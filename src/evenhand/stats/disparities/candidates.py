@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask, keys_and_codes
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, keys_and_codes, sum_by
 
 MISS = -1
 """The label of a miss: any wrong label."""

@@ -23,8 +23,9 @@ from evenhand.stats.arrays import (
     piece_sizes,
     pieces,
     ratio,
+    sum_by,
 )
-from evenhand.stats.contingency.tables import looked_up, sum_by
+from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.lines import Lines, Spread
 from evenhand.stats.exchange.relabelling import Relabelling

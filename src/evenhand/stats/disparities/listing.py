@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes
-from evenhand.stats.contingency.tables import looked_up, sum_by
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, sum_by
+from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Mistakes
 from evenhand.stats.disparities.lines import Lines
 

@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, piece_sizes, ratio
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, piece_sizes, ratio, sum_by
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import Relabelling, shuffled
 from evenhand.stats.multiplicity import step_down_p

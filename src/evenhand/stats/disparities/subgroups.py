@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask, ratio
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Codes, Floats, Integers, Mask, ratio, sum_by
 
 ALL = -1
 """The class of a region of all classes, and the value of an attribute that a subgroup leaves open."""

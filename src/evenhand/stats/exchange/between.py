@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Pair, nan_without_warning, ratio
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair, nan_without_warning, ratio, sum_by
 
 _TINY = 1e-18
 

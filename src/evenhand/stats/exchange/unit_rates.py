@@ -17,8 +17,8 @@ from evenhand.stats.arrays import (
     keys_and_codes,
     nan_without_warning,
     pieces,
+    sum_by,
 )
-from evenhand.stats.contingency.tables import sum_by
 from evenhand.stats.exchange.compared_rates import ComparedRates, UnitMoments
 from evenhand.stats.exchange.relabelling import Relabelling, units_in
 from evenhand.stats.exchange.shares import DrawnShares, UnitShares

@@ -30,9 +30,10 @@ from evenhand.stats.arrays import (
     keys_and_codes,
     pieces,
     ratio,
+    sum_by,
 )
 from evenhand.stats.contingency.effect_intervals import PhiSquared, blended, phi_squared
-from evenhand.stats.contingency.tables import Association, TableBatch, sum_by
+from evenhand.stats.contingency.tables import Association, TableBatch
 from evenhand.stats.exchange.relabelling import Relabelling
 
 _EXCHANGED = 100  # units up to which they are exchanged as wholes

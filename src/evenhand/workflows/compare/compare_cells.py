@@ -22,7 +22,7 @@ from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
 from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.estimation import HARMFUL
-from evenhand.metrics.named_groups import get_or_make
+from evenhand.metrics.prepared import get_or_make
 from evenhand.runs.run_folder import PER_SAMPLE
 from evenhand.workflows.compare.runs import ComparedRun
 

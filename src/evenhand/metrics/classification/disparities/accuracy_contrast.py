@@ -15,8 +15,7 @@ from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
 from evenhand.metrics.estimates import number
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import Z_POWER, BoundCounts, By, Evidence, Inference, Mode
+from evenhand.metrics.prepared import Z_POWER, BoundCounts, By, Evidence, Inference, Mode, get_or_make
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
@@ -92,7 +91,7 @@ class GroupsApart:
     @classmethod
     def of(cls, prepared: BoundCounts) -> GroupsApart:
         """Made once for each grouping."""
-        return get_or_make(prepared.memo, "accuracy contrast", lambda: cls(prepared))
+        return get_or_make(prepared.memo, "accuracy contrast", cls, prepared)
 
     @property
     def _margins(self) -> Margins:

@@ -10,8 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
-from evenhand.metrics.named_groups import get_or_make
-from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.prepared import BoundCounts, get_or_make
 from evenhand.stats.arrays import Integers, codes_of
 from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
@@ -73,7 +72,7 @@ class GroupMistakes:
     @classmethod
     def of(cls, bound: BoundCounts, options: Options) -> GroupMistakes:
         """The comparison, made once for each grouping and choice of options."""
-        return get_or_make(bound.memo, ("disparities", options), lambda: cls(bound, options))
+        return get_or_make(bound.memo, ("disparities", options), cls, bound, options)
 
     @cached_property
     def mistakes(self) -> Mistakes:

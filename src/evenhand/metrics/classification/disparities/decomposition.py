@@ -11,8 +11,7 @@ from evenhand.metrics.classification.disparities.comparison import GroupMistakes
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import build, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
-from evenhand.stats.arrays import Ends, Floats
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Ends, Floats, sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition
 from evenhand.stats.disparities.lines import Lines

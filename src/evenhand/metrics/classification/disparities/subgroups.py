@@ -16,8 +16,7 @@ from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import Options
 from evenhand.metrics.estimates import build
 from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers, codes_of, keys_and_codes
-from evenhand.stats.contingency.tables import sum_by
+from evenhand.stats.arrays import Floats, Integers, codes_of, keys_and_codes, sum_by
 from evenhand.stats.disparities.redundancy import not_redundant
 from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExchange, step_down
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
