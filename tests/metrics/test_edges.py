@@ -15,7 +15,7 @@ from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.classification import class_effects, margins, summaries
 from evenhand.metrics.differences.models import model_differences
-from evenhand.metrics.estimates import few_decide, percentile_interval
+from evenhand.metrics.estimates import against_reference, few_decide, percentile_interval
 from evenhand.metrics.retrieval import ranking, ranking_figures
 from tests.conftest import make_frame
 from tests.helpers import predictions
@@ -185,13 +185,13 @@ def test_the_weaker_of_test_and_interval_counts_where_only_the_test_is_sure():
         return value - reach, value + reach
 
     def known(p, chance=reference):
-        return margins.MarginInference(ends, "m", p_value=p, reference=chance)
+        return against_reference(value, ends, "m", p, None, "", 0, reference=chance)["p_value"]
 
-    assert known(0.01).p_of(0.0) == pytest.approx(2 * stats.norm.sf(1.5), abs=1e-3)
-    assert known(0.06).p_of(0.0) == 0.06
-    assert known(0.01, 0.1).p_of(0.0) == 0.01  # the interval of 95 % is above .1
-    assert known(None).p_of(0.0) is None
-    assert known(0.01, None).p_of(0.0) == 0.01
+    assert known(0.01) == pytest.approx(2 * stats.norm.sf(1.5), abs=1e-3)
+    assert known(0.06) == 0.06
+    assert known(0.01, 0.1) == 0.01  # the interval of 95 % is above .1
+    assert known(None) is None
+    assert known(0.01, None) == 0.01
 
 
 def test_intervals_of_the_bootstrap_are_the_central_part_of_its_draws(monkeypatch):

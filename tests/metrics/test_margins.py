@@ -239,7 +239,7 @@ def test_the_p_of_a_weighted_mean_range_counts_ranges_of_noise(groups: int) -> N
     question = RangeSummary(("predicted",), "demographic_parity/mean", "max", "mean")
     inference = inference_of(question, margins, value)
     assert not isinstance(inference, str)
-    p = inference.p_of(value)
+    p = inference.p_and_draws(value)[0]
     assert p == (1 + sum(some >= value for some in ranges)) / (1 + len(ranges))
     assert p is not None
     assert 0.05 < p < 1

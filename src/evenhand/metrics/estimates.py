@@ -233,6 +233,35 @@ def interval_and_p(limits: Limits, p_value: float | None, reference: float, meth
     return {"p_value": p_value, "interval": make(LEVEL), "limits": make}
 
 
+def against_reference(
+    value: float, limits: Limits, method: str, p_value: float | None, draws: Floats | None, exchanged: str,
+    seed: int, *, reference: float | None = 0.0, side: str = "high",
+) -> dict[str, Any]:  # fmt: skip
+    """Fields of a value whose p and interval say the same of a reference: interval, null band, p, and mde.
+
+    ``draws`` are of the value with groups ``exchanged``, and ``side`` of them is unfair. The smallest
+    detectable value passes their 95 % point with 80 % power, by the upper arm of the interval.
+    """
+    if reference is not None and p_value is not None and p_value <= 1 - LEVEL:
+        low, high = limits(LEVEL)
+        p_value = joint_p(p_value, reference, limits) if low <= reference <= high else p_value
+
+    def make(level: float) -> Interval:
+        low, high = limits(level)
+        ends = min(low, value), max(high, value)
+        if reference is not None:
+            ends = agreeing(ends, p_value, reference, level)
+        return Interval(low=ends[0], high=ends[1], level=level, method=method)
+
+    fields: dict[str, Any] = {"interval": make(LEVEL), "limits": make, "p_value": p_value}
+    if draws is not None:
+        fields["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
+        if side == "high" and not np.isnan(draws).all():
+            arm = (fields["interval"].high - value) / Z_LEVEL
+            fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
+    return fields
+
+
 def turned_signs(
     away: Deviations, rng: np.random.Generator, seed: int, who: str, unit: str, *, most: float = 1.0,
     scale: float = 1.0,

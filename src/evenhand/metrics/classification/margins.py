@@ -16,8 +16,8 @@ from scipy import special
 from evenhand.core.findings import Details, Finding, Interval, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.estimates import agreeing, build, few_decide, joint_p, null_band, number
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, BoundCounts, Inference, Mode, check_common
+from evenhand.metrics.estimates import against_reference, build, few_decide, null_band, number
+from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Pair, pair_of
 from evenhand.stats.exchange.compared_rates import MaxT, exceeded
 from evenhand.stats.rates.confusion import Confusion
@@ -58,22 +58,12 @@ class MarginInference:
     # from the level of a test to details on what it would usually have shown; None: nothing is said of that
     noticed: Callable[[float], Details] | None = None
 
-    def band_of(self, value: float) -> Floats | None:
-        """The value with exchanged groups, shape (R,)."""
-        return self.draws if self.draws is not None or self.test is None else self.test.scaled(value)
-
-    def p_of(self, value: float) -> float | None:
-        """The p of the exchange, or that of the interval where this is weaker: both have to say the same.
-
-        The interval's is 1 minus the largest level at which it excludes the reference.
-        """
-        p, reference = self.p_value if self.test is None else self.test.p_value, self.reference
-        if p is None and self.draws is not None:
-            sign = 1 if self.side == "high" else -1
-            p = exceeded(sign * value, sign * self.draws)
-        if p is None or reference is None or p > 1 - LEVEL or self.ends(LEVEL)[0] > reference:
-            return p
-        return joint_p(p, reference, self.ends)
+    def p_and_draws(self, value: float) -> tuple[float | None, Floats | None]:
+        """Of the exchange, or of what stands in its place."""
+        p, draws, sign = self.p_value, self.draws, 1 if self.side == "high" else -1
+        if self.test is not None:
+            return self.test.p_value, self.test.scaled(value) if draws is None else draws
+        return (p if draws is None else exceeded(sign * value, sign * draws)), draws
 
 
 def observed(prepared: BoundCounts, mode: Mode) -> Confusion:
@@ -111,31 +101,19 @@ def margin_finding(
     result = infer(margins, value) if inference == "auto" else ""
     if isinstance(result, str):
         return build(prepared.grouped, name, all_params, value, notes=[result] if result else [], **fields)
-    p_value, draws, reference = result.p_of(value), result.band_of(value), result.reference
     centre = value if result.corrected is None else result.corrected
-
-    def at(level: float) -> Interval:
-        low, high = pair_of(result.ends(level))
-        ends = min(low, centre), max(high, centre)
-        if reference is not None:
-            ends = agreeing(ends, p_value, reference, level)
-        return Interval(low=ends[0], high=ends[1], level=level, method=result.method)
-
-    usual = at(LEVEL)
-    if draws is not None:
-        method, side = result.exchanged, result.side
-        fields["null"] = null_band(draws, level=LEVEL, method=method, seed=prepared.seed, side=side)
-        if side == "high" and not np.isnan(draws).all():  # passes the null's 95 % point with 80 % power
-            arm = (usual.high - centre) / Z_LEVEL
-            fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
+    inferred = against_reference(
+        centre, lambda level: pair_of(result.ends(level)), result.method, *result.p_and_draws(value),
+        result.exchanged, prepared.seed, reference=result.reference, side=result.side,
+    )  # fmt: skip
     notes = [*result.notes, *few_decide(result.deciding.items(), margins.unit)]
     if margins.tables is not None and margins.tables.relabelling.fixed and groups > 1:
         notes.insert(0, explain("one_cluster"))
     noticed = {} if result.noticed is None else result.noticed(1 - LEVEL)
     fields["details"] = {**result.details, **fields["details"], **noticed}
     finding = build(
-        prepared.grouped, name, all_params, value, interval=usual, limits=at, p_value=p_value,
-        corrected=result.corrected, chance_at=reference or None, notes=notes, **fields,
+        prepared.grouped, name, all_params, value, corrected=result.corrected,
+        chance_at=result.reference or None, notes=notes, **inferred, **fields,
     )  # fmt: skip
     return finding if result.noticed is None else finding.with_power(result.noticed)
 

@@ -13,10 +13,10 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.numbers import UNNAMED
-from evenhand.metrics.estimates import agreeing, joint_p, number
+from evenhand.metrics.estimates import against_reference
 from evenhand.metrics.group_rates import ONE_CLUSTER, ComparedRows, RowRates
 from evenhand.metrics.numbers.binding import BoundNumbers
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, check_common, get_or_make
+from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Pair, nan_without_warning, pair_of
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.cuts import Cuts
@@ -172,17 +172,9 @@ class NumberMeans(RowRates):
         fields["notes"] = [*fields.pop("notes", []), *self.few(deciding)]
         if self.compared.fixed:
             return self.finding(value, reason=ONE_CLUSTER, **fields)
-        if p is not None and p <= 1 - LEVEL and limits(LEVEL)[0] <= chance <= limits(LEVEL)[1]:
-            p = joint_p(p, chance, limits)
-
-        def make(level: float) -> Interval:
-            return self.interval(agreeing(limits(level), p, chance, level), value, level, method)
-
-        usual = make(LEVEL)
-        if draws is not None:
-            power = np.quantile(draws, LEVEL) + Z_POWER * (usual.high - value) / Z_LEVEL
-            fields |= {"null": self.band(draws, "high"), "mde": number(float(power))}
-        return self.finding(value, interval=usual, limits=make, p_value=p, **fields)
+        drawn_how, seed = self.exchanged_how, self.seed
+        inferred = against_reference(value, limits, method, p, draws, drawn_how, seed, reference=chance)
+        return self.finding(value, **inferred, **fields)
 
 
 def mean_finding(question: NumberMeans) -> Finding:
