@@ -130,23 +130,16 @@ class Grouped:
         """Usable rows."""
         return int(self.rows.sum())
 
-    @cached_property
+    @property
     def strata(self) -> Integers:
         """First cell of every (class, group) that occurs."""
         change = (self.truth[1:] != self.truth[:-1]) | (self.group[1:] != self.group[:-1])
         return np.concatenate(([0], np.flatnonzero(change) + 1))
 
     @cached_property
-    def stratum_sizes(self) -> Integers | Floats:
-        """Usable rows of every (class, group) that occurs; with weights their sum."""
-        return np.add.reduceat(self.n, self.strata)
-
-    @cached_property
     def group_sizes(self) -> Integers:
         """Usable rows of each group, shape (groups,)."""
-        sizes = np.zeros(len(self.groups), dtype=np.int64)
-        np.add.at(sizes, self.group[self.strata], np.add.reduceat(self.rows, self.strata).astype(np.int64))
-        return sizes
+        return np.bincount(self.group, self.rows, len(self.groups)).astype(np.int64)
 
     def label_key(self, code: int) -> str:
         """A label as findings write it."""
@@ -170,17 +163,14 @@ def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
 
 
 def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], Mask]:
-    usable, rows = np.ones(counts.n.size, dtype=bool), counts.rows
+    usable, dropped = np.ones(counts.n.size, dtype=bool), list[tuple[str, int]]()
     zeros = None if counts.moments is None else counts.moments[2]
-    dropped = []
-    names = {name: name for name in ("truth", "prediction", *by)}
-    if counts.cluster is not None:
-        names[CLUSTER + counts.cluster] = "cluster"
-    for axis, name in names.items():
+    rows = counts.rows if zeros is None else counts.rows + zeros
+    clusters = () if counts.cluster is None else (CLUSTER + counts.cluster,)
+    for axis in ("truth", "prediction", *by, *clusters):
         gone = usable & (counts.codes_of(axis) == MISSING)
         if gone.any():
-            count = rows[gone].sum() + (0 if zeros is None else zeros[gone].sum())
-            dropped.append((f"missing {name}", int(count)))
+            dropped.append((f"missing {'cluster' if axis in clusters else axis}", int(rows[gone].sum())))
             usable &= ~gone
     if zeros is not None and zeros[usable].any():
         dropped.append(("weight 0", int(zeros[usable].sum())))
@@ -200,8 +190,7 @@ def _label_space(counts: Counts, some: Some) -> tuple[tuple[Label, ...], int, Co
     position = {label: index for index, label in enumerate(labels)}
     map_truth = np.array([position[label] for label in truth], dtype=np.int32)
     map_prediction = np.array([position.get(label, MISSING) for label in prediction], dtype=np.int32)
-    classes = map_truth[there]
-    return labels, len(used), classes, map_truth, map_prediction
+    return labels, len(used), map_truth[there], map_truth, map_prediction
 
 
 def _renamed(codes: Codes, names: Codes) -> Codes:

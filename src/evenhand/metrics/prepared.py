@@ -14,7 +14,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.stats.arrays import Floats, keys_and_codes, sum_by
+from evenhand.stats.arrays import Codes, Floats, Mask, keys_and_codes, sum_by
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
@@ -122,15 +122,22 @@ class BoundCounts:
     @cached_property
     def confusion(self) -> Confusion:
         """Support, hits and predictions by group and label."""
-        g = self.grouped
-        shape = (len(g.groups), g.n_used)
-        n = self.weights
-        support, correct = np.zeros((2, *shape))
-        support[g.group[g.strata], g.truth[g.strata]] = g.stratum_sizes
-        hit = np.flatnonzero(g.truth == g.prediction)
-        correct[g.group[hit], g.truth[hit]] = n[hit]
-        cell = g.group.astype(np.int64) * shape[1] + g.prediction
-        return Confusion(support, correct, sum_by(cell, n, shape[0] * shape[1]).reshape(shape))
+        return self.added_up(self.weights)
+
+    def added_up(self, values: Floats) -> Confusion:
+        """A number of each cell (rows, weights, their squares) added up by group and label."""
+        g, shape = self.grouped, (len(self.grouped.groups), self.grouped.n_used)
+
+        def by(label: Codes, some: Floats) -> Floats:
+            cell = g.group.astype(np.int64) * shape[1] + label
+            return sum_by(cell, some, shape[0] * shape[1]).reshape(shape)
+
+        return Confusion(by(g.truth, values), by(g.truth, values * self.right), by(g.prediction, values))
+
+    @cached_property
+    def right(self) -> Mask:
+        """Which cells are right answers, shape (K,)."""
+        return np.asarray(self.grouped.truth == self.grouped.prediction)
 
     @cached_property
     def classes(self) -> list[ClassCells]:

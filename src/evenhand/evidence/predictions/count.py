@@ -43,18 +43,13 @@ def count(frame: Frame, columns: dict[str, str], weight: str | None = None) -> C
         InputError: Weights that are no numbers of 0 or more.
     """
     if weight is None:
-        return _counted(frame, columns)
+        native = _renamed(frame, columns).to_native()
+        if isinstance(native, pl.DataFrame | pl.LazyFrame):
+            return _stream(native.lazy(), columns)
+        return Counts.from_table(_grouped(frame, columns), columns)
     # weights are a level like others until they are here: sums of floats depend on their order
     cells = _grouped(frame, {**columns, WEIGHT: weight})
     return Counts.from_table(weighed(cells, weight), columns)
-
-
-def _counted(frame: Frame, columns: dict[str, str]) -> Counts:
-    renamed = _renamed(frame, columns)
-    native = renamed.to_native()
-    if isinstance(native, pl.DataFrame | pl.LazyFrame):
-        return _stream(native.lazy(), columns)
-    return Counts.from_table(_grouped(frame, columns), columns)
 
 
 def _grouped(frame: Frame, columns: dict[str, str]) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar
@@ -114,7 +115,7 @@ class Counts:
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the attributes."""
-        return tuple(axis.name for axis in self.axes if not _is_plain(axis.name))
+        return tuple(name for name in self._positions if not _is_plain(name))
 
     @property
     def cluster(self) -> str | None:
@@ -145,23 +146,25 @@ class Counts:
         """The codes along one axis, shape (K,)."""
         return np.asarray(self.codes[self._position(name)])
 
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {axis.name: position for position, axis in enumerate(self.axes)}
+
     def _position(self, name: str) -> int:
-        names = [axis.name for axis in self.axes]
-        if name not in names:
+        if name not in self._positions:
             raise UnknownName("attribute in these counts", name, self.attributes)
-        return names.index(name)
+        return self._positions[name]
 
     def project(self, attributes: Sequence[str]) -> Counts:
         """Counts over fewer attributes, in the order given."""
-        rest = [axis.name for axis in self.axes[1:] if _is_plain(axis.name)]
-        return self._over(["truth", *attributes, *rest])
+        return self._over(["truth", *attributes, *filter(_is_plain, list(self._positions)[1:])])
 
     def unclustered(self) -> Counts:
         """The same rows without their clusters."""
-        return self._over([axis.name for axis in self.axes if not axis.name.startswith(CLUSTER)])
+        return self._over([name for name in self._positions if not name.startswith(CLUSTER)])
 
     def _over(self, keep: list[str]) -> Counts:
-        if keep == [axis.name for axis in self.axes]:
+        if keep == list(self._positions):
             return self
         codes = [self.codes_of(name) for name in keep]
         return _canonical(tuple(self.axis(name) for name in keep), codes, self.n, self.moments)
@@ -174,7 +177,7 @@ class Counts:
     @property
     def paired(self) -> bool:
         """Whether these are counts of two models on the same samples."""
-        return any(axis.name == "prediction_b" for axis in self.axes)
+        return "prediction_b" in self._positions
 
     def of_first(self) -> Counts:
         """The first model's counts where these are of two; else these counts."""

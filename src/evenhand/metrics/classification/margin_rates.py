@@ -113,7 +113,7 @@ class Margins:
         moments = self.prepared.grouped.moments
         if moments is None:
             return Rates.of_rows(hits.T, trials.T)
-        rows, squares = (self.added_up(values).sums(kind) for values in moments)
+        rows, squares = (self.prepared.added_up(values).sums(kind) for values in moments)
         parts = (hits, trials, squares[1], squares[0], rows[1])
         return Rates.of_survey(*(np.broadcast_to(part, hits.shape).T for part in parts))
 
@@ -125,7 +125,7 @@ class Margins:
         hits, n = (sum_by(wider, of_groups[:, 0], groups) for of_groups in sums)
         if g.moments is None:
             return Rates.of_rows(hits, n)
-        side, right = wider[g.group], g.truth == g.prediction
+        side, right = wider[g.group], self.prepared.right
         rows, squares, of_hits = (
             sum_by(side, values, groups) for values in (*g.moments, g.moments[1] * right)
         )
@@ -134,17 +134,6 @@ class Margins:
     def overall(self) -> Rates:
         """The rate of right answers of all rows, shape (1,)."""
         return self.regrouped(np.zeros(len(self.prepared.grouped.groups), dtype=np.int64), 1)
-
-    def added_up(self, values: Floats) -> Confusion:
-        """A number of each cell (rows, squared weights) added up as counts are."""
-        g, shape = self.prepared.grouped, self.confusion.support.shape
-        right = g.truth == g.prediction
-
-        def by(label: Codes, some: Floats) -> Floats:
-            cell = g.group.astype(np.int64) * shape[1] + label
-            return sum_by(cell, some, shape[0] * shape[1]).reshape(shape)
-
-        return Confusion(by(g.truth, values), by(g.truth, values * right), by(g.prediction, values))
 
     def weight_noise(self, kind: str) -> Floats:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
@@ -167,7 +156,7 @@ class Margins:
             return np.asarray(moved @ add).reshape(draws, groups, labels)
 
         every = np.ones(squares.size, dtype=bool)
-        noise = Confusion(by(g.truth, every), by(g.truth, g.truth == g.prediction), by(g.prediction, every))
+        noise = Confusion(by(g.truth, every), by(g.truth, self.prepared.right), by(g.prediction, every))
         hits, trials = noise.sums(kind)
         all_hits, all_trials = self.confusion.sums(kind)
         together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
@@ -192,7 +181,7 @@ class Margins:
         if moments is None:
             return ComparedRates.of_rows(hits[None], trials, expected)
         # a weighted row is a unit of one row: s^2 and s w are its squared weight if it hits
-        (_, rows), (hit, every) = (self.added_up(values).sums(kind) for values in moments)
+        (_, rows), (hit, every) = (self.prepared.added_up(values).sums(kind) for values in moments)
         return ComparedRates.of_units(hits[None], trials, UnitMoments(hit, hit, every, rows, None), expected)
 
     def wider(self, kind: str) -> Floats:

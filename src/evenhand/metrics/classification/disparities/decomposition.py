@@ -86,7 +86,7 @@ def _squares(bound: BoundCounts) -> tuple[Floats, Floats, Floats] | None:
     g = bound.grouped
     if g.moments is None:
         return None
-    squared = Margins.of(bound).added_up(g.moments[1])
+    squared = bound.added_up(g.moments[1])
     return squared.support, squared.correct, sum_by(g.group, g.moments[0], len(g.groups))
 
 

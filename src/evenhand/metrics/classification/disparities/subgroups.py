@@ -132,11 +132,11 @@ class _Search:
         values = [sorted({group[at] for group in g.groups}) for at in range(attributes)]
         codes = [{value: code for code, value in enumerate(column)} for column in values]
         levels = [[codes[at][value] for at, value in enumerate(group)] for group in g.groups]
-        wrong = np.where(g.truth != g.prediction, g.n, 0)
-        rows, hits = (np.add.reduceat(column, g.strata).astype(np.float64) for column in (g.n, wrong))
+        wrong, strata = np.where(self.bound.right, 0, g.n), g.strata
+        rows, hits = (np.add.reduceat(column, strata).astype(np.float64) for column in (g.n, wrong))
         shape = (len(g.groups), attributes)
         cells = Cells(
-            g.truth[g.strata].astype(np.int64), g.group[g.strata].astype(np.int64), rows, hits,
+            g.truth[strata].astype(np.int64), g.group[strata].astype(np.int64), rows, hits,
             np.array(levels, dtype=np.int64).reshape(shape),
         )  # fmt: skip
         if cells.class_rows.max() >= _MOST_ROWS:
