@@ -15,7 +15,7 @@ from simulations.battery.design import Case, Design, Line
 import evenhand as eh
 from evenhand.core.findings import Finding
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
+from evenhand.stats.rates.confusion import SUMMARIES, Confusion, over_classes, range_over_groups
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -115,7 +115,8 @@ class Model:
         spread = (1 - np.eye(labels)) / max(labels - 1, 1)
         table = self.right[..., None] * np.eye(labels) + (1 - self.right)[..., None] * spread
         predicted = (support[..., None] * table).sum(axis=1)
-        found = summaries(Confusion(support, support * self.right, predicted))
+        confusion = Confusion(support, support * self.right, predicted)
+        found = {key: confusion.summary(key) for key in SUMMARIES}
         given = np.where((support > 0)[..., None], table, np.nan)  # group, truth, label
         full = np.nanmax(range_over_groups(np.moveaxis(given, 0, -2), 2), axis=0)
         found |= {f"equalized_odds/full/{how}": over_classes(full, how) for how in ("max", "mean")}

@@ -10,7 +10,7 @@ from evenhand.metrics.classification.margin_rates import draw_tables
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
-from evenhand.stats.rates.confusion import summaries
+from evenhand.stats.rates.confusion import SUMMARIES
 from tests.helpers import counts_of, predictions, random_rows
 
 
@@ -130,7 +130,7 @@ NAMES = ["accuracy", "mean_group_accuracy", "worst_group_accuracy", "accuracy_ga
 
 
 def pooled(chunks):
-    parts = [summaries(chunk) for chunk in chunks]
+    parts = [{key: chunk.summary(key) for key in SUMMARIES} for chunk in chunks]
     return {name: np.concatenate([part[name] for part in parts]) for name in NAMES}
 
 

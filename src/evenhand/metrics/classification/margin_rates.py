@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -14,11 +15,11 @@ import numpy as np
 import scipy
 
 from evenhand.metrics.prepared import MOST_ROWS, BoundCounts, get_or_make
-from evenhand.stats.arrays import Codes, Floats, Integers, Mask, codes_of, piece_sizes, ratio, sum_by
+from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio, sum_by
 from evenhand.stats.contingency import resampling
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
-from evenhand.stats.rates.confusion import Confusion, over_classes, range_over_groups, summaries
+from evenhand.stats.rates.confusion import SUMMARIES, Confusion
 from evenhand.stats.rates.rates import Rates
 
 LABEL_BUDGET = 5_000_000  # groups x labels above which rates by label get no interval
@@ -37,13 +38,14 @@ Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers
 class ExchangedMargins:
     """Draws with exchanged groups."""
 
-    # scalars in each draw, shape (R,): within the truth those of `summaries`, over all the parity of labels
-    # by how it is aggregated
-    values: dict[str, Floats]
+    values: dict[str, Floats]  # scalars of `SUMMARIES` in each draw, shape (R,)
     # the largest difference of two groups in each draw, in standard errors, by kind of rate
     largest: dict[str, Floats]
     noise: dict[str, Floats]  # rates less what is expected of them, of some draws, by kind, shape (K, G, L)
     method: str  # what was exchanged
+
+
+_Piece = tuple[Confusion, dict[str, ComparedRates]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,27 +111,24 @@ class Margins:
     def _rates(self, kind: str) -> Rates:
         if self.tables is not None:
             return self.tables.rates(kind)
-        hits, trials = self.confusion.sums(kind)
+        return _rates_of([(hits.T, trials.T) for hits, trials in self._sums(kind)])
+
+    def _sums(self, kind: str) -> list[Ends]:
+        """Hits and trials; of rows with weights also in numbers of rows, and in squared weights."""
         moments = self.prepared.grouped.moments
-        if moments is None:
-            return Rates.of_rows(hits.T, trials.T)
-        rows, squares = (self.prepared.added_up(values).sums(kind) for values in moments)
-        parts = (hits, trials, squares[1], squares[0], rows[1])
-        return Rates.of_survey(*(np.broadcast_to(part, hits.shape).T for part in parts))
+        tables = [self.confusion, *map(self.prepared.added_up, () if moments is None else moments)]
+        return [table.sums(kind) for table in tables]
 
     def regrouped(self, wider: Integers, groups: int) -> Rates:
         """Rates of right answers of wider groups, that of each group below ``groups``; shape (groups,)."""
         if self.tables is not None:
             return self.tables.regrouped(wider, groups).rates("hit").at(0)
-        g, sums = self.prepared.grouped, self.confusion.sums("hit")
-        hits, n = (sum_by(wider, of_groups[:, 0], groups) for of_groups in sums)
-        if g.moments is None:
-            return Rates.of_rows(hits, n)
-        side, right = wider[g.group], self.prepared.right
-        rows, squares, of_hits = (
-            sum_by(side, values, groups) for values in (*g.moments, g.moments[1] * right)
+        return _rates_of(
+            [
+                (sum_by(wider, hits[:, 0], groups), sum_by(wider, n[:, 0], groups))
+                for hits, n in self._sums("hit")
+            ]
         )
-        return Rates.of_survey(hits, n, squares, of_hits, rows)
 
     def overall(self) -> Rates:
         """The rate of right answers of all rows, shape (1,)."""
@@ -177,11 +176,11 @@ class Margins:
         if self.tables is not None:
             return self.tables.observed(kind)
         expected = self._expected if kind == "false" else None
-        moments, (hits, trials) = self.prepared.grouped.moments, self.confusion.sums(kind)
-        if moments is None:
+        (hits, trials), *moments = self._sums(kind)
+        if not moments:
             return ComparedRates.of_rows(hits[None], trials, expected)
         # a weighted row is a unit of one row: s^2 and s w are its squared weight if it hits
-        (_, rows), (hit, every) = (self.prepared.added_up(values).sums(kind) for values in moments)
+        (_, rows), (hit, every) = moments
         return ComparedRates.of_units(hits[None], trials, UnitMoments(hit, hit, every, rows, None), expected)
 
     def wider(self, kind: str) -> Floats:
@@ -217,54 +216,44 @@ class Margins:
     @cached_property
     def over_all(self) -> ExchangedMargins:
         """Answers with each label, groups exchanged among all rows: for parity, which ignores the truth."""
-
-        def drawn() -> Iterator[tuple[dict[str, Floats], dict[str, ComparedRates]]]:
-            for compared in self._predicted():
-                ranges = range_over_groups(compared.rates, 2)
-                yield {how: over_classes(ranges, how) for how in ("max", "mean")}, {"predicted": compared}
-
-        return self._chance(("predicted",), drawn(), f"{self.exchanged} exchanged")
-
-    def _chance(
-        self,
-        kinds: Sequence[str],
-        pieces: Iterator[tuple[dict[str, Floats], dict[str, ComparedRates]]],
-        method: str,
-    ) -> ExchangedMargins:
-        """Chunks of draws put together: their scalars, and their rates by kind."""
-        largest: dict[str, list[Floats]] = {kind: [] for kind in kinds}
-        noise: dict[str, list[Floats]] = {kind: [] for kind in kinds}
-        values = []
-        for scalars, compared in pieces:
-            values.append(scalars)
-            for kind in kinds:
-                largest[kind].append(compared[kind].largest())
-                noise[kind].append(self._some(kind, compared[kind], noise[kind]))
-        joined_scalars = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
-        most, joined_noise = (
-            {kind: np.concatenate(chunks) for kind, chunks in by_kind.items()} for by_kind in (largest, noise)
-        )
-        return ExchangedMargins(joined_scalars, most, joined_noise, method)
-
-    def _predicted(self) -> Iterator[ComparedRates]:
-        groups, labels = self.confusion.support.shape
-        rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
-        if self.tables is not None:
-            for compared in self.tables.draws(rng, ("predicted",), replicates, within=False):
-                yield compared["predicted"]
-            return
-        size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
-        for together in piece_sizes(replicates, 4_000_000, groups * labels):
-            tables = _draw(rng, size, totals, together)
-            yield ComparedRates.of_rows(tables, size[:, None])
+        return self._drawn(("predicted",), self._predicted(), "exchanged")
 
     @cached_property
     def within_truth(self) -> ExchangedMargins:
         """All margins, groups exchanged among the rows of each truth: for equalized odds."""
-        pieces = ((summaries(confusion), compared) for confusion, compared in self._within())
-        return self._chance(("true", "false"), pieces, f"{self.exchanged} exchanged within the truth")
+        return self._drawn(("true", "false"), self._within(), "exchanged within the truth")
 
-    def _within(self) -> Iterator[tuple[Confusion, dict[str, ComparedRates]]]:
+    def _drawn(self, kinds: tuple[str, ...], pieces: Iterator[_Piece], how: str) -> ExchangedMargins:
+        """Pieces of draws put together: their scalars, and by kind largest differences and noise."""
+        of_kinds = ("class", "/") if len(kinds) > 1 else ("parity",)
+        keys = [key for key in SUMMARIES if any(word in key for word in of_kinds)]
+        values, largest, noise = (defaultdict[str, list[Floats]](list) for _ in range(3))
+        for confusion, compared in pieces:
+            for key in keys:
+                values[key].append(confusion.summary(key))
+            for kind in kinds:
+                largest[kind].append(compared[kind].largest())
+                noise[kind].append(self._some(kind, compared[kind], noise[kind]))
+        scalars, most, away = (
+            {name: np.concatenate(chunks) for name, chunks in by_name.items()}
+            for by_name in (values, largest, noise)
+        )
+        return ExchangedMargins(scalars, most, away, f"{self.exchanged} {how}")
+
+    def _predicted(self) -> Iterator[_Piece]:
+        groups, labels = self.confusion.support.shape
+        rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
+        if self.tables is not None:
+            for compared in self.tables.draws(rng, ("predicted",), replicates, within=False):
+                of_label = compared["predicted"]
+                yield Confusion(of_label.trials[..., :1], of_label.hits, of_label.hits), compared
+            return
+        size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
+        for together in piece_sizes(replicates, 4_000_000, groups * labels):
+            confusion = replace(self.confusion, predicted=_draw(rng, size, totals, together))
+            yield confusion, {"predicted": ComparedRates.of_rows(*confusion.sums("predicted"))}
+
+    def _within(self) -> Iterator[_Piece]:
         rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
         if self.tables is not None:
             kinds = ("predicted", "true", "false")
@@ -305,6 +294,15 @@ class Margins:
         most = int(np.clip(_KEPT // draws.rates[0].size, 60, _USUAL)) - sum(map(len, before))
         away = draws.away if self.tables is None else draws.scaled_to(self.compared(kind))
         return away[: max(most, 0)]
+
+
+def _rates_of(sums: Sequence[Ends]) -> Rates:
+    """Rates of rows from hits and trials, and of rows with weights from those of ``_sums``."""
+    (hits, trials), *moments = sums
+    if not moments:
+        return Rates.of_rows(hits, trials)
+    (_, rows), (hit_squares, squares) = moments
+    return Rates.of_survey(*np.broadcast_arrays(hits, trials, squares, hit_squares, rows))
 
 
 def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:

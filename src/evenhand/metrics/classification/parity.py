@@ -91,10 +91,10 @@ def demographic_parity(
     """
     check_choice("aggregate", aggregate, get_args(Aggregate))
     prepared = BoundCounts.of(evidence, by, seed)
-    question = RangeSummary(("predicted",), aggregate, "max", aggregate)
+    question = RangeSummary(("predicted",), f"demographic_parity/{aggregate}", "max", aggregate)
     return margin_finding(
         prepared, "demographic_parity", partial(inference_of, question), mode=mode, inference=inference,
-        key=f"demographic_parity/{aggregate}", params={"aggregate": aggregate},
+        key=question.key, params={"aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).parity_by_class),
     )  # fmt: skip
 
@@ -151,10 +151,10 @@ def equalized_odds(
     prepared = BoundCounts.of(evidence, by, seed)
     if eo == "full":
         return _full_odds(prepared, aggregate, mode, inference)
-    key = f"equalized_odds/{eo}/{aggregate}"
-    question = RangeSummary(("true", "false"), key, eo, aggregate)
+    question = RangeSummary(("true", "false"), f"equalized_odds/{eo}/{aggregate}", eo, aggregate)
     return margin_finding(
-        prepared, "equalized_odds", partial(inference_of, question), mode=mode, inference=inference, key=key,
+        prepared, "equalized_odds", partial(inference_of, question), mode=mode, inference=inference,
+        key=question.key,
         params={"eo": eo, "aggregate": aggregate},
         parts=_label_parts(prepared, observed(prepared, mode).odds_by_class(eo)),
     )  # fmt: skip
@@ -196,7 +196,7 @@ class RangeSummary:
     """
 
     kinds: tuple[str, ...]  # of rates: `predicted`, or `true` and `false`
-    key: str  # of the value among those of `Chance`
+    key: str  # of the value among `SUMMARIES`
     how: str  # `max` or `avg` of the ranges of two kinds
     aggregate: Aggregate  # `max` or `mean` over labels
 
@@ -289,8 +289,7 @@ def _explained(margins: Margins, question: RangeSummary) -> dict[str, float | No
     """Of parity, what the groups' truths alone explain: the mean where groups are exchanged within them."""
     if question.kinds != ("predicted",) or not margins.testable:
         return {}
-    draws = margins.within_truth.values[f"demographic_parity/{question.aggregate}"]
-    return {"explained_by_truth": float(np.nanmean(draws))}
+    return {"explained_by_truth": float(np.nanmean(margins.within_truth.values[question.key]))}
 
 
 def _ranges(rates: Rates) -> Floats:

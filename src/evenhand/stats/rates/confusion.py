@@ -143,11 +143,6 @@ SUMMARIES = (
 """Scalars of the accuracy and parity families: ``name``, ``name/aggregate`` or ``name/how/aggregate``."""
 
 
-def summaries(confusion: Confusion) -> dict[str, Floats]:
-    """All of them, each of shape (...,)."""
-    return {key: confusion.summary(key) for key in SUMMARIES}
-
-
 def mean_range(
     observed: float, away: Sequence[Floats], variance: Sequence[Floats], noise: Sequence[Floats],
     wider: Sequence[Floats], combine: Callable[..., Floats],
