@@ -1,17 +1,24 @@
-"""Evidence bound to one grouping, with everything that several metrics share, computed once."""
+"""What metrics of classifiers take: evidence bound to one grouping, with everything that several share.
+
+And how they are declared: for predictions, counts, or labels in arrays as scikit-learn takes them.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
 
 import numpy as np
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.findings import Finding
+from evenhand.core.metric import Metric, metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
+from evenhand.evidence.predictions.arrays import named_groups
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.stats.arrays import Codes, Floats, Mask, keys_and_codes, sum_by
@@ -201,3 +208,44 @@ def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
         f"a metric takes Predictions or Counts, not {class_name}; make one with Predictions.read, or give "
         "labels: metric(y_true, y_pred, groups=...)"
     )
+
+
+class ClassifierMetric(Metric[P]):
+    """A metric of true and predicted labels.
+
+    ``metric(evidence, by="gender")`` takes Predictions or Counts; ``metric(y_true, y_pred, groups=gender)``
+    takes lists, arrays or Series, and ``cluster=`` and ``sample_weight=`` as ``Predictions.from_arrays`` has
+    them. Several attributes in ``groups`` are crossed unless ``by`` names some.
+    """
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Finding: ...
+
+    @overload
+    def __call__(
+        self, y_true: Any, y_pred: Any, /, *, groups: Any = ..., cluster: Any = ..., sample_weight: Any = ...,
+        **options: Any,
+    ) -> Finding: ...  # fmt: skip
+
+    def __call__(self, *args: Any, **options: Any) -> Finding:  # type: ignore[misc]  # of both kinds
+        """The finding of some evidence, or of arrays."""
+        if len(args) < 2:
+            return super().__call__(*args, **options)
+        columns = {name: options.pop(name, None) for name in ("groups", "cluster", "sample_weight")}
+        evidence = Predictions.from_arrays(*args, **columns)
+        options.setdefault("by", tuple(named_groups(columns["groups"])))
+        needed = inspect.signature(self).parameters["by"].default is inspect.Parameter.empty
+        if needed and not options["by"]:
+            name = self.card.name
+            raise ParameterError(f"{name} compares groups; type {name}(y_true, y_pred, groups=...)")
+        compute: Callable[..., Finding] = super().__call__
+        return compute(evidence, **options)
+
+
+def classifier_metric(**declaration: Any) -> Callable[[Callable[P, Finding]], ClassifierMetric[P]]:
+    """As ``evenhand.core.metric.metric``, for a function whose first argument is predictions or counts."""
+
+    def declare(compute: Callable[P, Finding]) -> ClassifierMetric[P]:
+        return ClassifierMetric(compute, metric(**declaration)(compute).card)
+
+    return declare

@@ -8,7 +8,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.metrics.catalogue import SAGAWA, SKEWSIZE
-from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import (
     accuracy_parts,
@@ -22,7 +21,16 @@ from evenhand.metrics.classification.margins import (
     worst_inference,
 )
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
+from evenhand.metrics.prepared import (
+    LEVEL,
+    BoundCounts,
+    By,
+    Evidence,
+    Inference,
+    Mode,
+    check_common,
+    classifier_metric,
+)
 from evenhand.stats.rates.differences import normal_quantile
 
 

@@ -8,7 +8,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.metrics.catalogue import BERGSMA, SKEWSIZE
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
-from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions, Form
 from evenhand.metrics.classification.summaries import (
     pooled_finding,
@@ -16,7 +15,7 @@ from evenhand.metrics.classification.summaries import (
     skewness_finding,
     summary_finding,
 )
-from evenhand.metrics.prepared import BoundCounts, By, Evidence
+from evenhand.metrics.prepared import BoundCounts, By, Evidence, classifier_metric
 
 
 @classifier_metric(

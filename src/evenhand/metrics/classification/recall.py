@@ -11,11 +11,19 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
-from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import TOO_MANY, group_name
 from evenhand.metrics.estimates import agreeing, build, null_band, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
+from evenhand.metrics.prepared import (
+    LEVEL,
+    BoundCounts,
+    By,
+    Evidence,
+    Inference,
+    Mode,
+    check_common,
+    classifier_metric,
+)
 from evenhand.stats.arrays import Floats, Mask, Pair, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.multiplicity import adjust

@@ -11,11 +11,19 @@ from scipy import special
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.core.numbers.rounding import EDGE
-from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
 from evenhand.metrics.estimates import number
-from evenhand.metrics.prepared import Z_POWER, BoundCounts, By, Evidence, Inference, Mode, get_or_make
+from evenhand.metrics.prepared import (
+    Z_POWER,
+    BoundCounts,
+    By,
+    Evidence,
+    Inference,
+    Mode,
+    classifier_metric,
+    get_or_make,
+)
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance

@@ -6,11 +6,19 @@ import numpy as np
 
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
-from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Evidence, Inference, Mode, check_common
+from evenhand.metrics.prepared import (
+    LEVEL,
+    BoundCounts,
+    By,
+    Evidence,
+    Inference,
+    Mode,
+    check_common,
+    classifier_metric,
+)
 from evenhand.stats.arrays import Ends, Floats, sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition

@@ -10,7 +10,6 @@ import polars as pl
 
 from evenhand.core.findings import Details, Finding, Interval, NewDetails, Part
 from evenhand.core.text.disparities import line_sentence
-from evenhand.metrics.classification.declared import classifier_metric
 from evenhand.metrics.classification.disparities.comparison import (
     UNDEFINED,
     Correction,
@@ -20,7 +19,15 @@ from evenhand.metrics.classification.disparities.comparison import (
 )
 from evenhand.metrics.classification.disparities.shares import group_shares
 from evenhand.metrics.estimates import build, number
-from evenhand.metrics.prepared import BoundCounts, By, Evidence, Inference, Mode, check_common
+from evenhand.metrics.prepared import (
+    BoundCounts,
+    By,
+    Evidence,
+    Inference,
+    Mode,
+    check_common,
+    classifier_metric,
+)
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
