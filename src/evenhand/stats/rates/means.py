@@ -45,7 +45,8 @@ class GroupMeans(Rates):
         """From rows: numbers, codes of groups (each occurs) and units, weights above 0; shape (N,) each."""
         weights = np.ones(value.size) if weight is None else weight
         if unit is None:
-            order = np.argsort(group, kind="stable")
+            # a stable sort of short integers is by radix, in one pass
+            order = np.argsort(group.astype(np.uint16) if groups <= 1 << 16 else group, kind="stable")
             of_group, units = group[order], order
             sums, totals, sizes = (weights * value)[order], weights[order], np.ones(value.size)
         else:
