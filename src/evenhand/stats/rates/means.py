@@ -60,7 +60,7 @@ class GroupMeans(Rates):
         shift, mean = jackknife.shift[:, 0], jackknife.value[:, 0]
         effective, count = jackknife.effective[:, 0], jackknife.clusters[:, 0]
         variance, is_even = _variance(jackknife, float(np.abs(value).max(initial=0)))
-        skew = np.where(is_even, 0.0, ratio(np.add.reduceat(shift**3, starts), variance**1.5, 0.0))
+        skew = np.where(is_even, 0.0, ratio(np.add.reduceat(shift * shift**2, starts), variance**1.5, 0.0))
         low, high = ends
         spread = (mean - low) * (high - mean) if np.isfinite(high - low) else effective * variance
         size = np.where((spread > 0) & (variance > 0), ratio(spread, variance), effective)
