@@ -135,7 +135,9 @@ DESIGNS: tuple[Design, ...] = (
     design("overlaps of 200 and 100, spread 1 and 1/3", Drawn(overlaps, (200, 100), widened=(1 / 3, 1.0))),
     design("age errors of 200 and 100, spread 1 and 1/3", Drawn(errors, (200, 100), widened=(1.0, 1 / 3))),
     design("planted, overlaps of 60, 40 and 30", Drawn(overlaps, (60, 40, 30), factors=(1.0, 0.86, 1.0))),
-    design("planted, age errors of 300, 200 and 100", Drawn(errors, (300, 200, 100), factors=(1.5, 1.0, 1.0))),
+    design(
+        "planted, age errors of 300, 200 and 100", Drawn(errors, (300, 200, 100), factors=(1.5, 1.0, 1.0))
+    ),
     design("planted, age errors of 90 and 60", Drawn(errors, (90, 60), factors=(1.0, 1.8))),
     design(
         "planted, overlaps of 40, 30 and 20 persons x 1 to 8",

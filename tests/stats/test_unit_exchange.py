@@ -167,6 +167,8 @@ def test_many_real_numbers_are_drawn_in_kinds_as_they_are_one_by_one(monkeypatch
     single = exchange(rows, rng, 999)
     np.testing.assert_allclose(found.observed.rates, single.observed.rates, rtol=1e-12)
     np.testing.assert_allclose(found.observed.variance, single.observed.variance, rtol=1e-9)
-    np.testing.assert_allclose(found.drawn.variance.mean(axis=0), single.drawn.variance.mean(axis=0), rtol=0.02)
+    np.testing.assert_allclose(
+        found.drawn.variance.mean(axis=0), single.drawn.variance.mean(axis=0), rtol=0.02
+    )
     assert found.p_largest() == pytest.approx(single.p_largest(), abs=0.08)
     assert found.quantile_largest() == pytest.approx(single.quantile_largest(), rel=0.06)

@@ -7,7 +7,7 @@ is made; rates, gaps, worst groups and their parts, with intervals, null bands a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.estimates import agreeing, described, few_decide, null_band, number
+from evenhand.metrics.estimates import agreeing, described, few_decide, joint_p, null_band, number
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL, Z_POWER, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, pair_of
@@ -250,13 +250,16 @@ class GroupRates(ABC):
             return self.finding(value, **fields | {"reason": ONE_CLUSTER, "mde": None})
         p_value, either = (None, None) if exchange is None else (exchange.p_largest(), exchange.p_either())
 
+        def limits(level: float) -> Pair:
+            if pair is not None:
+                return pair_limits(rates, level)
+            quantile = None if exchange is None else exchange.quantile_largest(level)
+            return pair_of(range_limits(rates, level, quantile=quantile))
+
+        p_value = self.joint(p_value, expected, limits)
+
         def make(level: float) -> Interval:
-            if pair is None:
-                quantile = None if exchange is None else exchange.quantile_largest(level)
-                ends = pair_of(range_limits(rates, level, quantile=quantile))
-            else:
-                ends = pair_limits(rates, level)
-            low, high = agreeing(ends, either, expected, level)
+            low, high = agreeing(limits(level), either, expected, level)
             if p_value is not None and p_value > 1 - level:  # one-sided, it says nothing of less than chance
                 low = min(low, expected)
             return self.interval((low, high), value, level, self.mover)
@@ -272,6 +275,12 @@ class GroupRates(ABC):
                 fields["mde"] = _detectable(draws, codes.size)
         at = expected if abs(expected) > _ROUNDING else None
         return self.finding(value, interval=make(LEVEL), limits=make, chance_at=at, **fields)
+
+    def joint(self, p_value: float | None, chance: float, limits: Callable[[float], Pair]) -> float | None:
+        """P of a test; where the interval holds chance all the same, the p with which both leave it."""
+        if p_value is None or p_value > _ALPHA or not limits(LEVEL)[0] <= chance <= limits(LEVEL)[1]:
+            return p_value
+        return joint_p(p_value, chance, limits)
 
     def interval_of(self, code: int, value: float) -> dict[str, Any]:
         """The interval of one group's rate as a field of its part, or the reason why there is none."""

@@ -13,7 +13,7 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Interval, NewDetails, Part
 from evenhand.core.random_streams import stream
 from evenhand.evidence.numbers import UNNAMED
-from evenhand.metrics.estimates import agreeing, joint_p, number
+from evenhand.metrics.estimates import agreeing, number
 from evenhand.metrics.group_rates import ONE_CLUSTER, ComparedRows, RowRates
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.metrics.numbers.binding import BoundNumbers
@@ -176,8 +176,7 @@ class NumberMeans(RowRates):
         fields["notes"] = [*fields.pop("notes", []), *self.few(deciding)]
         if self.compared.fixed:
             return self.finding(value, reason=ONE_CLUSTER, **fields)
-        if p is not None and p <= 1 - LEVEL and limits(LEVEL)[0] <= chance <= limits(LEVEL)[1]:
-            p = joint_p(p, chance, limits)
+        p = self.joint(p, chance, limits)
 
         def make(level: float) -> Interval:
             return self.interval(agreeing(limits(level), p, chance, level), value, level, method)
