@@ -93,9 +93,9 @@ def test_the_chart_has_the_mean_of_each_group_and_fills_what_differs(run):
 
 @pytest.mark.parametrize("better", ["low", "high"])
 def test_of_two_groups_the_worse_is_named(better):
-    two = table().filter(pl.col("age") != table()["age"][0])
-    run = eh.audit(two, **{**TOLD, "better": better})
-    order = two.group_by("age").agg(pl.col("error").mean()).sort("error")["age"].to_list()
+    pair = table().filter(pl.col("age") != table()["age"][0])
+    run = eh.audit(pair, **{**TOLD, "better": better})
+    order = pair.group_by("age").agg(pl.col("error").mean()).sort("error")["age"].to_list()
     assert [part.key for part in run["mean_contrast"].parts] == [order[-1 if better == "low" else 0]]
     assert run["mean_contrast"].details["side"] == "worse"
 

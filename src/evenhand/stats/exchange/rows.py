@@ -365,8 +365,8 @@ def _kinds(value: Floats) -> tuple[Floats, Floats, Integers]:
     edges = np.unique(some[np.searchsorted(share, 2 * np.arange(1, _KINDS) / _KINDS)])
     level = codes_of(np.searchsorted(edges, value))
     size, sums, squares = (np.bincount(level, w) for w in (None, value, value**2))
-    kept = float(squares.sum()) / max(float((sums**2 / size).sum()), 1e-300)
-    return np.asarray(sums / size * np.sqrt(kept)), np.asarray(squares / size), level
+    stretch = float(squares.sum()) / max(float((sums**2 / size).sum()), 1e-300)
+    return np.asarray(sums / size * np.sqrt(stretch)), np.asarray(squares / size), level
 
 
 def _of_moments(

@@ -57,13 +57,13 @@ def of_means(finding: Finding, subject: Subject) -> list[Headline]:
     numbers = [mean for mean in means if isinstance(mean, float)]
     group_means, lines = subject.source(finding), headlines(finding, subject)
     rounding = Rounding.of(finding, finding.card.unit)
-    written = in_unit(finding, rounding.amount)
-    size = f"{title_of(finding)}: {with_interval(finding, rounding, written)}."
+    write = in_unit(finding, rounding.amount)
+    size = f"{title_of(finding)}: {with_interval(finding, rounding, write)}."
     chart = _chart_of_means(finding, group_means, subject)
     lines = [replace(line, size=size, chart=chart) for line in lines]
     if len(numbers) < len(means):  # small counts are hidden
         return lines
-    first, second = map(written, numbers)
+    first, second = map(write, numbers)
     label = listing([short_label(key_text(part.key)) for part in finding.parts])
     text = _(
         "{group}: {what} is {mean} on average over {n} {noun}; elsewhere {others}.",
@@ -74,7 +74,7 @@ def of_means(finding: Finding, subject: Subject) -> list[Headline]:
         noun=subject.noun,
         others=second,
     )
-    sentence = f"{scoped(text, lines[0].scope)} {_spread(finding, group_means, written)}".rstrip()
+    sentence = f"{scoped(text, lines[0].scope)} {_spread(finding, group_means, write)}".rstrip()
     return [replace(line, text=text, sentence=sentence, group=label) for line in lines]
 
 
@@ -82,13 +82,13 @@ def _outcome(finding: Finding) -> str:
     return str(finding.params.get("value", _("the number")))
 
 
-def _spread(finding: Finding, group_means: Finding, written: Callable[[float], str]) -> str:
+def _spread(finding: Finding, group_means: Finding, write: Callable[[float], str]) -> str:
     """How the numbers of one group lie, toward what is worse; empty for several, or where nothing says."""
     keys = [part.key for part in finding.parts]
     details = [part.details for part in group_means.parts if [part.key] == keys]
     far = "q90" if finding.params.get("better") == "low" else "q10"
     ends = [about.get(name) for about in details for name in ("median", far)]
-    numbers = [written(end) for end in ends if isinstance(end, float)]
+    numbers = [write(end) for end in ends if isinstance(end, float)]
     if len(numbers) < len(ends) or not ends:
         return ""
     text = (
