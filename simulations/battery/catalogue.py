@@ -17,6 +17,7 @@ from simulations.battery import (
     items,
     labels,
     neighbours,
+    numbers,
     rankings,
     recall,
     role_answers,
@@ -45,9 +46,10 @@ DESIGNS: tuple[Design, ...] = (
     *role_answers.DESIGNS,
     *items.DESIGNS,
     *shared_units.DESIGNS,
+    *numbers.DESIGNS,
 )
 
 FAMILIES = (
     "accuracy", "effects", "choices", "labels", "households", "rankings", "neighbours", "associations",
-    "differences", "disparities", "audits", "sets", "ambiguity", "items",
+    "differences", "disparities", "audits", "sets", "ambiguity", "items", "numbers",
 )  # fmt: skip

@@ -69,7 +69,7 @@ class Design:
         name: What the table calls it; names are unique over the battery.
         family: Of the metrics: ``accuracy``, ``effects``, ``choices``, ``labels``, ``households``,
             ``rankings``, ``neighbours``, ``associations``, ``differences``, ``disparities``, ``audits``,
-            ``sets``, ``ambiguity`` or ``items``.
+            ``sets``, ``ambiguity``, ``items`` or ``numbers``.
         draw: From a random stream to the data of one draw.
         cases: The metrics that are called on it.
         findings: From the data and a seed to all findings of an audit or run, in designs where no primary

@@ -215,3 +215,15 @@ def test_degenerate_numbers_give_a_value_or_a_reason():
     assert (empty.value, empty.reason) == (None, "empty")
     negative = eh.metrics.mean_ratio([-1.0, -2, 1, 2], groups=["a", "a", "b", "b"], better="high")
     assert (negative.value, negative.reason) == (None, "undefined")
+
+
+def test_range_of_skewed_numbers_is_beyond_chance_only_where_its_interval_is_above_0():
+    """A test that exchanges groups and an interval of skewed means differ near their edge."""
+    small = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        values, groups = rng.lognormal(size=150), np.repeat(["a", "b"], [90, 60])
+        found = eh.metrics.mean_range(values * np.where(groups == "b", 1.8, 1.0), groups=groups)
+        assert (found.p_value <= 0.05) == (found.interval.low > 0)
+        small += found.p_value <= 0.05
+    assert small > 20

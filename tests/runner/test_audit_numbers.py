@@ -65,8 +65,39 @@ def test_the_headline_has_both_means_in_their_unit(run):
     assert title.startswith(
         f"60+: error is {older:.3f} years on average over 80 rows; elsewhere {others:.3f}"
     )
+    part = next(part for part in run["mean"].parts if part.key == "60+")
+    median, far = part.details["median"], part.details["q90"]
+    assert run.overview.lead == (
+        f"{title} Half of them lie above {median:.3f} years, one in ten above {far:.3f} years."
+    )
+    assert run.overview.headlines[0].size.startswith(
+        f"Mean, groups furthest apart: {contrast.value:.3f} years ("
+    )
+    assert "240 of 240 rows of 60 persons" in run.overview.kicker
     fair = eh.audit(table(worse=0.0), **TOLD)
     assert "on average" not in fair.overview.title
+    assert fair.overview.lead.count("years") == 1
+    assert "on average over" in fair.overview.headlines[0].text
+
+
+def test_the_chart_has_the_mean_of_each_group_and_fills_what_differs(run):
+    chart, means = run.overview.headlines[0].chart, run["mean"].parts
+    assert chart.title == "error in years, mean by age"
+    assert [(mark.label, mark.value, mark.text) for mark in chart.marks] == [
+        (part.key, part.value, "80 rows") for part in means
+    ]
+    assert [mark.label for mark in chart.marks if mark.beyond] == ["60+"]
+    fair = eh.audit(table(worse=0.0), **TOLD).overview.headlines[0].chart
+    assert not any(mark.beyond for mark in fair.marks)
+
+
+@pytest.mark.parametrize("better", ["low", "high"])
+def test_of_two_groups_the_worse_is_named(better):
+    pair = table().filter(pl.col("age") != table()["age"][0])
+    run = eh.audit(pair, **{**TOLD, "better": better})
+    order = pair.group_by("age").agg(pl.col("error").mean()).sort("error")["age"].to_list()
+    assert [part.key for part in run["mean_contrast"].parts] == [order[-1 if better == "low" else 0]]
+    assert run["mean_contrast"].details["side"] == "worse"
 
 
 def test_equal_rows_give_equal_runs_whatever_their_order(run):

@@ -152,3 +152,24 @@ def test_the_quantile_of_the_largest_difference_is_one_of_the_draws_and_not_belo
     found = ExchangedRates(drawn, drawn)
     assert found.largest.quantile(0.95) == pytest.approx(largest[38])  # 37.05 of 39
     assert found.largest.quantile(0.5) == pytest.approx(largest[20])
+
+
+def test_many_real_numbers_are_drawn_in_kinds_as_they_are_one_by_one(monkeypatch):
+    """20,000 lognormal numbers in unequal groups: each group's mean has the variance of a sample of N."""
+    rng = np.random.default_rng(13)
+    value, group = rng.lognormal(size=20_000), np.repeat([0, 1, 2], [14_000, 5_000, 1_000])
+    rows = UnitRows(value, group, 3, ends=(-np.inf, np.inf))
+    found = exchange(rows, rng, 4_000)
+    size = np.bincount(group)
+    exact = value.var(ddof=1) * (1 / size - 1 / value.size)
+    assert (np.abs(found.rates.mean(axis=0) - value.mean()) < 5 * np.sqrt(exact / 4_000)).all()
+    np.testing.assert_allclose(found.rates.var(axis=0), exact, rtol=0.12)  # 5 standard errors of a variance
+    monkeypatch.setattr("evenhand.stats.exchange.rows._MANY", np.inf)
+    single = exchange(rows, rng, 999)
+    np.testing.assert_allclose(found.observed.rates, single.observed.rates, rtol=1e-12)
+    np.testing.assert_allclose(found.observed.variance, single.observed.variance, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.drawn.variance.mean(axis=0), single.drawn.variance.mean(axis=0), rtol=0.02
+    )
+    assert found.largest.p_value == pytest.approx(single.largest.p_value, abs=0.08)
+    assert found.largest.quantile() == pytest.approx(single.largest.quantile(), rel=0.06)

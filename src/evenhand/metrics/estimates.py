@@ -219,6 +219,13 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
     return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
 
 
+def p_of_both(p_value: float | None, reference: float, limits: Limits) -> float | None:
+    """P of a test; where the interval holds the reference all the same, the p with which both leave it."""
+    if p_value is None or p_value > 1 - LEVEL or not limits(LEVEL)[0] <= reference <= limits(LEVEL)[1]:
+        return p_value
+    return joint_p(p_value, reference, limits)
+
+
 def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> dict[str, Any]:
     """Fields of an interval at any level, and of a p that leaves a reference only where the interval does.
 
@@ -242,9 +249,8 @@ def against_reference(
     ``draws`` are of the value with groups ``exchanged``, and ``side`` of them is unfair. The smallest
     detectable value passes their 95 % point with 80 % power, by the upper arm of the interval.
     """
-    if reference is not None and p_value is not None and p_value <= 1 - LEVEL:
-        low, high = limits(LEVEL)
-        p_value = joint_p(p_value, reference, limits) if low <= reference <= high else p_value
+    if reference is not None:
+        p_value = p_of_both(p_value, reference, limits)
 
     def make(level: float) -> Interval:
         low, high = limits(level)

@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.estimates import agreeing, described, few_decide, null_band, number
+from evenhand.metrics.estimates import agreeing, described, few_decide, null_band, number, p_of_both
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL, Z_POWER, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, pair_of
@@ -248,13 +248,16 @@ class GroupRates(ABC):
         p_value = None if exchange is None else exchange.largest.p_value
         either = None if exchange is None else exchange.p_either()
 
+        def limits(level: float) -> Pair:
+            if pair is not None:
+                return pair_limits(rates, level)
+            quantile = None if exchange is None else exchange.largest.quantile(level)
+            return pair_of(range_limits(rates, level, quantile=quantile))
+
+        p_value = p_of_both(p_value, expected, limits)
+
         def make(level: float) -> Interval:
-            if pair is None:
-                quantile = None if exchange is None else exchange.largest.quantile(level)
-                ends = pair_of(range_limits(rates, level, quantile=quantile))
-            else:
-                ends = pair_limits(rates, level)
-            low, high = agreeing(ends, either, expected, level)
+            low, high = agreeing(limits(level), either, expected, level)
             if p_value is not None and p_value > 1 - level:  # one-sided, it says nothing of less than chance
                 low = min(low, expected)
             return self.interval((low, high), value, level, self.mover)

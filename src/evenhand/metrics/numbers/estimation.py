@@ -155,6 +155,8 @@ class NumberMeans(RowRates):
         name = None if numbers.name == UNNAMED else numbers.name
         params: dict[str, Any] = {"value": name, "better": self.better}
         details: dict[str, Any] = {"unit": numbers.unit} if numbers.unit else {}
+        if self.bound.cluster is not None:
+            details["units"] = float(self.bound.cluster.max(initial=-1) + 1)
         if np.isfinite(high - low):
             details |= {"least": low, "largest": high}
         remarks = []
@@ -285,7 +287,7 @@ def contrast_finding(question: NumberMeans) -> Finding:
     observed = Cuts.of(plain if exchange is None else exchange.observed)
     test = None if exchange is None else observed.against(exchange.drawn)
     lower = observed.lower()
-    is_lower = 2 * int(lower.sum()) <= lower.size
+    is_lower = 2 * int(lower.sum()) - (question.sign == 1) < lower.size  # of halves the worse
     codes = np.flatnonzero(lower if is_lower else ~lower).tolist()
     two = question.means_of(lower.astype(np.int64)[question.bound.group], 2)
     value = float(two.value[0] - two.value[1])

@@ -136,7 +136,7 @@ def mean_ratio(
     formula="|mean of S - mean of the others|, S: the cut of groups in order of their means whose difference "
         "in standard errors exceeds most what such cuts reach by chance",
     range=(0, None), direction="lower is fairer", fair_at=0.0, source=_FORM, unit="outcome", order=615,
-    family="numbers", tags=("group gap",), first_line="means",
+    family="numbers", tags=("group gap",), first_line="means", parts_of="mean",
 )  # fmt: skip
 def mean_contrast(
     evidence: Numbers, *, by: By, better: Better, inference: Inference = "auto", seed: int = 0

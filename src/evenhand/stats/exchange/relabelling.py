@@ -97,8 +97,8 @@ class Relabelling:
         if self.mixed.any():
             return self.mixed.size == 1
         block = codes_of(self.block)
-        labels = np.unique(np.stack([block, self.label_of]), axis=1)[0]
-        return bool((np.bincount(block) <= np.bincount(labels)).all() or not self.movable.any())
+        labels = units_in(self.label_of, block, int(block.max(initial=-1)) + 1)
+        return bool((np.bincount(block) <= labels).all() or not self.movable.any())
 
     @property
     def movable(self) -> Mask:
@@ -140,14 +140,16 @@ def several_in(unit: Integers, label: Integers) -> Mask:
 
 def units_in(unit: Integers, label: Integers, labels: int) -> Integers:
     """How many units have rows of each label, shape (labels,)."""
-    return np.bincount(np.unique(np.stack([unit, label]), axis=1)[1], minlength=labels)
+    return np.bincount(np.unique(unit * labels + label) % labels, minlength=labels)
 
 
 def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: int) -> Integers:
     """Labels in random order within blocks, shape (size, N); blocks are any codes, shape (N,)."""
+    labels = np.repeat(label[None], size, axis=0)
+    if not np.ptp(block):  # one block is shuffled where it is
+        return rng.permuted(labels, axis=1, out=labels)
     order = np.argsort(block, kind="stable")
     edges = np.flatnonzero(np.diff(block[order])) + 1
-    labels = np.repeat(label[None], size, axis=0)
     if edges.size < max(1, label.size // _LARGE):
         for some in np.split(order, edges):
             labels[:, some] = rng.permuted(labels[:, some], axis=1)

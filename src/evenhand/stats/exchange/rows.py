@@ -27,6 +27,8 @@ from evenhand.stats.rates.clustered import blended, ratio_variance
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _FEWEST, _MOST = 999, 9_999
 _ROUNDING = 1e-9
+_MANY = 20_000  # rows of real numbers from which on alike ones are drawn together,
+_KINDS = 32  # in so many kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,15 +319,21 @@ class _Cells:
             return None
         block = np.zeros(rows.value.size, dtype=np.int64) if stratum is None else stratum
         (p, q), (rows, middle) = rows.spread, _centred(rows)
-        first, level = levels_of(rows.value)
-        values = rows.value[first]
+        if rows.ends is not None and rows.value.size >= _MANY:
+            values, squares, level = _kinds(rows.value)
+        else:
+            first, level = levels_of(rows.value)
+            values = rows.value[first]
+            squares = values**2
         one = np.ones(values.size)
-        moments = np.stack([values, one, values**2, values, one, one * p * q], axis=1)
+        moments = np.stack([values, one, squares, values, one, one * p * q], axis=1)
         levels = Levels.of(block, level, moments, rows.group, rows.groups)
         if levels is None:
             return None
-        counts = np.bincount(rows.group * values.size + level, minlength=rows.groups * values.size)
-        of_groups = np.asarray(counts.reshape(rows.groups, -1) @ moments, dtype=np.float64)
+        size, sums, squares = (
+            np.bincount(rows.group, w, rows.groups) for w in (None, rows.value, rows.value**2)
+        )
+        of_groups = np.stack([sums, size, squares, sums, size, size * p * q], axis=1)
         binary = rows.ends is None and bool(np.isin(values, (0.0, 1.0)).all())
         return cls(levels, np.bincount(rows.group, minlength=rows.groups), of_groups, binary, middle)
 
@@ -345,6 +353,22 @@ class _Cells:
 
     def _compared(self, totals: Floats) -> ComparedRates:
         return _of_moments(totals, self.rows, self.rows, binary=self.binary, middle=self.middle)
+
+
+def _kinds(value: Floats) -> tuple[Floats, Floats, Integers]:
+    """Many real numbers of mean 0 as few kinds: value and square of each kind, and the kind of each number.
+
+    Numbers of a kind lie beside each other; kinds are narrow where numbers are many or far out. Values are
+    means, times what keeps the sum of squares, so that an exchange has the mean and variance of the numbers'.
+    """
+    some = np.sort(value[:: value.size // _MANY])
+    far = np.cumsum(np.abs(some - np.median(some)))
+    share = np.arange(1, some.size + 1) / some.size + far / max(float(far[-1]), 1e-300)
+    edges = np.unique(some[np.searchsorted(share, 2 * np.arange(1, _KINDS) / _KINDS)])
+    level = codes_of(np.searchsorted(edges, value))
+    size, sums, squares = (np.bincount(level, w) for w in (None, value, value**2))
+    stretch = float(squares.sum()) / max(float((sums**2 / size).sum()), 1e-300)
+    return np.asarray(sums / size * np.sqrt(stretch)), np.asarray(squares / size), level
 
 
 def _of_moments(

@@ -92,6 +92,11 @@ class UnitShares:
         total = inside.sum(axis=1, keepdims=True)
         return ratio(inside, total, 1 / self.groups)
 
+    @cached_property
+    def _group_of(self) -> Integers:
+        """Of each unit that is of one group, shape (C,)."""
+        return self.share.argmax(axis=1)
+
     @property
     def observed(self) -> DrawnShares:
         """Shares as they are, R = 1."""
@@ -103,7 +108,7 @@ class UnitShares:
         donor = shuffled(rng, np.arange(self.mixed.size), self.labels.unit_block, size).T
         if not self.mixed.any():
             units, signs = np.zeros((*donor.shape, self.groups)), np.ones(donor.shape)
-            np.put_along_axis(units, self.share.argmax(axis=1)[donor][..., None], 1.0, axis=2)
+            np.put_along_axis(units, self._group_of[donor][..., None], 1.0, axis=2)
             return DrawnShares(units, units, signs, signs)
         signs = np.array([-1.0, 1.0])[rng.integers(0, 2, donor.shape)]
         signs *= _WEBB[rng.integers(0, 3, donor.shape)]

@@ -45,7 +45,8 @@ class GroupMeans(Rates):
         """From rows: numbers, codes of groups (each occurs) and units, weights above 0; shape (N,) each."""
         weights = np.ones(value.size) if weight is None else weight
         if unit is None:
-            order = np.argsort(group, kind="stable")
+            # a stable sort of short integers is by radix, in one pass
+            order = np.argsort(group.astype(np.uint16) if groups <= 1 << 16 else group, kind="stable")
             of_group, units = group[order], order
             sums, totals, sizes = (weights * value)[order], weights[order], np.ones(value.size)
         else:
@@ -59,7 +60,7 @@ class GroupMeans(Rates):
         shift, mean = jackknife.shift[:, 0], jackknife.value[:, 0]
         effective, count = jackknife.effective[:, 0], jackknife.clusters[:, 0]
         variance, is_even = _variance(jackknife, float(np.abs(value).max(initial=0)))
-        skew = np.where(is_even, 0.0, ratio(np.add.reduceat(shift**3, starts), variance**1.5, 0.0))
+        skew = np.where(is_even, 0.0, ratio(np.add.reduceat(shift * shift**2, starts), variance**1.5, 0.0))
         low, high = ends
         spread = (mean - low) * (high - mean) if np.isfinite(high - low) else effective * variance
         size = np.where((spread > 0) & (variance > 0), ratio(spread, variance), effective)

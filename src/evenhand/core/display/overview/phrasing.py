@@ -242,8 +242,14 @@ def leading_amount(finding: Finding) -> str:
     """The value that leads: without what noise adds where that is known."""
     rounding = Rounding.of(finding, finding.card.unit)
     if finding.corrected is None:
-        return rounding.amount(finding.value or 0.0)
+        return in_unit(finding, rounding.amount)(finding.value or 0.0)
     return _("{amount} without what noise adds", amount=rounding.amount(finding.corrected))
+
+
+def in_unit(finding: Finding, write: Callable[[float], str]) -> Callable[[float], str]:
+    """How numbers are written that have a unit of the user's, such as years."""
+    unit = finding.details.get("unit") or ""
+    return lambda value: f"{write(value)} {unit}".rstrip()
 
 
 def why_missing(reason: str | None) -> str:

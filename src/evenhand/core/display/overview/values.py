@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from evenhand.core.cards import MetricCard
@@ -10,12 +10,14 @@ from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
     capital,
     ends_of,
+    in_unit,
     of_finding,
     quiet,
     scoped,
     title_of,
     weight,
     whole_number,
+    with_interval,
 )
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
@@ -51,24 +53,78 @@ def headlines(finding: Finding, subject: Subject) -> list[Headline]:
 
 def of_means(finding: Finding, subject: Subject) -> list[Headline]:
     """One: groups whose mean stands apart, and that of all others, in the unit of the number."""
-    lines = headlines(finding, subject)
     means = [finding.details.get(name) for name in ("set_mean", "others_mean")]
     numbers = [mean for mean in means if isinstance(mean, float)]
-    if not is_beyond(finding, subject.alpha) or len(numbers) < len(means):  # small counts are hidden
+    group_means, lines = subject.source(finding), headlines(finding, subject)
+    rounding = Rounding.of(finding, finding.card.unit)
+    write = in_unit(finding, rounding.amount)
+    size = f"{title_of(finding)}: {with_interval(finding, rounding, write)}."
+    chart = _chart_of_means(finding, group_means, subject)
+    lines = [replace(line, size=size, chart=chart) for line in lines]
+    if len(numbers) < len(means):  # small counts are hidden
         return lines
-    rounding, unit = Rounding.of(finding, finding.card.unit), str(finding.details.get("unit") or "")
-    first, second = (f"{rounding.level(number)} {unit}".rstrip() for number in numbers)
+    first, second = map(write, numbers)
     label = listing([short_label(key_text(part.key)) for part in finding.parts])
     text = _(
         "{group}: {what} is {mean} on average over {n} {noun}; elsewhere {others}.",
         group=label,
-        what=str(finding.params.get("value", _("the number"))),
+        what=_outcome(finding),
         mean=first,
         n=count(sum(part.n for part in finding.parts)),
         noun=subject.noun,
         others=second,
     )
-    return [replace(line, text=text, sentence=scoped(text, line.scope), group=label) for line in lines]
+    sentence = f"{scoped(text, lines[0].scope)} {_spread(finding, group_means, write)}".rstrip()
+    return [replace(line, text=text, sentence=sentence, group=label) for line in lines]
+
+
+def _outcome(finding: Finding) -> str:
+    return str(finding.params.get("value", _("the number")))
+
+
+def _spread(finding: Finding, group_means: Finding, write: Callable[[float], str]) -> str:
+    """How the numbers of one group lie, toward what is worse; empty for several, or where nothing says."""
+    keys = [part.key for part in finding.parts]
+    details = [part.details for part in group_means.parts if [part.key] == keys]
+    far = "q90" if finding.params.get("better") == "low" else "q10"
+    ends = [about.get(name) for about in details for name in ("median", far)]
+    numbers = [write(end) for end in ends if isinstance(end, float)]
+    if len(numbers) < len(ends) or not ends:
+        return ""
+    text = (
+        "Half of them lie above {median}, one in ten above {far}."
+        if far == "q90"
+        else "Half of them lie below {median}, one in ten below {far}."
+    )
+    return _(text, median=numbers[0], far=numbers[1])
+
+
+def _chart_of_means(finding: Finding, group_means: Finding, subject: Subject) -> Chart | None:
+    """The mean of each group; those that the finding is about are filled where it is beyond chance."""
+    beyond, parts = is_beyond(finding, subject.alpha), group_means.parts
+    keys = {part.key for part in (parts if len(parts) == 2 else finding.parts)}
+    marks = [
+        replace(
+            mark_of(part, subject.alpha),
+            text=f"{count(part.n)} {subject.noun}",
+            named=part.key in keys,
+        )
+        for part in parts
+        if part.value is not None
+    ]
+    if group_means is finding or len(marks) < 2:
+        return None
+    marks = [
+        replace(mark, beyond=beyond and mark.named and not (mark.inside and len(marks) > 2)) for mark in marks
+    ]
+    unit = finding.details.get("unit")
+    what = _("{what} in {unit}", what=_outcome(finding), unit=unit) if unit else _outcome(finding)
+    return Chart(
+        _("{what}, mean by {by}", what=what, by=subject.about(finding)),
+        tuple(marks),
+        _("chance alone: groups change places") if any(mark.null for mark in marks) else "",
+        "number",
+    )
 
 
 def within_classes(finding: Finding, subject: Subject) -> list[Headline]:
