@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from scipy import special
@@ -16,6 +16,8 @@ from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
 from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.paired.differences import Deviations
+
+Holder = TypeVar("Holder", Finding, Part)
 
 _HALVINGS = 20  # a millionth of p
 _ROUNDING = 1e-12  # as far apart as equal replicates may come
@@ -86,16 +88,12 @@ def as_finding(
             k: lists.join(map(str, value)) if isinstance(value, list) else value
             for k, value in finding_params.items()
         }
-    null, p_value, value = (fields.get(key) for key in ("null", "p_value", "value"))
-    if null is not None and p_value is not None and value is not None:
-        fields["null"] = agreeing_band(null, value, p_value)
-    if fields.get("parts"):
-        fields["parts"] = list(map(_agreeing_part, fields["parts"]))
+    fields["parts"] = list(map(_with_agreeing_band, fields.get("parts", ())))
     finding = Finding(
         metric=metric_id(name, by, printed), name=name, params=finding_params, by=list(by),
         direction=facts.direction, fair_at=facts.fair_at, source=facts.source, **fields,
     )  # fmt: skip
-    finding = finding if card is None else finding.with_card(card)
+    finding = _with_agreeing_band(finding if card is None else finding.with_card(card))
     return finding if limits is None or finding.interval is None else finding.with_levels(limits)
 
 
@@ -194,11 +192,11 @@ def _looser(holder: Finding | Part, alpha: float) -> dict[str, Null]:
     return {"null": agreeing_band(looser, value, p_value)}
 
 
-def _agreeing_part(part: Part) -> Part:
-    if part.null is None or part.p_value is None or part.value is None:
-        return part
-    null = agreeing_band(part.null, part.value, part.p_value)
-    return part if null is part.null else part.model_copy(update={"null": null})
+def _with_agreeing_band(holder: Holder) -> Holder:
+    if holder.null is None or holder.p_value is None or holder.value is None:
+        return holder
+    null = agreeing_band(holder.null, holder.value, holder.p_value)
+    return holder if null is holder.null else holder.model_copy(update={"null": null})
 
 
 def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | None:
