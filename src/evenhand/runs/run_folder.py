@@ -39,6 +39,8 @@ PER_SAMPLE = "per_sample"
 
 The metric is the sum over parts of weight times mean value; without weights, the largest mean less the least.
 """
+OUTCOMES = "outcomes"
+"""Table with the number of each sample: sample, outcome, value, ``attribute:NAME``, unit, weight."""
 ANNOTATIONS = "annotations"
 CASES = "cases"
 """Holds a CSV file of the rows behind each of the first headlines: 1.csv, 2.csv, 3.csv."""

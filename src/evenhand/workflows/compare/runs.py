@@ -136,12 +136,13 @@ def _text(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 def _called(run: Run) -> str:
-    """The model, or the column of predictions and its table."""
+    """The model, or the column of predictions or numbers and its table."""
     if run.manifest.get("model"):
         return one_line(run.manifest["model"])
     source = run.manifest.get("source") or {}
     table = Path(str(source.get("path") or run.folder)).name
-    return one_line(f"{run.manifest.get('prediction', 'prediction')} of {table}")
+    column = run.manifest.get("prediction") or run.manifest.get("value") or "prediction"
+    return one_line(f"{column} of {table}")
 
 
 def _from_source(run: Run) -> pl.DataFrame | str:

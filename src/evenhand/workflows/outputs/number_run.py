@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Findings
-from evenhand.evidence.numbers import Numbers
+from evenhand.evidence.numbers import SAMPLE, Numbers
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 from evenhand.metrics.classification.effect_options import EffectOptions
@@ -20,6 +20,7 @@ from evenhand.metrics.prepared import check_common
 from evenhand.metrics.suites.groupings import groupings_of, names_in
 from evenhand.metrics.suites.numbers import number_findings
 from evenhand.runs.manifest import make_manifest
+from evenhand.runs.run_folder import OUTCOMES
 from evenhand.workflows.outputs.result import Run, check_out
 
 Range: TypeAlias = tuple[float, float] | str | None
@@ -29,8 +30,9 @@ _USUAL = ("default", "rows", "min", "drop", "local")  # what options of labels a
 
 def audit_numbers(
     evidence: Any, *, by: Any, value: str, better: Any, range: Range, unit: str,
-    cluster: str | None, weight: str | None, alpha: float, adjustment: str, inference: Any, seed: int,
-    noun: str | None, out: str | Path | None, progress: Callable[[str], None] | None, **of_labels: Any,
+    cluster: str | None, weight: str | None, id: str | None, alpha: float, adjustment: str, inference: Any,
+    seed: int, noun: str | None, out: str | Path | None, progress: Callable[[str], None] | None,
+    **of_labels: Any,
 ) -> Run:  # fmt: skip
     """The run of ``audit(table, value=...)``; options that only labels have are refused.
 
@@ -47,8 +49,13 @@ def audit_numbers(
     say = progress or (lambda _: None)
     say("reading")
     source, table = _table(evidence)
-    ends = _ends(range)
-    numbers = Numbers.from_frame(table, value=value, cluster=cluster, weight=weight, range=ends, unit=unit)
+    ends, column = _ends(range), id
+    if id is None and source is not None:  # another number of the very same file has the same rows
+        column = SAMPLE
+        number = pl.int_range(table.height, eager=True).cast(pl.String) + f" of {source['sha256']}"
+        table = table.with_columns(number.alias(SAMPLE))
+    roles: dict[str, Any] = {"cluster": cluster, "weight": weight, "id": column}
+    numbers = Numbers.from_frame(table, value=value, range=ends, unit=unit, **roles)
     if numbers.table.is_empty():
         reasons = ", ".join(f"{count} with {reason}" for reason, count in numbers.dropped.items())
         raise InputError(f"no usable row of {value!r}: {reasons or 'the table has no row'}")
@@ -63,12 +70,14 @@ def audit_numbers(
     settings: dict[str, Any] = {
         "kind": "numbers", "benchmark": None, "model": None, "value": value, "better": better,
         "range": ends, "unit": unit, "by": ["+".join(names) for names in groupings], "rows": table.height,
-        "mode": "default", **tests, "samples": digest, "source": source,
+        "mode": "default", **tests, "outcomes": digest, "source": source,
     }  # fmt: skip
-    manifest = make_manifest({}, settings) | {"noun": noun or "rows"}
+    manifest = make_manifest({}, settings) | {"noun": noun or "rows", "id": id}
     manifest |= {"cluster": cluster} if cluster else {}
     manifest |= {"weight": weight} if weight else {}
-    run = Run(Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest, {}, {})
+    outcomes = numbers.outcomes(list(dict.fromkeys(name for names in groupings for name in names)))
+    saved = Findings(manifest_id=manifest["manifest_id"], findings=findings)
+    run = Run(saved, manifest, {}, {OUTCOMES: outcomes})
     if out is not None:
         say("writing")
         run.save(out)
