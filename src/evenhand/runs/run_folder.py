@@ -239,6 +239,8 @@ class RunFolder:
         return table
 
     def _why_no_cases(self) -> str:
+        if self.manifest.get("kind") == "numbers":
+            return "only the first three beyond chance have rows; run.tables['outcomes'] has every number"
         if self.manifest.get("kind") != "audit":
             return (
                 "runs of models keep them of mistakes beyond chance; run.annotations has the samples, if kept"

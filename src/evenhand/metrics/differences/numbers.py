@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import EllipsisType
+
+import numpy as np
 
 from evenhand.core.findings import Dropped, Finding
 from evenhand.evidence.numbers import Numbers
 from evenhand.metrics.differences.answers import BY_MOVER, AnsweredBoth, PartOf
 from evenhand.metrics.numbers.binding import BoundNumbers
-from evenhand.metrics.numbers.estimation import Better
+from evenhand.metrics.numbers.estimation import SHORT, Better
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.paired.means import ComparedMeans, ModelRows
 
@@ -49,17 +51,21 @@ class BothNumbers:
         about: dict[str, float | str] = {"measured_in": self.first.unit} if self.first.unit else {}
         if self.apart:
             about["second_rows"] = float(other.n)
+        models = ComparedMeans(first, second, [figure], sign, not self.apart)
+        notes = [_ONE_MIX] if self.apart else []
+        unsure = [bound.text(code) for code in np.flatnonzero(models.unsure).tolist()] if is_mean else []
+        notes += [SHORT.format(", ".join(unsure))] if unsure else []
         return AnsweredBoth(
             finding.model_copy(update={"params": params}),
-            ComparedMeans(first, second, [figure], sign, not self.apart),
+            models,
             unit,
             bound.n,
             tuple(parts),
-            ComparedMeans(first, second, range(len(bound.groups)), sign, not self.apart) if parts else None,
+            replace(models, figures=range(len(bound.groups))) if parts else None,
             unit,
             tuple(bound.group_sizes()),
             (*self.dropped, *bound.dropped),
-            (_ONE_MIX,) if self.apart else (),
+            tuple(notes),
             details={**about, **_flips(changes)},
             method=_APART if self.apart else _MEANS if is_mean else BY_MOVER,
             apart=self.apart,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Limits, Pair, pair_of
+from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair, pair_of
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.differences import (
     Figure,
@@ -45,8 +45,8 @@ class ModelRows:
 
     @cached_property
     def means(self) -> GroupMeans:
-        """Of each group."""
-        return self.of(self.value, self.ends)
+        """Of each group, with limits of t: the skewness of two models is about that of their difference."""
+        return replace(self.of(self.value, self.ends), skew=np.zeros(self.groups))
 
     def of(self, value: Floats, ends: Pair, *, ungrouped: bool = False) -> GroupMeans:
         """Means by group, or of all rows, of other numbers of these rows."""
@@ -128,11 +128,17 @@ class ComparedMeans:
     def _is_mean(figure: int | str) -> bool:
         return figure == "mean" or not isinstance(figure, str)
 
-    def _of_differences(self, figure: int | str) -> Limits:
+    def _apart(self, *, ungrouped: bool = False) -> GroupMeans:
         span = self.first.means.span
-        apart = self.first.value - self.second.value
-        means = self.first.of(apart, (-span, span), ungrouped=figure == "mean")
-        code = 0 if isinstance(figure, str) else figure
+        return self.first.of(self.first.value - self.second.value, (-span, span), ungrouped=ungrouped)
+
+    @property
+    def unsure(self) -> Mask:
+        """Groups in which a few rows make the mean of the differences, so that limits may be too narrow."""
+        return self._apart().unsure if self.is_paired else np.zeros(self.first.groups, dtype=bool)
+
+    def _of_differences(self, figure: int | str) -> Limits:
+        means, code = self._apart(ungrouped=figure == "mean"), 0 if isinstance(figure, str) else figure
 
         def limits(level: float) -> Pair:
             if not (means.size[code] > 0 and means.error[code] > 0):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,8 +13,8 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.core.findings import Findings
-from evenhand.evidence.numbers import SAMPLE, Numbers
+from evenhand.core.findings import Finding, Findings
+from evenhand.evidence.numbers import ATTRIBUTE, SAMPLE, Numbers
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 from evenhand.metrics.classification.effect_options import EffectOptions
@@ -20,12 +22,42 @@ from evenhand.metrics.prepared import check_common
 from evenhand.metrics.suites.groupings import groupings_of, names_in
 from evenhand.metrics.suites.numbers import number_findings
 from evenhand.runs.manifest import make_manifest
-from evenhand.runs.run_folder import OUTCOMES
+from evenhand.runs.run_folder import MOST_CASE_ROWS, OUTCOMES
+from evenhand.workflows.outputs.drilled_rows import worst_first
 from evenhand.workflows.outputs.result import Run, check_out
 
 Range: TypeAlias = tuple[float, float] | str | None
 """Least and largest possible number, or both as text: ``0,1``; None: nothing is known of them."""
+_MOST_CASES = 3  # headlines whose rows are written
 _USUAL = ("default", "rows", "min", "drop", "local")  # what options of labels are where nobody gave them
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberRun(Run):
+    """The run of an audit of numbers."""
+
+    @cached_property
+    def case_tables(self) -> dict[str, pl.DataFrame]:
+        """The samples of the groups that are worse off in the first headlines, the worst first.
+
+        They stand by the numbers of headlines beyond chance: sample, number, attributes, cluster; at most
+        10,000 of each.
+        """
+        lines = [line for line in enumerate(self.overview.headlines, 1) if line[1].beyond][:_MOST_CASES]
+        findings = {finding.metric: finding for finding in self.findings}
+        return {str(number): self._worst(findings[line.metric]) for number, line in lines}
+
+    def _worst(self, finding: Finding) -> pl.DataFrame:
+        names = {name: f"{ATTRIBUTE}{name}" for name in finding.by}
+        keys = [[part.key] if isinstance(part.key, str) else part.key for part in finding.parts]
+        groups = pl.DataFrame(keys, schema=[*names.values()], orient="row")
+        how: Any = "semi" if finding.details["side"] == "worse" else "anti"
+        rows = self.tables[OUTCOMES].drop_nulls([*names.values()]).join(groups, on=[*names.values()], how=how)
+        columns = {"sample": "sample"} if "sample" in rows else {}
+        columns |= {str(self.manifest["value"]): "value", **names}
+        columns |= {str(self.manifest["cluster"]): "unit"} if self.manifest.get("cluster") else {}
+        worst = worst_first(rows, self.manifest["better"]).head(MOST_CASE_ROWS)
+        return worst.select(**columns)
 
 
 def audit_numbers(
@@ -77,7 +109,7 @@ def audit_numbers(
     manifest |= {"weight": weight} if weight else {}
     outcomes = numbers.outcomes(list(dict.fromkeys(name for names in groupings for name in names)))
     saved = Findings(manifest_id=manifest["manifest_id"], findings=findings)
-    run = Run(saved, manifest, {}, {OUTCOMES: outcomes})
+    run = NumberRun(saved, manifest, {}, {OUTCOMES: outcomes})
     if out is not None:
         say("writing")
         run.save(out)
