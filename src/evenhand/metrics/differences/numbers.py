@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import EllipsisType
 
 import numpy as np
@@ -28,20 +29,27 @@ class BothNumbers:
 
     first: Numbers
     second: Numbers  # with the groups of the first
+    by: tuple[str, ...]
     better: Better
     dropped: tuple[Dropped, ...] = ()  # samples that are left out, by reason
     apart: str = ""  # why samples are not the same; empty: they are
 
-    def answered(self, finding: Finding) -> AnsweredBoth:
-        """What they come to under a finding of the first model, of one of ``FIGURES``."""
-        bound, other = (BoundNumbers.of(numbers, tuple(finding.by)) for numbers in (self.first, self.second))
-        figure, sign = FIGURES[finding.name], 1 if self.better == "high" else -1
+    @cached_property
+    def _means(self) -> ComparedMeans:
         first, second = (
             ModelRows(rows.value, rows.group, len(rows.groups), rows.cluster, rows.weight, self.first.range)
-            for rows in (bound, other)
+            for rows in (BoundNumbers.of(numbers, self.by) for numbers in (self.first, self.second))
         )
+        sign = 1 if self.better == "high" else -1
+        return ComparedMeans(first, second, [], sign, None if self.apart else first.less(second))
+
+    def answered(self, finding: Finding) -> AnsweredBoth:
+        """What they come to under a finding of the first model, of one of ``FIGURES``."""
+        bound, figure = BoundNumbers.of(self.first, self.by), FIGURES[finding.name]
+        models = replace(self._means, figures=[figure])
+        rows, unsure = models.apart, list[str]()
         is_mean, unit = figure == "mean", self.first.cluster or "row"
-        changes = sign * (first.value - second.value) if is_mean and not self.apart else None
+        changes = models.sign * rows.value if is_mean and rows is not None else None
         kind, parts = "*".join(bound.by), list[PartOf]()
         for code, n in enumerate(bound.sizes.tolist() if is_mean and bound.by else []):
             parts.append(PartOf(kind, bound.key(code), n, _flips(changes, bound.group == code)))
@@ -50,10 +58,10 @@ class BothNumbers:
             params.pop("value")
         about: dict[str, float | str] = {"measured_in": self.first.unit} if self.first.unit else {}
         if self.apart:
-            about["second_rows"] = float(other.n)
-        models = ComparedMeans(first, second, [figure], sign, not self.apart)
+            about["second_rows"] = float(models.second.value.size)
         notes = [_ONE_MIX] if self.apart else []
-        unsure = [bound.text(code) for code in np.flatnonzero(models.unsure).tolist()] if is_mean else []
+        if is_mean:
+            unsure = [bound.text(code) for code in np.flatnonzero(models.unsure).tolist()]
         notes += [SHORT.format(", ".join(unsure))] if unsure else []
         return AnsweredBoth(
             finding.model_copy(update={"params": params}),

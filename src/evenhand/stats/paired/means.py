@@ -45,14 +45,18 @@ class ModelRows:
 
     @cached_property
     def means(self) -> GroupMeans:
-        """Of each group, with limits of t: the skewness of two models is about that of their difference."""
-        return replace(self.of(self.value, self.ends), skew=np.zeros(self.groups))
+        """Of each group."""
+        return GroupMeans.of_numbers(self.value, self.group, self.groups, self.unit, self.weight, self.ends)
 
-    def of(self, value: Floats, ends: Pair, *, ungrouped: bool = False) -> GroupMeans:
-        """Means by group, or of all rows, of other numbers of these rows."""
-        group = np.zeros_like(self.group) if ungrouped else self.group
-        groups = 1 if ungrouped else self.groups
-        return GroupMeans.of_numbers(value, group, groups, self.unit, self.weight, ends)
+    @cached_property
+    def ungrouped(self) -> GroupMeans:
+        """Of all rows."""
+        return replace(self, group=np.zeros_like(self.group), groups=1).means
+
+    def less(self, other: ModelRows) -> ModelRows:
+        """The differences from another model's numbers of the same rows."""
+        span = self.ends[1] - self.ends[0]
+        return replace(self, value=self.value - other.value, ends=(-span, span))
 
     def by_unit(self, added: Floats) -> Floats:
         """What each unit adds up to."""
@@ -74,13 +78,13 @@ class ComparedMeans:
     second: ModelRows
     figures: Sequence[int | str]
     sign: int  # 1 where high numbers are better, else -1
-    is_paired: bool = True  # whether both have the same rows, in one order
+    apart: ModelRows | None = None  # differences, where both have the same rows in one order
 
     @cached_property
     def count(self) -> int:
         """How many units there are."""
         units = [rows.by_unit(rows.value).size for rows in (self.first, self.second)]
-        return units[0] if self.is_paired else sum(units)
+        return sum(units) if self.apart is None else units[0]
 
     @cached_property
     def share(self) -> Floats:
@@ -104,9 +108,9 @@ class ComparedMeans:
     def limits(self, at: int, rng: np.random.Generator) -> Limits:
         """Limits of one figure of the first model less that of the second; NaN where nothing varies."""
         figure = self.figures[at]
-        if self.is_paired and self._is_mean(figure):
-            return self._of_differences(figure)
-        correlation = self._correlation(figure) if self.is_paired else None
+        if self.apart is not None and self._is_mean(figure):
+            return self._of_differences(self.apart, figure)
+        correlation = self._correlation(figure) if self.apart is not None else None
 
         def limits(level: float) -> Pair:
             first, second = (self._limits_of(rows, figure, level) for rows in (self.first, self.second))
@@ -116,11 +120,11 @@ class ComparedMeans:
 
     def p_value(self, at: int, rng: np.random.Generator) -> float | None:
         """The signs of whole units flipped; None of figures that are no means of differences."""
-        figure, rows = self.figures[at], self.first
-        if not self.is_paired or not self._is_mean(figure):
+        figure, rows = self.figures[at], self.apart
+        if rows is None or not self._is_mean(figure):
             return None
         some = rows.weights if figure == "mean" else rows.weights * (rows.group == figure)
-        added = rows.by_unit(some * (rows.value - self.second.value))
+        added = rows.by_unit(some * rows.value)
         largest = float(np.abs(added).max(initial=0))
         return Paired.of(added / largest, rng).p_value if largest > 0 else 1.0
 
@@ -128,17 +132,15 @@ class ComparedMeans:
     def _is_mean(figure: int | str) -> bool:
         return figure == "mean" or not isinstance(figure, str)
 
-    def _apart(self, *, ungrouped: bool = False) -> GroupMeans:
-        span = self.first.means.span
-        return self.first.of(self.first.value - self.second.value, (-span, span), ungrouped=ungrouped)
-
     @property
     def unsure(self) -> Mask:
         """Groups in which a few rows make the mean of the differences, so that limits may be too narrow."""
-        return self._apart().unsure if self.is_paired else np.zeros(self.first.groups, dtype=bool)
+        rows = self.apart
+        return np.zeros(self.first.groups, dtype=bool) if rows is None else rows.means.unsure
 
-    def _of_differences(self, figure: int | str) -> Limits:
-        means, code = self._apart(ungrouped=figure == "mean"), 0 if isinstance(figure, str) else figure
+    @staticmethod
+    def _of_differences(rows: ModelRows, figure: int | str) -> Limits:
+        means, code = (rows.ungrouped, 0) if isinstance(figure, str) else (rows.means, figure)
 
         def limits(level: float) -> Pair:
             if not (means.size[code] > 0 and means.error[code] > 0):
@@ -149,17 +151,18 @@ class ComparedMeans:
         return limits
 
     def _limits_of(self, rows: ModelRows, figure: int | str, level: float) -> Figure:
-        """Limits of a figure of one model, and its value between them."""
-        toward = rows.means if self.sign == 1 else rows.means.mirrored()
+        """Limits of a figure of one model, by t: what skews one model's skews the other's."""
+        means = replace(rows.means, skew=np.zeros(rows.groups))
+        toward = means if self.sign == 1 else means.mirrored()
         if not isinstance(figure, str):
-            low, high = rows.means.limits(normal_quantile(level))
+            low, high = means.limits(normal_quantile(level))
             ends = float(low[figure]), float(high[figure])
         elif figure == "mean":
-            ends = pair_of(mean_limits(rows.means, self.share, level))
+            ends = pair_of(mean_limits(means, self.share, level))
         elif figure == "gap":
             ends = pair_of(gap_limits(toward, self.share, level))
         elif figure == "range":
-            ends = pair_of(range_limits(rows.means, level))
+            ends = pair_of(range_limits(means, level))
         else:
             ends = pair_of(worst_limits(toward, level))
             ends = ends if self.sign == 1 else (-ends[1], -ends[0])

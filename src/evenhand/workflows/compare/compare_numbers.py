@@ -61,6 +61,7 @@ def _joined(a: ComparedRun, b: ComparedRun, by: list[str]) -> BothNumbers | None
     return BothNumbers(
         _numbers(a, rows, by),
         _numbers(b, rows.with_columns(value="second"), by),
+        tuple(by),
         a.manifest["better"],
         _dropped(lost),
     )
@@ -81,8 +82,8 @@ def _apart(a: ComparedRun, b: ComparedRun, by: list[str]) -> BothNumbers | str:
         for run, table, some in zip((b, a), (first, second), rows, strict=True)
     }
     return BothNumbers(
-        _numbers(a, rows[0], by), _numbers(b, rows[1], by), a.manifest["better"], _dropped(lost),
-        _why_apart(a, b),
+        _numbers(a, rows[0], by), _numbers(b, rows[1], by), tuple(by), a.manifest["better"],
+        _dropped(lost), _why_apart(a, b),
     )  # fmt: skip
 
 
