@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from typer.testing import CliRunner
 
 import evenhand as eh
+from evenhand.cli.main import app
 from evenhand.core.errors import InputError
 from evenhand.evidence import numbers as evidence
 from evenhand.stats.paired.differences import Paired
@@ -254,3 +256,96 @@ def test_runs_that_kept_no_numbers_stand_side_by_side(audited):
     assert found == {}
     assert run.tables["values"].height == 12
     assert "it keeps no numbers of single samples; audit its table again" in str(run.manifest["warnings"])
+
+
+def test_first_lines_say_how_many_samples_got_better_and_by_how_much(audited, monkeypatch):
+    rows, other = table(), table(1, older=1.0)
+    run = differences(audited("a", rows), audited("b", other))[0]
+    apart = (rows["error"] - other["error"]).to_numpy()
+    older = (rows["age"] == "60+").to_numpy()
+    first, second = run.overview.headlines[:2]
+    means = [each["error"].to_numpy()[older].mean() for each in (other, rows)]
+    assert first.text == (
+        f"60+: with error of b {(apart[older] > 0).sum()} of 80 rows are better and "
+        f"{(apart[older] < 0).sum()} worse: error is {means[0]:.3f} years on average, with error of a "
+        f"{means[1]:.3f} years."
+    )
+    assert second.text.startswith(f"With error of b {(apart > 0).sum()} of 240 rows are better and")
+    assert first.sentence.endswith("error of b is better, more than chance gives.")
+    assert run.overview.kicker.startswith("Mean: error of b is ")
+    assert "years better than error of a" in run.overview.kicker
+    assert "beide" not in run.html()
+    monkeypatch.setenv("EVENHAND_LANGUAGE", "de")
+    assert "60+: mit error of b sind " in run.html(language="de")
+
+
+def test_what_is_worse_is_said_to_be_so_where_high_numbers_are_better(audited):
+    told = {"better": "high", "unit": None}
+    first, second = audited("a", table(), **told), audited("b", table(1, everyone=1.0), **told)
+    run, found = differences(first, second)
+    assert run.overview.kicker.startswith("Mean: error of b is 1.0")
+    assert "worse than error of a" in run.overview.kicker
+    assert found["mean"].details["n_lost"] > found["mean"].details["n_gained"]
+
+
+@pytest.mark.parametrize(("better", "broken"), [("low", 0), ("high", 4)])
+def test_gates_know_which_way_is_better(audited, better, broken):
+    folders = [audited("a", table(), better=better), audited("b", table(1, everyone=1.0), better=better)]
+    done = CliRunner().invoke(app, ["compare", *map(str, folders), "-q", "--fail-if", "mean got worse"])
+    assert getattr(done.exception, "exit_code", done.exit_code) == broken
+
+
+def test_p_and_interval_say_the_same(audited):
+    for seed in range(1, 9):
+        run = differences(audited("a", table()), audited("b", table(seed, older=0.1 * seed)), by=["age"])[0]
+        for finding in run.findings.findings:
+            inside = finding.interval.low <= 0 <= finding.interval.high
+            assert inside == (finding.p_adjusted > 0.05), finding.metric
+            for part in finding.parts:
+                assert part.interval.low <= part.value <= part.interval.high
+
+
+def test_the_worst_samples_stand_first_and_a_group_can_be_opened(audited):
+    folder = audited("a", table())
+    run, rows = eh.Run.read(folder), table()
+    worst = rows.filter(age="60+").sort("error", descending=True)
+    cases = run.cases(1)
+    assert cases.columns == ["sample", "error", "age", "person"]
+    assert cases["sample"].to_list() == worst["id"].to_list()
+    assert "of 80 shown, the worst first; the file holds all." in run.html()
+    assert '"photo 17"' in run.html()
+    better = table().with_columns(error=-pl.col("error"))
+    turned = eh.audit(better, **{**TOLD, "better": "low"})
+    assert set(turned.cases(1)["age"]) == {"18-39", "40-59"}
+    assert turned.cases(1)["error"].is_sorted(descending=True)
+    with pytest.raises(InputError, match="the first three beyond chance have rows"):
+        eh.audit(table().with_columns(error=pl.int_range(240) % 7), **TOLD).cases(1)
+
+
+def test_what_hides_small_groups_holds_no_single_sample(audited, tmp_path):
+    folders = [audited("a", table()), audited("b", table(1, older=1.0))]
+    compare(folders, out=tmp_path / "both")
+    for folder in (*folders, tmp_path / "both"):
+        run = eh.Run.read(folder)
+        page = run.html(suppress=10)
+        assert "photo" not in page
+        assert "outcomes" not in page
+    for kind in ("csv", "json", "markdown", "parquet"):
+        target = tmp_path / f"exported.{kind}"
+        told = ["export", str(folders[0]), "--as", kind, "--suppress", "10", "-o", str(target)]
+        assert CliRunner().invoke(app, told).exit_code == 0
+        written = [target] if target.is_file() else [file for file in target.rglob("*") if file.is_file()]
+        assert written
+        for file in written:
+            assert file.name != "outcomes.parquet"
+            assert b"photo" not in file.read_bytes()
+
+
+def test_several_groupings_test_the_mean_once(audited):
+    rows, other = (each.with_columns(sex=pl.Series(["f", "m"] * 120)) for each in (table(), table(1)))
+    told = {"by": ["age", "sex", "age+sex"]}
+    run = differences(audited("a", rows, **told), audited("b", other, **told))[0]
+    means = [finding for finding in run.findings.findings if finding.name == "mean_difference"]
+    assert [finding.p_value is None for finding in means] == [False, True, True]
+    assert [len(finding.parts) for finding in means] == [3, 2, 6]
+    assert means[2].parts[0].kind == "age*sex"

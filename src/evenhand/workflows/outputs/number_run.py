@@ -102,7 +102,7 @@ def audit_numbers(
     settings: dict[str, Any] = {
         "kind": "numbers", "benchmark": None, "model": None, "value": value, "better": better,
         "range": ends, "unit": unit, "by": ["+".join(names) for names in groupings], "rows": table.height,
-        "mode": "default", **tests, "outcomes": digest, "source": source,
+        "mode": "default", **tests, "digest": digest, "source": source,
     }  # fmt: skip
     manifest = make_manifest({}, settings) | {"noun": noun or "rows", "id": id}
     manifest |= {"cluster": cluster} if cluster else {}
