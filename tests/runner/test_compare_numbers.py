@@ -355,3 +355,10 @@ def test_several_groupings_test_the_mean_once(audited):
     assert [finding.p_value is None for finding in means] == [False, True, True]
     assert [len(finding.parts) for finding in means] == [3, 2, 6]
     assert means[2].parts[0].kind == "age*sex"
+
+
+def test_a_difference_within_chance_is_in_the_unit_of_the_numbers(audited):
+    run = differences(audited("a", table()), audited("b", table(1)))[0]
+    quiet = " ".join([run.overview.lead, *run.overview.silent])
+    assert " years, within what chance alone gives" in quiet
+    assert "person" not in quiet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
@@ -13,6 +14,7 @@ from evenhand.core.display.overview.phrasing import (
     certainty,
     chance,
     defined,
+    in_unit,
     models_of,
     plain_counts,
     scoped,
@@ -124,10 +126,11 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
         first, second = map(share, change.pair)
         text = "with {model} {first} of {act}, with {reference} {second}"
         return _(text, model=model, first=first, act=act, reference=reference, second=second), _SHARES
+    measured = in_unit(finding, partial(amount, card=card))
     flips = [change.holder.details.get(name) for name in ("n_gained", "n_lost")]
     gained, lost = (number if isinstance(number, float) else None for number in flips)
     if card.unit == _NUMBER and gained is not None and lost is not None:
-        first, second = (_measured(value, change) for value in change.pair)
+        first, second = map(measured, change.pair)
         text = (
             "with {model} {gained} {noun} are better and {lost} worse: {what} is {first} on average, with "
             "{reference} {second}"
@@ -138,9 +141,7 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
         return _(text, **rows, **names), _COUNTED
     title += _(" by {by}", by=subject.about(finding)) if finding.by else ""
     if card.unit in ("share", "share difference", _NUMBER):
-        first, second = (
-            share(value) if card.unit == "share" else _measured(value, change) for value in change.pair
-        )
+        first, second = (share(value) if card.unit == "share" else measured(value) for value in change.pair)
         text = "{title}: {first} with {model}, {second} with {reference}"
         return _(text, title=title, first=first, model=model, second=second, reference=reference), _SHARES
     higher, lower = (
@@ -149,11 +150,6 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
     )
     text = higher if change.pair[0] > change.pair[1] else lower
     return _(text, title=title, model=model, reference=reference), _OTHERS
-
-
-def _measured(value: float, change: _Change) -> str:
-    """An amount with what it counts."""
-    return f"{amount(value, change.card)} {change.finding.details.get('measured_in', '')}".rstrip()
 
 
 def gain(finding: Finding, holder: Finding | Part | None = None) -> float | None:
@@ -194,7 +190,8 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         side = significance_of(finding, subject.alpha)
         standing = filled(side.in_words("what chance alone gives")) or _("not tested")
         text = _BETTER_THAN if more > 0 else _WORSE_THAN
-        text = _(text, amount=_measured(abs(more), change), **names)
+        write = in_unit(finding, partial(amount, card=change.card))
+        text = _(text, amount=write(abs(more)), **names)
         return text if side.beyond else f"{text}, {standing}"
     return ""
 
