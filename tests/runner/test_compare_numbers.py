@@ -21,7 +21,7 @@ from evenhand.stats.paired.differences import Paired
 from evenhand.workflows.compare.engine import compare
 from tests.properties.metric_table import check_finding
 
-pytestmark = pytest.mark.usefixtures("few_draws")
+pytestmark = pytest.mark.usefixtures("few_draws", "without_pages")
 VECTORS = Path(__file__).parents[1] / "metrics" / "vectors" / "paired.json"
 PAIRED = json.loads(VECTORS.read_text(encoding="utf-8"))["cases"]
 TOLD = {"value": "error", "better": "low", "by": "age", "cluster": "person", "unit": "years", "id": "id"}
@@ -44,7 +44,7 @@ def audited(tmp_path):
     """Writes the run of a table and gives its folder."""
 
     def audit(name, rows, **options):
-        told = {**TOLD, **options}
+        told = {**TOLD, "inference": "none", **options}
         told = {name: option for name, option in told.items() if option is not None}
         return eh.audit(rows, **told, out=tmp_path / name).folder or tmp_path / name
 
@@ -79,11 +79,13 @@ def test_a_run_keeps_the_number_of_each_sample(audited):
 def test_many_rows_are_kept_as_cells(audited, monkeypatch):
     monkeypatch.setattr(evidence, "MOST_SAMPLES", 100)
     rows = table().with_columns(pl.col("error").round(0))
-    first, second = audited("a", rows), audited("b", rows.with_columns(pl.col("error") + 1))
+    first = audited("a", rows, inference="auto")
+    second = audited("b", rows.with_columns(pl.col("error") + 1))
     kept = pl.read_parquet(first / "tables" / "outcomes.parquet")
     assert "sample" not in kept.columns
     assert kept["times"].sum() == 240
     assert kept.height < 240
+    assert eh.Run.read(first).cases(1).columns == ["times", "error", "age", "person"]
     run, found = differences(first, second)
     assert found["mean"].value == pytest.approx(1)
     assert found["mean"].details["compared"] == "not paired"
@@ -193,6 +195,12 @@ def test_what_only_one_run_has_is_counted(audited):
         "not answered by error of b": 20,
         "not of the same group, unit or weight in both runs": 1,
     }
+
+
+def test_ids_of_other_types_are_joined(audited):
+    first = audited("a", table().with_columns(id=pl.int_range(240)))
+    second = audited("b", table(1).with_columns(id=pl.int_range(240).cast(pl.Float64)))
+    assert differences(first, second)[1]["mean"].n == 240
 
 
 def test_weights_count(audited):
@@ -312,7 +320,7 @@ def test_p_and_interval_say_the_same(audited):
 
 
 def test_the_worst_samples_stand_first_and_a_group_can_be_opened(audited):
-    folder = audited("a", table())
+    folder = audited("a", table(), inference="auto")
     run, rows = eh.Run.read(folder), table()
     worst = rows.filter(age="60+").sort("error", descending=True)
     cases = run.cases(1)

@@ -15,7 +15,7 @@ from evenhand.metrics.differences.numbers import FIGURES, BothNumbers
 from evenhand.metrics.named_groups import get_or_make
 from evenhand.runs.run_folder import OUTCOMES
 from evenhand.workflows.compare.compare_cells import ALL, Combination
-from evenhand.workflows.compare.runs import ComparedRun
+from evenhand.workflows.compare.runs import ComparedRun, with_plain_ids
 from evenhand.workflows.compare.warnings import not_joined
 
 NUMBERS = "numbers"
@@ -47,7 +47,7 @@ def compared_numbers(
 
 def _joined(a: ComparedRun, b: ComparedRun, by: list[str]) -> BothNumbers | None:
     """The rows of both in the same group, and how many are not; None where there is none."""
-    first, second = (_outcomes(run).drop_nulls("sample") for run in (a, b))
+    first, second = (with_plain_ids(_outcomes(run).drop_nulls("sample")) for run in (a, b))
     on = ["sample", *(f"{ATTRIBUTE}{name}" for name in by), "unit", "weight"]
     rows = first.join(second.select(*on, second="value"), on=on, nulls_equal=True).sort("sample")
     if not rows.height:

@@ -264,11 +264,11 @@ def _usable(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> p
     if units and units[0] not in table.columns:
         return f"its rows lack {counts.cluster!r}, which they were sampled by"
     table = table.with_columns(_text(name, table.schema[name]) for name in units)
-    plain = _with_plain_ids(table.select("sample", *names, *units))
+    plain = with_plain_ids(table.select("sample", *names, *units))
     return _fitting(plain, counts.unclustered().project(attributes), attributes)
 
 
-def _with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
+def with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
     """Ids written as 5.0 as 5, unless two would then be one."""
     plain = table.with_columns(pl.col("sample").str.replace(_WHOLE, "$1"))
     return plain if plain["sample"].n_unique() == table.height else table

@@ -40,8 +40,8 @@ class NumberRun(Run):
     def case_tables(self) -> dict[str, pl.DataFrame]:
         """The samples of the groups that are worse off in the first headlines, the worst first.
 
-        They stand by the numbers of headlines beyond chance: sample, number, attributes, cluster; at most
-        10,000 of each.
+        They stand by the numbers of headlines beyond chance: sample (or ``times`` of alike ones), number,
+        attributes, cluster; at most 10,000 of each.
         """
         lines = [line for line in enumerate(self.overview.headlines, 1) if line[1].beyond][:_MOST_CASES]
         findings = {finding.metric: finding for finding in self.findings}
@@ -53,7 +53,7 @@ class NumberRun(Run):
         groups = pl.DataFrame(keys, schema=[*names.values()], orient="row")
         how: Any = "semi" if finding.details["side"] == "worse" else "anti"
         rows = self.tables[OUTCOMES].drop_nulls([*names.values()]).join(groups, on=[*names.values()], how=how)
-        columns = {"sample": "sample"} if "sample" in rows else {}
+        columns = {name: name for name in ("sample", "times") if name in rows}
         columns |= {str(self.manifest["value"]): "value", **names}
         columns |= {str(self.manifest["cluster"]): "unit"} if self.manifest.get("cluster") else {}
         worst = worst_first(rows, self.manifest["better"]).head(MOST_CASE_ROWS)
