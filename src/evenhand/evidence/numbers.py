@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,10 +16,13 @@ from evenhand.evidence.predictions.columns.arrays import Mask
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.levels import weight_numbers
 
-VALUE, CLUSTER, WEIGHT = "value:", "cluster:", "weight:"
+VALUE, CLUSTER, WEIGHT, SAMPLE = "value:", "cluster:", "weight:", "sample:"
 """Columns of the table that are no attributes."""
 UNNAMED = "values"
 """What arrays without a name are called."""
+MOST_SAMPLES = 5_000_000
+"""Rows up to which each is kept by itself; of more there are cells of alike ones."""
+ATTRIBUTE = "attribute:"  # before the names of attributes in a table of outcomes
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class Numbers:
 
     Attributes:
         table: The usable rows: the attributes as texts, ``value:`` (float), where there are such ``cluster:``
-            (text) and ``weight:`` (float above 0).
+            (text), ``weight:`` (float above 0) and ``sample:`` (text).
         name: What the number is called.
         range: Least and largest possible number; infinite where none is known.
         unit: What the number counts, such as ``years``; empty: nothing is said.
@@ -55,6 +58,7 @@ class Numbers:
         value: str,
         cluster: str | None = None,
         weight: str | None = None,
+        id: str | None = None,
         range: tuple[float, float] | None = None,
         unit: str = "",
     ) -> Numbers:
@@ -68,17 +72,19 @@ class Numbers:
             value: Column of numbers.
             cluster: Column of what was sampled as a whole, such as the person.
             weight: Column of weights, 0 or more.
+            id: Column that names each row once, by which rows of two models are matched.
             range: Least and largest possible number, such as ``(0, 1)`` of an overlap: it makes intervals
                 narrower near the ends, and keeps them inside.
             unit: What the number counts, such as ``years``.
 
         Raises:
             UnknownName: A column that does not exist.
-            InputError: A column that holds no numbers, numbers outside the range, or weights below 0.
+            InputError: A column that holds no numbers, numbers outside the range, weights below 0, or ids
+                that several rows have.
             ParameterError: A range without extent.
         """
         table = to_polars(nw.from_native(frame))
-        roles = {"value": value, "cluster": cluster, "weight": weight}
+        roles = {"value": value, "cluster": cluster, "weight": weight, "id": id}
         names = [name for name in roles.values() if name is not None]
         check_known("column", names, table.columns)
         ends = (-np.inf, np.inf) if range is None else (float(range[0]), float(range[1]))
@@ -93,18 +99,16 @@ class Numbers:
         if weight is not None:
             columns.append(weight_numbers(table[weight], weight).alias(WEIGHT))
             gone["weight 0"] = columns[-1] == 0
+        if id is not None:
+            columns.append(table[id].cast(pl.String).alias(SAMPLE))
+            _check_unique(columns[-1], id)
         usable, dropped = _usable(table.height, gone)
         attributes = [
             name for name in table.columns if name not in names and not table[name].dtype.is_nested()
         ]
         kept = table.select(pl.col(attributes).cast(pl.String), *columns).filter(pl.Series(usable))
-        wrong = kept.filter(~pl.col(VALUE).is_between(*ends))[VALUE]
-        if wrong.len():
-            raise InputError(
-                f"column {value!r} holds {wrong[0]:.6g}, which is outside {ends[0]:g} to {ends[1]:g}; mend "
-                "it, or give the range of these numbers: range=(least, largest)"
-            )
-        order = [VALUE, *kept.columns[: -len(columns)], *(name for name in (CLUSTER, WEIGHT) if name in kept)]
+        _check_range(kept[VALUE], ends, value)
+        order = [VALUE, *kept.columns[: -len(columns)], *(column.name for column in columns[1:])]
         return cls(kept.sort(order), value, ends, unit, cluster, dropped)
 
     @classmethod
@@ -149,7 +153,30 @@ class Numbers:
     @property
     def attributes(self) -> list[str]:
         """What samples can be grouped by."""
-        return [name for name in self.table.columns if name not in (VALUE, CLUSTER, WEIGHT)]
+        return [name for name in self.table.columns if name not in (VALUE, CLUSTER, WEIGHT, SAMPLE)]
+
+    def outcomes(self, attributes: Sequence[str]) -> pl.DataFrame:
+        """A row for each sample: sample, outcome, value, ``attribute:NAME``, unit, weight.
+
+        Of more than ``MOST_SAMPLES`` rows, one for all that are alike in these, their number as ``times``;
+        samples have no names there.
+
+        Args:
+            attributes: Those that are kept.
+        """
+        there = self.table.columns
+        rows = self.table.select(
+            pl.col(SAMPLE).alias("sample") if SAMPLE in there else pl.lit(None, pl.String).alias("sample"),
+            pl.lit(self.name).alias("outcome"),
+            pl.col(VALUE).alias("value"),
+            *(pl.col(name).alias(f"{ATTRIBUTE}{name}") for name in attributes),
+            pl.col(CLUSTER).alias("unit") if CLUSTER in there else pl.lit(None, pl.String).alias("unit"),
+            pl.col(WEIGHT).alias("weight") if WEIGHT in there else pl.lit(1.0).alias("weight"),
+        )
+        if rows.height <= MOST_SAMPLES:
+            return rows
+        names = rows.columns[1:]
+        return rows.group_by(names).agg(times=pl.len()).sort(names)
 
     def check_attribute(self, *names: str) -> None:
         """Raise UnknownName, with the closest names, unless there are such attributes."""
@@ -164,6 +191,27 @@ def _usable(height: int, gone: Mapping[str, pl.Series]) -> tuple[Mask, dict[str,
         usable &= ~lost
         dropped |= {reason: int(lost.sum())} if lost.any() else {}
     return usable, dropped
+
+
+def _check_range(numbers: pl.Series, ends: tuple[float, float], name: str) -> None:
+    """Refuse numbers that the range says cannot be."""
+    wrong = numbers.filter(~numbers.is_between(*ends))
+    if wrong.len():
+        raise InputError(
+            f"column {name!r} holds {wrong[0]:.6g}, which is outside {ends[0]:g} to {ends[1]:g}; mend "
+            "it, or give the range of these numbers: range=(least, largest)"
+        )
+
+
+def _check_unique(ids: pl.Series, name: str) -> None:
+    """Refuse ids of which several rows have one."""
+    repeated = ids.filter(ids.is_not_null() & ids.is_duplicated())
+    if repeated.len():
+        raise InputError(
+            f"{repeated.len():,} rows share their id in column {name!r}, such as "
+            f"{one_line(repr(repeated[0]), 60)}; name a column that differs from row to row with --id, or "
+            "leave it out; what several rows are of (a person, a video) is a --cluster"
+        )
 
 
 def _numbers(column: pl.Series) -> pl.Series:

@@ -39,6 +39,8 @@ PER_SAMPLE = "per_sample"
 
 The metric is the sum over parts of weight times mean value; without weights, the largest mean less the least.
 """
+OUTCOMES = "outcomes"
+"""Table with the number of each sample: sample, outcome, value, ``attribute:NAME``, unit, weight."""
 ANNOTATIONS = "annotations"
 CASES = "cases"
 """Holds a CSV file of the rows behind each of the first headlines: 1.csv, 2.csv, 3.csv."""
@@ -237,6 +239,8 @@ class RunFolder:
         return table
 
     def _why_no_cases(self) -> str:
+        if self.manifest.get("kind") == "numbers":
+            return "only the first three beyond chance have rows; run.tables['outcomes'] has every number"
         if self.manifest.get("kind") != "audit":
             return (
                 "runs of models keep them of mistakes beyond chance; run.annotations has the samples, if kept"

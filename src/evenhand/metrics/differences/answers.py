@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, GroupSize, Key, Param, Part
+from evenhand.core.findings import Dropped, Finding, GroupSize, Key, NewDetails, Param, Part
 from evenhand.core.random_streams import stream
 from evenhand.metrics.differences.inference import both_values, difference_of, inferred, null_around
-from evenhand.metrics.estimates import as_finding, number
+from evenhand.metrics.estimates import agreeing, as_finding, joint_p, number
 from evenhand.metrics.named_groups import corrected
+from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import holm_levels
+from evenhand.stats.paired.means import ComparedMeans
 from evenhand.stats.paired.sums import PairedEffects, PairedSums
 from evenhand.stats.rates.clustered import FEWEST
 
-SAME_SAMPLES = "same samples"
+SAME_SAMPLES, NOT_SAME = "same samples", "not paired"
 ALIKE = "the models answered every unit alike, so that there is no spread to measure a difference in"
+BY_MOVER = "limits of both models by {unit}, on the same ones (MOVER, Zou and Donner)"
 
-
-Hits = tuple[float, float]
-"""How many samples a rate counts, with the first model and with the second."""
-
-Pairs = PairedSums | PairedEffects
+Pairs = PairedSums | PairedEffects | ComparedMeans
 """Answers of two models to the same units, with S numbers made of them."""
 
 
@@ -35,7 +34,7 @@ class PartOf:
     kind: str  # as parts of findings have it
     key: Key  # its group
     n: int  # samples in it
-    hits: Hits | None = None  # of these samples, where the part is a rate of them
+    details: Mapping[str, float | str] = field(default_factory=dict)  # such as how many of these samples hit
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,9 @@ class AnsweredBoth:
     groups: tuple[GroupSize, ...] = ()  # samples of each group
     dropped: tuple[Dropped, ...] = ()  # samples left out, by reason
     notes: tuple[str, ...] = ()  # what else is to be known
-    hits: Hits | None = None  # of the samples, where the value is a rate of them
+    details: Mapping[str, float | str] = field(default_factory=dict)  # such as how many of the samples hit
+    method: str = BY_MOVER  # how intervals are made; ``{unit}`` is what counts as one
+    apart: str = ""  # why the models' samples are not the same; empty: they are
 
 
 def answer_difference(
@@ -74,8 +75,9 @@ def answer_difference(
     tests of one metric are corrected together; ``tested`` is False where another finding has tested the same
     value. None where a model has no value. Parts have the difference in each group, with p corrected by Holm
     among them and intervals of their tests' levels there. Details hold both models' values on the samples
-    compared, of rates of single samples how many hits each had (``first_hits``, ``second_hits``), and which
-    way of the metric is better.
+    compared, of rates of single samples how many hits each had (``first_hits``, ``second_hits``), of numbers
+    how many are better and worse with the first (``n_gained``, ``n_lost``), and which way of the metric is
+    better.
 
     Source: Newcombe 1998 (paired differences, method 10); Korn and Graubard 1998; Zou and Donner 2008.
     """
@@ -83,19 +85,18 @@ def answer_difference(
     value, fields = difference_of(values, names)
     notes = list(answers.notes)
     if value is not None:
-        method = f"limits of both models by {answers.unit}, on the same ones (MOVER, Zou and Donner)"
-        fields = inferred(
-            answers.whole.limits(0, _stream(answers, seed)), value, value, method, alpha / family
-        )
+        method = answers.method.format(unit=answers.unit)
+        fields = _inferred(answers.whole, 0, _stream(answers, seed), value, method, alpha / family)
         if answers.whole.count < FEWEST:
             notes.append("there is a single unit, so that no test can tell the models apart")
         elif fields.get("interval") is None:
             notes.append(ALIKE)
     if not tested:
         fields |= {"p_value": None, "mde": None}
-    details = {
-        "compared": SAME_SAMPLES, **both_values(values), "units": float(answers.whole.count),
-        "unit": answers.unit, "metric_direction": of.card.direction, **_hits(answers.hits),
+    details: NewDetails = {
+        "compared": NOT_SAME if answers.apart else SAME_SAMPLES, **both_values(values),
+        "units": float(answers.whole.count), "unit": answers.unit,
+        "metric_direction": of.card.direction, **answers.details,
     }  # fmt: skip
     params: dict[str, Param] = {**of.params, "model": names[0], "reference": names[1]}
     return as_finding(
@@ -106,8 +107,18 @@ def answer_difference(
     )  # fmt: skip
 
 
-def _hits(hits: Hits | None) -> dict[str, float]:
-    return {} if hits is None else dict(zip(("first_hits", "second_hits"), hits, strict=True))
+def _inferred(
+    pairs: Pairs, at: int, rng: np.random.Generator, value: float, method: str, alpha: float
+) -> dict[str, Any]:
+    """As ``inferred``, by limits alone or, of means of numbers, by a test as well."""
+    limits, test = pairs.limits(at, rng), None
+    if isinstance(pairs, ComparedMeans):
+        test = joint_p(pairs.p_value(at, rng), 0.0, limits)
+
+    def agreed(level: float) -> Pair:
+        return agreeing(limits(level), test, 0.0, level)
+
+    return inferred(agreed, value, value, method, alpha, test)
 
 
 def _stream(answers: AnsweredBoth, seed: int, *purpose: str) -> np.random.Generator:
@@ -121,14 +132,14 @@ def _parts(answers: AnsweredBoth, alpha: float, seed: int) -> list[Part]:
     if answers.inner is None or not answers.parts:
         return []
     values = answers.inner.observed()
-    method = f"limits of both models by {answers.inner_unit}, on the same ones (MOVER, Zou and Donner)"
+    method = answers.method.format(unit=answers.inner_unit)
     of_parts, p = [], []
     for at in range(len(answers.parts)):
         value = number(float(values[0, at] - values[1, at]))
         fields: dict[str, Any] = {"reason": "empty"}
         if value is not None:
-            limits = answers.inner.limits(at, _stream(answers, seed, "parts", str(at)))
-            fields = inferred(limits, value, value, method, 1.0) | {"mde": None}
+            rng = _stream(answers, seed, "parts", str(at))
+            fields = _inferred(answers.inner, at, rng, value, method, 1.0) | {"mde": None}
         p.append(np.nan if fields.get("p_value") is None else fields["p_value"])
         of_parts.append({"value": value, **fields})
     levels = 1 - holm_levels(np.array(p), alpha)
@@ -138,7 +149,7 @@ def _parts(answers: AnsweredBoth, alpha: float, seed: int) -> list[Part]:
         if make is not None:
             fields["interval"] = make(level)
             fields["null"] = null_around(fields["value"], fields["value"], fields["interval"])
-        details = {**both_values(values[:, at]), **_hits(part.hits)}
+        details = {**both_values(values[:, at]), **part.details}
         differences.append(
             Part(kind=part.kind, key=part.key, n=part.n, chance_at=0.0, details=details, **fields)
         )

@@ -116,7 +116,6 @@ def number_metric(**declaration: Any) -> Callable[[Callable[P, Finding]], Number
     """As ``evenhand.core.metric.metric``, for a function whose first argument is Numbers."""
 
     def declare(compute: Callable[P, Finding]) -> NumberMetric[P]:
-        declared = metric(why_not_compared="a run keeps no numbers of single rows", **declaration)
-        return NumberMetric(compute, declared(compute).card)
+        return NumberMetric(compute, metric(**declaration)(compute).card)
 
     return declare

@@ -32,7 +32,7 @@ from evenhand.stats.rates.means import GroupMeans, quantiles_of
 Better = Literal["high", "low"]
 """Which numbers are good: ``high`` of an overlap, ``low`` of an error."""
 
-_SHORT = "intervals may be too short: a few far numbers make the mean of {}"
+SHORT = "intervals may be too short: a few far numbers make the mean of {}"
 _QUANTILES = {"median": 0.5, "q10": 0.1, "q90": 0.9}
 
 
@@ -162,7 +162,7 @@ class NumberMeans(RowRates):
         remarks = []
         if self.infers and self.reason is None:
             unsure = [self.bound.text(code) for code in np.flatnonzero(self.grouped.unsure).tolist()]
-            remarks = [_SHORT.format(", ".join(unsure))] if unsure else []
+            remarks = [SHORT.format(", ".join(unsure))] if unsure else []
         details |= fields.pop("details", {})
         return self.described(value, params, {}, remarks, details=details, **fields)
 

@@ -24,6 +24,7 @@ class Cases:
         pictures: One for each row; empty where there is none.
         total: How many rows there are.
         in_file: How many are in the file.
+        worst_first: Whether they are in this order, not in that of the table.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Cases:
     pictures: Sequence[str]
     total: int
     in_file: int
+    worst_first: bool
 
 
 def cases(content: ReportInput, data: PageData) -> list[Cases]:
@@ -59,5 +61,10 @@ def cases(content: ReportInput, data: PageData) -> list[Cases]:
         samples = [sample or "" for sample in texts.get("sample", [])[:MOST_SHOWN]]
         thumbnails = content.pictures(samples) if content.pictures and samples else {}
         pictures = [thumbnails.get(sample, "") for sample in samples]
-        result.append(Cases(name, sheet, rows_held.columns, rows, pictures, table.height, rows_held.height))
+        result.append(
+            Cases(
+                name, sheet, rows_held.columns, rows, pictures, table.height, rows_held.height,
+                content.manifest.get("kind") == "numbers",
+            )
+        )  # fmt: skip
     return result

@@ -36,9 +36,9 @@ _SEEDS = "_seed_spread"
 _HARMLESS = frozenset(
     (
         # in words, and how a number was made
-        "compared", "unit", "metric_direction", "weights", "method", "test", "sign", "paired_by",
-        "run", "set", "rank", "draws", "replicates", "queries", "templates", "seeds", "first_seeds",
-        "second_seeds", "degrees_of_freedom", "countries", "parts_left_out", "words",
+        "compared", "unit", "measured_in", "metric_direction", "weights", "method", "test", "sign",
+        "paired_by", "run", "set", "rank", "draws", "replicates", "queries", "templates", "seeds",
+        "first_seeds", "second_seeds", "degrees_of_freedom", "countries", "parts_left_out", "words",
         "pleasant_words", "classes_without_parts", "highest", "lowest", "best", "worst",
         # values of all that the finding or part is of; the whole goes where one of them is hidden
         "accuracy", "accuracy_gap", "first", "second", "first_own_mix", "second_own_mix",

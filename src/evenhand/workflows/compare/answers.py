@@ -11,17 +11,19 @@ import polars as pl
 
 from evenhand.core.findings import Dropped, Finding, GroupSize
 from evenhand.metrics.differences.answers import (
+    NOT_SAME,
     SAME_SAMPLES,
     AnsweredBoth,
-    Hits,
     Pairs,
     PartOf,
     answer_difference,
 )
 from evenhand.stats.paired.sums import PairedEffects, PairedSums, Summary, strata_of
 from evenhand.workflows.compare.compare_cells import Combination, Contributions, cells_of
+from evenhand.workflows.compare.compare_numbers import NUMBERS, compared_numbers
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.values import settings_of, values_of, wanted_findings
+from evenhand.workflows.compare.warnings import unmatched
 
 Progress = Callable[[str], None]
 
@@ -93,7 +95,8 @@ def compared_answers(
     samples = [finding.n for finding in findings if (finding.card.of or finding.card).family != _OF_QUERIES]
     if samples:
         settings["rows"] = int(max(samples))
-    return AnswersCompared(findings, tables, settings, _untested_notes(work))
+    apart = unmatched([row for row in work.pairing if row[2] == NOT_SAME])
+    return AnswersCompared(findings, tables, settings, [*apart, *_untested_notes(work)])
 
 
 @dataclass(eq=False)
@@ -112,7 +115,8 @@ class _PairedAnswers:
     def pair(self, first: int, second: int) -> None:
         """Everything that two runs have alike."""
         names = (self.runs[first].name, self.runs[second].name)
-        most, seen, before = 0, dict[tuple[str, str, Combination, int], str](), len(self.untested)
+        most, apart, before = 0, "", len(self.untested)
+        seen = dict[tuple[str, str, Combination, int], str]()
         for key, finding in self.findings[first].items():
             if key not in self.findings[second]:
                 continue
@@ -129,9 +133,10 @@ class _PairedAnswers:
                 pair = replace(pair, notes=(*pair.notes, note))
             seen.setdefault(again, finding.grouping)
             self.pairs.append((pair, names, tested))
-            most = max(most, pair.n)
-        reason = _why(self.untested[before:])
-        self.pairing.append((*names, SAME_SAMPLES if most else NOT_TESTED, most or None, reason or None))
+            most, apart = max(most, 0 if pair.apart else pair.n), apart or pair.apart
+        how = SAME_SAMPLES if most else NOT_SAME if apart else NOT_TESTED
+        reason = apart or _why(self.untested[before:])
+        self.pairing.append((*names, how, most or None, reason or None))
 
     def differences(self) -> list[Finding]:
         """A finding for each, with as many exchanges as its family of tests needs."""
@@ -155,6 +160,9 @@ class _PairedAnswers:
     def _both(
         self, first: int, second: int, key: tuple[str, str, str]
     ) -> tuple[Combination, AnsweredBoth] | str:
+        names = (self.runs[first].name, self.runs[second].name)
+        if self.findings[first][key].card.family == NUMBERS:
+            return compared_numbers(self.runs[first], self.runs[second], self.findings[first][key])
         cells = [self._cells(index, key) for index in (first, second)]
         for index, contributions in zip((first, second), cells, strict=True):
             if isinstance(contributions, str):
@@ -164,7 +172,6 @@ class _PairedAnswers:
                     else contributions
                 )
         a, b = (contributions for contributions in cells if isinstance(contributions, Contributions))
-        names = (self.runs[first].name, self.runs[second].name)
         return _joined(a, b, self.findings[first][key], names)
 
 
@@ -220,7 +227,7 @@ def _joined(
         inner_unit,
         tuple(GroupSize(key=part.key, n=n) for part, n in zip(parts, sizes, strict=True) if finding.by),
         tuple(_dropped(a, b, names)),
-        hits=_hits(paired_rows, combination, finding),
+        details=_hits(paired_rows, combination, finding),
     )
 
 
@@ -228,17 +235,17 @@ def _samples(paired_rows: pl.DataFrame, columns: Sequence[str]) -> int:
     return paired_rows.filter(pl.col("column").is_in(list(columns)))["sample"].n_unique()
 
 
-def _hits(paired_rows: pl.DataFrame, combination: Combination, finding: Finding) -> Hits | None:
-    """How many samples a rate counts with each model; None where it is none, or counts parts of samples."""
+def _hits(paired_rows: pl.DataFrame, combination: Combination, finding: Finding) -> dict[str, float]:
+    """How many samples a rate counts with each model; nothing where it counts parts of samples."""
     if finding.card.unit != "share" or not finding.card.sentences.hits:
-        return None
+        return {}
     rows = paired_rows.filter(pl.col("column").is_in(list(combination.columns)))
     values = [rows["first"], rows["second"]]
     if rows["sample"].n_unique() < rows.height or not all(
         column.is_in([0.0, 1.0]).all() for column in values
     ):
-        return None
-    return float(values[0].sum()), float(values[1].sum())
+        return {}
+    return {"first_hits": float(values[0].sum()), "second_hits": float(values[1].sum())}
 
 
 def _dropped(a: Contributions, b: Contributions, names: tuple[str, str]) -> list[Dropped]:

@@ -36,7 +36,7 @@ from evenhand.workflows.compare.pairing import ComparisonPlan, check_asked, plan
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seed_values import ON_THESE, by_group, seed_values
 from evenhand.workflows.compare.seeds import Given, seed_findings
-from evenhand.workflows.compare.warnings import how_matched, mix_warnings, not_joined, unmatched
+from evenhand.workflows.compare.warnings import AUDITS, how_matched, mix_warnings, not_joined, unmatched
 from evenhand.workflows.outputs.result import Run
 
 Progress = Callable[[str], None]
@@ -365,7 +365,7 @@ def assembled(
     manifest |= (
         {WORDS: run_words[0]} if run_words[0] and all(words == run_words[0] for words in run_words) else {}
     )
-    if all(compared_run.manifest.get("kind") == "audit" for compared_run in runs):
+    if all(compared_run.manifest.get("kind") in AUDITS for compared_run in runs):
         nouns = {str(compared_run.manifest.get("noun") or "rows") for compared_run in runs}
         manifest["noun"] = nouns.pop() if len(nouns) == 1 else "rows"
     compared = Findings(manifest_id=manifest["manifest_id"], findings=findings)

@@ -136,12 +136,13 @@ def _text(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 def _called(run: Run) -> str:
-    """The model, or the column of predictions and its table."""
+    """The model, or the column of predictions or numbers and its table."""
     if run.manifest.get("model"):
         return one_line(run.manifest["model"])
     source = run.manifest.get("source") or {}
     table = Path(str(source.get("path") or run.folder)).name
-    return one_line(f"{run.manifest.get('prediction', 'prediction')} of {table}")
+    column = run.manifest.get("prediction") or run.manifest.get("value") or "prediction"
+    return one_line(f"{column} of {table}")
 
 
 def _from_source(run: Run) -> pl.DataFrame | str:
@@ -263,11 +264,11 @@ def _usable(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> p
     if units and units[0] not in table.columns:
         return f"its rows lack {counts.cluster!r}, which they were sampled by"
     table = table.with_columns(_text(name, table.schema[name]) for name in units)
-    plain = _with_plain_ids(table.select("sample", *names, *units))
+    plain = with_plain_ids(table.select("sample", *names, *units))
     return _fitting(plain, counts.unclustered().project(attributes), attributes)
 
 
-def _with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
+def with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
     """Ids written as 5.0 as 5, unless two would then be one."""
     plain = table.with_columns(pl.col("sample").str.replace(_WHOLE, "$1"))
     return plain if plain["sample"].n_unique() == table.height else table

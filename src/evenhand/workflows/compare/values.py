@@ -14,6 +14,7 @@ from evenhand.core.numbers.rounding import low_and_high
 from evenhand.workflows.compare.runs import ComparedRun
 
 Name = tuple[str, str, str]
+_COLUMN = "value"  # the parameter that names a column of numbers: models may have one each
 
 SCHEMA = {
     "metric": pl.String, "by": pl.String, "params": pl.String, "model": pl.String, "value": pl.Float64,
@@ -70,7 +71,8 @@ def wanted_findings(
 
 def key_of(finding: Finding) -> Name:
     """Name, grouping and parameters, by which findings of two runs are the same."""
-    params = json.dumps(finding.params, sort_keys=True, ensure_ascii=False)
+    told_apart = {name: value for name, value in finding.params.items() if name != _COLUMN}
+    params = json.dumps(told_apart, sort_keys=True, ensure_ascii=False)
     return finding.name, finding.grouping, params
 
 

@@ -18,6 +18,8 @@ from evenhand.workflows.compare.seeds import each_seed_notes, seed_notes
 
 _SHOWN = 4
 _LONG = 40  # letters of an id in a message
+AUDITS = ("audit", "numbers")
+"""Kinds of runs that are of a user's table."""
 
 
 def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
@@ -37,6 +39,15 @@ def refuse_unlike(runs: Sequence[ComparedRun]) -> None:
                 f"{benchmarks[0][0]!r} is a run of {benchmarks[0][1]} and {folder!r} of {benchmark}; "
                 "compare runs of one benchmark"
             )
+    numbers = [run for run in runs if run.manifest.get("kind") == "numbers"]
+    for name in ("better", "unit", "range"):
+        entries = [(run.folder, run.manifest.get(name)) for run in numbers]
+        for folder, entry in entries[1:]:
+            if entry != entries[0][1]:
+                raise InputError(
+                    f"{entries[0][0]!r} is of numbers with {name} {entries[0][1]!r} and {folder!r} with "
+                    f"{entry!r}; audit both with the same --{name}"
+                )
     lacking = [run.folder for run in runs if run.counts is None]
     if lacking and len(lacking) < len(runs):
         raise InputError(
@@ -106,7 +117,7 @@ def mix_warnings(findings: Sequence[Finding], orders: Sequence[ComparedCounts]) 
 
 def how_matched(runs: Sequence[ComparedRun]) -> str:
     """What says which rows of several runs are the same sample."""
-    ids = {str(run.manifest.get("id") or "") for run in runs if run.manifest.get("kind") == "audit"}
+    ids = {str(run.manifest.get("id") or "") for run in runs if run.manifest.get("kind") in AUDITS}
     if "" in ids:
         return "matched by their order in the file"
     return f"matched by {' and '.join(map(repr, sorted(ids)))}" if ids else "matched sample by sample"
@@ -131,7 +142,7 @@ def unmatched(pairing: Sequence[tuple[Any, ...]]) -> list[str]:
 
 def not_joined(a: ComparedRun, b: ComparedRun, rows_a: pl.DataFrame, rows_b: pl.DataFrame) -> str:
     """Why no sample of two runs could be joined."""
-    audits = [run for run in (a, b) if run.manifest.get("kind") == "audit"]
+    audits = [run for run in (a, b) if run.manifest.get("kind") in AUDITS]
     without = [run.name for run in audits if not run.manifest.get("id")]
     if without:
         return f"audited without ids: {' and '.join(without)}; audit again with --id COL"

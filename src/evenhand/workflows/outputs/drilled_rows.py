@@ -14,6 +14,8 @@ import polars as pl
 
 from evenhand.benchmarks.visogender.data.settings import PAIRING, with_pairing
 from evenhand.evidence.choices import GENDERS
+from evenhand.evidence.numbers import ATTRIBUTE
+from evenhand.runs.run_folder import OUTCOMES
 from evenhand.workflows.outputs.drilled_pairs import pairs_of
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 _TRUTHS = {"occ_first": "occupation_perceived_gender", "par_first": "participant_perceived_gender"}
 _NAMED = 5  # labels written out for an image
+_MOST_NUMBERS = 200_000  # samples of which a report shows the first of each group
 
 
 def rows_of(run: RunFolder) -> dict[str, pl.DataFrame]:
@@ -199,6 +202,22 @@ def _halves(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | 
     return halves.filter(role="target").explode("sets").select("sample", set="sets", half="half")
 
 
+def _numbers(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Samples with their number, the worst first."""
+    del annotations
+    outcomes = _with(run, OUTCOMES, "sample", "value")
+    if outcomes is None:
+        return None
+    rows = worst_first(outcomes, run.manifest.get("better")).head(_MOST_NUMBERS)
+    attributes = {name: name.removeprefix(ATTRIBUTE) for name in rows.columns if name.startswith(ATTRIBUTE)}
+    return rows.rename(attributes).select("sample", pl.col("value").alias("number"), *attributes.values())
+
+
+def worst_first(outcomes: pl.DataFrame, better: object) -> pl.DataFrame:
+    """Rows of numbers of which ``high`` or ``low`` ones are better."""
+    return outcomes.sort("value", descending=better == "low", maintain_order=True)
+
+
 def _with(run: RunFolder, name: str, *columns: str) -> pl.DataFrame | None:
     """A table of the run, if it has these columns."""
     table = run.tables.get(name)
@@ -219,4 +238,5 @@ _MAKERS: Mapping[str, Callable[[RunFolder, pl.DataFrame | None], pl.DataFrame | 
     "pairs": _pairs,
     "matched": _matched,
     "halves": _halves,
+    "numbers": _numbers,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,8 +13,8 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
-from evenhand.core.findings import Findings
-from evenhand.evidence.numbers import Numbers
+from evenhand.core.findings import Finding, Findings
+from evenhand.evidence.numbers import ATTRIBUTE, SAMPLE, Numbers
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.files.tables import scan as sources
 from evenhand.metrics.classification.effect_options import EffectOptions
@@ -20,17 +22,49 @@ from evenhand.metrics.prepared import check_common
 from evenhand.metrics.suites.groupings import groupings_of, names_in
 from evenhand.metrics.suites.numbers import number_findings
 from evenhand.runs.manifest import make_manifest
+from evenhand.runs.run_folder import MOST_CASE_ROWS, OUTCOMES
+from evenhand.workflows.outputs.drilled_rows import worst_first
 from evenhand.workflows.outputs.result import Run, check_out
 
 Range: TypeAlias = tuple[float, float] | str | None
 """Least and largest possible number, or both as text: ``0,1``; None: nothing is known of them."""
+_MOST_CASES = 3  # headlines whose rows are written
 _USUAL = ("default", "rows", "min", "drop", "local")  # what options of labels are where nobody gave them
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberRun(Run):
+    """The run of an audit of numbers."""
+
+    @cached_property
+    def case_tables(self) -> dict[str, pl.DataFrame]:
+        """The samples of the groups that are worse off in the first headlines, the worst first.
+
+        They stand by the numbers of headlines beyond chance: sample (or ``times`` of alike ones), number,
+        attributes, cluster; at most 10,000 of each.
+        """
+        lines = [line for line in enumerate(self.overview.headlines, 1) if line[1].beyond][:_MOST_CASES]
+        findings = {finding.metric: finding for finding in self.findings}
+        return {str(number): self._worst(findings[line.metric]) for number, line in lines}
+
+    def _worst(self, finding: Finding) -> pl.DataFrame:
+        names = {name: f"{ATTRIBUTE}{name}" for name in finding.by}
+        keys = [[part.key] if isinstance(part.key, str) else part.key for part in finding.parts]
+        groups = pl.DataFrame(keys, schema=[*names.values()], orient="row")
+        how: Any = "semi" if finding.details["side"] == "worse" else "anti"
+        rows = self.tables[OUTCOMES].drop_nulls([*names.values()]).join(groups, on=[*names.values()], how=how)
+        columns = {name: name for name in ("sample", "times") if name in rows}
+        columns |= {str(self.manifest["value"]): "value", **names}
+        columns |= {str(self.manifest["cluster"]): "unit"} if self.manifest.get("cluster") else {}
+        worst = worst_first(rows, self.manifest["better"]).head(MOST_CASE_ROWS)
+        return worst.select(**columns)
 
 
 def audit_numbers(
     evidence: Any, *, by: Any, value: str, better: Any, range: Range, unit: str,
-    cluster: str | None, weight: str | None, alpha: float, adjustment: str, inference: Any, seed: int,
-    noun: str | None, out: str | Path | None, progress: Callable[[str], None] | None, **of_labels: Any,
+    cluster: str | None, weight: str | None, id: str | None, alpha: float, adjustment: str, inference: Any,
+    seed: int, noun: str | None, out: str | Path | None, progress: Callable[[str], None] | None,
+    **of_labels: Any,
 ) -> Run:  # fmt: skip
     """The run of ``audit(table, value=...)``; options that only labels have are refused.
 
@@ -47,8 +81,13 @@ def audit_numbers(
     say = progress or (lambda _: None)
     say("reading")
     source, table = _table(evidence)
-    ends = _ends(range)
-    numbers = Numbers.from_frame(table, value=value, cluster=cluster, weight=weight, range=ends, unit=unit)
+    ends, column = _ends(range), id
+    if id is None and source is not None:  # another number of the very same file has the same rows
+        column = SAMPLE
+        number = pl.int_range(table.height, eager=True).cast(pl.String) + f" of {source['sha256']}"
+        table = table.with_columns(number.alias(SAMPLE))
+    roles: dict[str, Any] = {"cluster": cluster, "weight": weight, "id": column}
+    numbers = Numbers.from_frame(table, value=value, range=ends, unit=unit, **roles)
     if numbers.table.is_empty():
         reasons = ", ".join(f"{count} with {reason}" for reason, count in numbers.dropped.items())
         raise InputError(f"no usable row of {value!r}: {reasons or 'the table has no row'}")
@@ -63,12 +102,14 @@ def audit_numbers(
     settings: dict[str, Any] = {
         "kind": "numbers", "benchmark": None, "model": None, "value": value, "better": better,
         "range": ends, "unit": unit, "by": ["+".join(names) for names in groupings], "rows": table.height,
-        "mode": "default", **tests, "samples": digest, "source": source,
+        "mode": "default", **tests, "digest": digest, "source": source,
     }  # fmt: skip
-    manifest = make_manifest({}, settings) | {"noun": noun or "rows"}
+    manifest = make_manifest({}, settings) | {"noun": noun or "rows", "id": id}
     manifest |= {"cluster": cluster} if cluster else {}
     manifest |= {"weight": weight} if weight else {}
-    run = Run(Findings(manifest_id=manifest["manifest_id"], findings=findings), manifest, {}, {})
+    outcomes = numbers.outcomes(list(dict.fromkeys(name for names in groupings for name in names)))
+    saved = Findings(manifest_id=manifest["manifest_id"], findings=findings)
+    run = NumberRun(saved, manifest, {}, {OUTCOMES: outcomes})
     if out is not None:
         say("writing")
         run.save(out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
@@ -13,6 +14,7 @@ from evenhand.core.display.overview.phrasing import (
     certainty,
     chance,
     defined,
+    in_unit,
     models_of,
     plain_counts,
     scoped,
@@ -33,7 +35,10 @@ _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"
 _BETTER_THAN = "{title}: {newer} is {amount} better than {older}"
 _WORSE_THAN = "{title}: {newer} is {amount} worse than {older}"
-_BETTER = {"lower is fairer": -1, "higher is fairer": 1, "higher is better": 1}
+_BETTER = {"lower is fairer": -1, "higher is fairer": 1, "higher is better": 1, "low": -1, "high": 1}
+_NUMBER = (
+    "outcome"  # the unit of metrics of numbers, of which a parameter says whether ``high`` or ``low`` is good
+)
 
 
 @dataclass(frozen=True)
@@ -121,11 +126,22 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
         first, second = map(share, change.pair)
         text = "with {model} {first} of {act}, with {reference} {second}"
         return _(text, model=model, first=first, act=act, reference=reference, second=second), _SHARES
-    title += _(" by {by}", by=subject.about(finding)) if finding.by else ""
-    if card.unit in ("share", "share difference"):
-        first, second = (
-            share(value) if card.unit == "share" else amount(value, card) for value in change.pair
+    measured = in_unit(finding, partial(amount, card=card))
+    flips = [change.holder.details.get(name) for name in ("n_gained", "n_lost")]
+    gained, lost = (number if isinstance(number, float) else None for number in flips)
+    if card.unit == _NUMBER and gained is not None and lost is not None:
+        first, second = map(measured, change.pair)
+        text = (
+            "with {model} {gained} {noun} are better and {lost} worse: {what} is {first} on average, with "
+            "{reference} {second}"
         )
+        what = str(finding.params.get("value", _("the number")))
+        rows = {"gained": of(gained, change.holder.n), "lost": count(lost), "noun": subject.noun}
+        names = {"model": model, "reference": reference, "what": what, "first": first, "second": second}
+        return _(text, **rows, **names), _COUNTED
+    title += _(" by {by}", by=subject.about(finding)) if finding.by else ""
+    if card.unit in ("share", "share difference", _NUMBER):
+        first, second = (share(value) if card.unit == "share" else measured(value) for value in change.pair)
         text = "{title}: {first} with {model}, {second} with {reference}"
         return _(text, title=title, first=first, model=model, second=second, reference=reference), _SHARES
     higher, lower = (
@@ -139,10 +155,17 @@ def _text(change: _Change, subject: Subject) -> tuple[str, float]:
 def gain(finding: Finding, holder: Finding | Part | None = None) -> float | None:
     """By how much the first model is better than the second; None where neither side is better."""
     card, part = finding.card.of or finding.card, holder if isinstance(holder, Part) else None
-    direction = card.direction if part is None else card.parts_direction or card.direction
+    direction: str = card.direction if part is None else card.parts_direction or card.direction
+    direction = str(finding.params.get("better")) if _is_number(finding) else direction
     of = part or finding
     value = lead_of(of)
     return None if value is None or direction not in _BETTER else _BETTER[direction] * value
+
+
+def _is_number(finding: Finding) -> bool:
+    """Whether a difference is of how good numbers are, not of how alike groups are."""
+    card = finding.card.of or finding.card
+    return card.unit == _NUMBER and card.direction == "descriptive"
 
 
 def direction(findings: Sequence[Finding], subject: Subject) -> str:
@@ -152,7 +175,7 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
     """
 
     def last(finding: Finding) -> tuple[bool, bool]:
-        good = (finding.card.of or finding.card).direction == "higher is better"
+        good = (finding.card.of or finding.card).direction == "higher is better" or _is_number(finding)
         return not significance_of(finding, subject.alpha).beyond, not good
 
     for finding in sorted(findings, key=last):
@@ -167,7 +190,8 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         side = significance_of(finding, subject.alpha)
         standing = filled(side.in_words("what chance alone gives")) or _("not tested")
         text = _BETTER_THAN if more > 0 else _WORSE_THAN
-        text = _(text, amount=amount(abs(more), change.card), **names)
+        write = in_unit(finding, partial(amount, card=change.card))
+        text = _(text, amount=write(abs(more)), **names)
         return text if side.beyond else f"{text}, {standing}"
     return ""
 

@@ -248,7 +248,7 @@ def leading_amount(finding: Finding) -> str:
 
 def in_unit(finding: Finding, write: Callable[[float], str]) -> Callable[[float], str]:
     """How numbers are written that have a unit of the user's, such as years."""
-    unit = finding.details.get("unit") or ""
+    unit = finding.details.get("measured_in" if finding.card.of else "unit") or ""
     return lambda value: f"{write(value)} {unit}".rstrip()
 
 

@@ -102,7 +102,7 @@ def _spread(finding: Finding, group_means: Finding, write: Callable[[float], str
 def _chart_of_means(finding: Finding, group_means: Finding, subject: Subject) -> Chart | None:
     """The mean of each group; those that the finding is about are filled where it is beyond chance."""
     beyond, parts = is_beyond(finding, subject.alpha), group_means.parts
-    keys = {part.key for part in (parts if len(parts) == 2 else finding.parts)}
+    keys = [part.key for part in (parts if len(parts) == 2 else finding.parts)]
     marks = [
         replace(
             mark_of(part, subject.alpha),
