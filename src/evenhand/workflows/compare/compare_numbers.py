@@ -12,7 +12,7 @@ from evenhand.core.findings import Dropped, Finding
 from evenhand.evidence.numbers import ATTRIBUTE, CLUSTER, VALUE, WEIGHT, Numbers
 from evenhand.metrics.differences.answers import AnsweredBoth
 from evenhand.metrics.differences.numbers import FIGURES, BothNumbers
-from evenhand.metrics.named_groups import get_or_make
+from evenhand.metrics.prepared import get_or_make
 from evenhand.runs.run_folder import OUTCOMES
 from evenhand.workflows.compare.compare_cells import ALL, Combination
 from evenhand.workflows.compare.runs import ComparedRun, with_plain_ids
