@@ -31,6 +31,7 @@ from evenhand.stats.rankings.fairness import RankedPools
 from evenhand.stats.rankings.neighbour_labels import _Moved
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.clustered import ClusterMean
+from evenhand.stats.rates.confusion import Confusion
 from evenhand.stats.rates.rates import Rates
 
 Floats = npt.NDArray[np.float64]
@@ -94,11 +95,9 @@ def _without_units(grouped: Grouped, *args: Any, **named: Any) -> None:
     object.__setattr__(grouped, "units", None)
 
 
-def _within_the_truth(margins: Margins) -> Iterator[ComparedRates]:
+def _within_the_truth(margins: Margins) -> Iterator[tuple[Confusion, dict[str, ComparedRates]]]:
     for confusion in margins._row_chunks(margins._replicates):
-        yield ComparedRates.of_rows(
-            confusion.predicted.astype(np.float64), margins.confusion.group_size[:, None]
-        )
+        yield confusion, {"predicted": ComparedRates.of_rows(*confusion.sums("predicted"))}
 
 
 def _queries_only(moved: _Moved, *args: Any) -> Iterator[Marks]:
