@@ -330,10 +330,9 @@ class _Cells:
         levels = Levels.of(block, level, moments, rows.group, rows.groups)
         if levels is None:
             return None
-        size, sums, squares = (
-            np.bincount(rows.group, w, rows.groups) for w in (None, rows.value, rows.value**2)
-        )
-        of_groups = np.stack([sums, size, squares, sums, size, size * p * q], axis=1)
+        columns = (rows.weights, rows.value, rows.value**2)
+        size, sums, powers = (np.bincount(rows.group, column, rows.groups) for column in columns)
+        of_groups = np.stack([sums, size, powers, sums, size, size * p * q], axis=1)
         binary = rows.ends is None and bool(np.isin(values, (0.0, 1.0)).all())
         return cls(levels, np.bincount(rows.group, minlength=rows.groups), of_groups, binary, middle)
 

@@ -95,7 +95,7 @@ class UnitShares:
     @cached_property
     def _group_of(self) -> Integers:
         """Of each unit that is of one group, shape (C,)."""
-        return self.share.argmax(axis=1)
+        return np.asarray(self.share.argmax(axis=1))
 
     @property
     def observed(self) -> DrawnShares:
