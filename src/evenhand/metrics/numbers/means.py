@@ -117,7 +117,7 @@ def mean_range(evidence: Numbers, *, by: By, inference: Inference = "auto", seed
     title="Mean, ratio", summary="mean of the worst group over that of the best",
     formula="worst mean / best mean", range=(0, None), direction="descriptive", fair_at=1.0, source=_FORM,
     unit="ratio", order=640, family="numbers", headline=False, tags=("group gap",),
-    why_not_compared="the difference of the same two means is, as mean_range_difference",
+    why_not_compared="mean_range_difference compares the same two means",
 )  # fmt: skip
 def mean_ratio(
     evidence: Numbers, *, by: By, better: Better, inference: Inference = "auto", seed: int = 0
