@@ -21,7 +21,7 @@ import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics import estimates
+from evenhand.metrics import estimates, group_rates
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.stats.exchange.compared_rates import ComparedRates
@@ -169,6 +169,8 @@ OLD_FORMS = (
             [(RankingExchange, "draws", _each_query_alone), (Means, "of", _nothing_common)]),
     OldForm("made intervals of resampled groups, of no width where a tiny group is all right", ("accuracy",),
             [(Rates, "limits", _hull)]),
+    OldForm("called a range of means beyond chance whose interval holds 0", ("numbers",),
+            [(module, "p_of_both", _p_alone) for module in (estimates, group_rates)]),
 )  # fmt: skip
 """Those that the short battery is tried for."""
 

@@ -25,6 +25,7 @@ from simulations.battery import (
     items,
     labels,
     neighbours,
+    numbers,
     rankings,
     role_answers,
     shared_units,
@@ -215,9 +216,20 @@ def _shared() -> list[Design]:
     ]  # fmt: skip
 
 
+def _numbers() -> list[Design]:
+    """An old form called a range beyond chance whose interval holds 0, in one draw of ten."""
+    skewed = numbers.Drawn(numbers.errors, (60, 40), factors=(1.0, 2.2))
+    persons = numbers.Drawn(numbers.overlaps, (10, 8, 6), 6)
+    return [
+        _short(numbers.design("age errors of 60 and 40", skewed), "mean_range", "mean_gap"),
+        _short(numbers.design("overlaps of 10, 8 and 6 persons", persons), "mean_contrast", "mean_range"),
+    ]
+
+
 SHORT: tuple[Design, ...] = (
     *_accuracy(), *_effects(), *_choices(), *_labels(), *_households(), *_rankings(), *_neighbours(),
     *_associations(), *_differences(), *_disparities(), *_audits(), *_roles(), *_shared(),
+    *_numbers(),
 )  # fmt: skip
 
 
