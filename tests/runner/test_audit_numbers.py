@@ -9,7 +9,10 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.cli.main import app
-from evenhand.core.errors import InputError, ParameterError, UnknownName
+from evenhand.core.errors import GateBroken, InputError, ParameterError, UnknownName
+from evenhand.metrics.numbers.binding import number_metric
+from evenhand.metrics.numbers.estimation import NumberMeans, gap_finding
+from evenhand.runs.gates import check_gates
 from tests.properties.metric_table import check_finding
 
 pytestmark = pytest.mark.usefixtures("few_draws")
@@ -165,3 +168,38 @@ def test_what_cannot_be_is_refused_in_one_line(options, error, message):
 def test_a_table_without_a_number_is_refused():
     with pytest.raises(InputError, match="no usable row of 'error': 240 with missing value"):
         eh.audit(table().with_columns(error=pl.lit(None, pl.Float64)), **TOLD)
+
+
+@number_metric(
+    title="Far misses, gap", summary="share of errors of more than 4 in the worst group less that of all",
+    formula="max over groups z of P(error > 4 | z) - P(error > 4)", range=(0, 1), fair_at=0.0,
+    direction="lower is fairer", source="a package of the user's", unit="share difference",
+    family="numbers", tested_by="mean_contrast",
+)  # fmt: skip
+def far_misses_gap(evidence, *, by, inference="auto", seed=0):
+    """Errors beyond 4 years, by group."""
+    question = NumberMeans.make("far_misses_gap", evidence.beyond(4.0), by, "low", inference, seed)
+    return gap_finding(question)
+
+
+def test_a_metric_of_a_users_package_gets_all_that_ours_have(tmp_path):
+    out = tmp_path / "run"
+    run = eh.audit(table(), **TOLD, metrics=["mean_contrast", far_misses_gap], out=out)
+    far = table().with_columns(far=(pl.col("error") > 4).cast(pl.Float64))
+    value = far.group_by("age").agg(pl.col("far").mean())["far"].max() - far["far"].mean()
+    finding = run["far_misses_gap"]
+    assert finding.value == pytest.approx(value)
+    assert finding.interval.low <= value <= finding.interval.high
+    assert (finding.details["worst"], finding.role) == ("60+", "secondary")
+    assert finding.p_value < 0.05
+    assert [line.name for line in run.findings.findings] == ["mean_contrast", "far_misses_gap"]
+    read = eh.Run.read(out)
+    assert read["far_misses_gap"].card.summary.startswith("share of errors")
+    assert "Far misses, gap" in read.html()
+    assert "far_misses_gap" in read.findings.to_frame()["name"].to_list()
+    with pytest.raises(GateBroken, match="far_misses_gap"):
+        check_gates(read.findings.findings, ["far_misses_gap>0.05"], read.manifest)
+    with pytest.raises(UnknownName, match="mean_gap"):
+        eh.audit(table(), **TOLD, metrics="mean_gab")
+    with pytest.raises(InputError, match="Numbers"):
+        eh.audit(table(), **TOLD, metrics="accuracy")

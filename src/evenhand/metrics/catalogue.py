@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import TypeAlias
 
 from evenhand.core.cards import DIFFERENCE, SEED_SPREAD, MetricCard
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric
 
@@ -34,6 +35,8 @@ BONETT_PRICE = "Bonett and Price, Adjusted Wald confidence interval for paired p
 
 GROUP = "evenhand.metrics"
 """Entry point group through which packages declare metrics; the names are those of the metrics."""
+MetricChoice: TypeAlias = str | Metric[...] | Sequence[str | Metric[...]]
+"""One or several metrics, by name or as they are."""
 _NONE: Mapping[str, MetricCard] = {}
 
 
@@ -96,3 +99,16 @@ def with_cards(findings: Iterable[Finding], saved: Mapping[str, MetricCard] = _N
         return card.comparing(known(str(compared)))  # a metric that compares any other
 
     return [finding if finding.is_declared else finding.with_card(card_for(finding)) for finding in findings]
+
+
+def chosen_metrics(metrics: MetricChoice) -> list[Metric[...]]:
+    """Metrics by their names, or as they are.
+
+    Raises:
+        UnknownName: There is no metric of that name.
+    """
+    metrics = [metrics] if isinstance(metrics, str | Metric) else metrics
+    for metric in metrics:
+        if isinstance(metric, str) and metric not in declared_metrics():
+            raise UnknownName("metric", metric, sorted(declared_metrics()), "see: evenhand ls metrics")
+    return [declared_metrics()[metric] if isinstance(metric, str) else metric for metric in metrics]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
+from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
 from evenhand.evidence.predictions.columns.bins import BinsLike
@@ -20,7 +20,7 @@ from evenhand.evidence.predictions.spark import read_spark, reading_spark
 from evenhand.files.atomic import write_bytes
 from evenhand.files.datasets import EXAMPLES
 from evenhand.files.tables.group_columns import group_columns
-from evenhand.metrics.catalogue import declared_metrics
+from evenhand.metrics.catalogue import MetricChoice, chosen_metrics
 from evenhand.metrics.classification.disparities.mistakes import SCHEMA, prediction_differences
 from evenhand.metrics.classification.disparities.overlaps import with_overlaps
 from evenhand.metrics.classification.disparities.subgroups import subgroups
@@ -37,7 +37,6 @@ from evenhand.workflows.outputs.audited_table import Audited, Evidence
 from evenhand.workflows.outputs.number_run import Range, audit_numbers, refuse_labels
 from evenhand.workflows.outputs.result import Run, check_out
 
-MetricChoice: TypeAlias = str | Metric[...] | Sequence[str | Metric[...]]
 Progress: TypeAlias = Callable[[str], None]
 ENGINES = ("local", "spark")
 _LONGEST_NOUN = 30
@@ -101,7 +100,8 @@ def audit(
     options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
     groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing, bins)
-    table, words, selected = _read(evidence, columns), _words(noun), _selected(metrics)
+    selected = None if metrics is None else chosen_metrics(metrics)
+    table, words = _read(evidence, columns), _words(noun)
     return _audited(table, _crossed(table, groupings), rules, options, words, selected, out, progress)
 
 
@@ -156,18 +156,6 @@ def _searched(search: Any) -> dict[str, list[str]]:
     if len(set(names)) != len(names):
         raise ParameterError(f"search={names!r} names an attribute twice; name each once")
     return {"search": names} if names else {}
-
-
-def _selected(metrics: MetricChoice | None) -> list[Metric[...]] | None:
-    """Metrics by their names, or as they are; None is all of an audit."""
-    if metrics is None:
-        return None
-    metrics = [metrics] if isinstance(metrics, str | Metric) else metrics
-    metrics_by_name = declared_metrics()
-    for metric in metrics:
-        if isinstance(metric, str) and metric not in metrics_by_name:
-            raise UnknownName("metric", metric, sorted(metrics_by_name), "see: evenhand ls metrics")
-    return [metrics_by_name[metric] if isinstance(metric, str) else metric for metric in metrics]
 
 
 def _read(evidence: Any, columns: dict[str, str | None]) -> Evidence:

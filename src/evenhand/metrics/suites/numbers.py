@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from typing import Any
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
+from evenhand.core.metric import Metric
 from evenhand.evidence.numbers import Numbers
 from evenhand.metrics.numbers import means
 from evenhand.metrics.numbers.binding import BoundNumbers
@@ -17,6 +18,11 @@ from evenhand.metrics.suites.families import adjust_run
 
 PRIMARIES = ("mean_contrast",)
 """Primary of a run of numbers: do means differ between any groups?"""
+METRICS = (
+    means.mean_contrast, means.mean, means.worst_group_mean, means.mean_gap, means.mean_range,
+    means.mean_ratio,
+)  # fmt: skip
+"""What an audit of numbers asks of each grouping where nothing is named."""
 
 
 def number_findings(
@@ -28,8 +34,9 @@ def number_findings(
     adjustment: str,
     inference: Inference,
     seed: int,
+    metrics: Sequence[Metric[...]] = METRICS,
 ) -> list[Finding]:
-    """Findings of all groupings, their primaries corrected together.
+    """Findings of all groupings, their primaries corrected together; a metric is given what it takes.
 
     Raises:
         InputError: A grouping of fewer than two groups, or of more than can be tested.
@@ -42,11 +49,8 @@ def number_findings(
                 f"{'+'.join(by)!r} has {groups:,} groups among usable rows; an audit compares 2 to "
                 f"{MOST_GROUPS:,}: name another column with --by, in Python by="
             )
-        common: dict[str, Any] = {"by": by, "inference": inference, "seed": seed}
-        worse = {**common, "better": better}
-        findings += [
-            means.mean_contrast(numbers, **worse), means.mean(numbers, **common),
-            means.worst_group_mean(numbers, **worse), means.mean_gap(numbers, **worse),
-            means.mean_range(numbers, **common), means.mean_ratio(numbers, **worse),
-        ]  # fmt: skip
+        options = {"by": by, "better": better, "inference": inference, "seed": seed}
+        for metric in metrics:
+            takes = inspect.signature(metric).parameters.keys() & options
+            findings.append(metric(numbers, **{name: options[name] for name in takes}))
     return adjust_run(findings, PRIMARIES, alpha=alpha, method=adjustment)

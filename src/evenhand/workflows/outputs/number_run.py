@@ -17,10 +17,11 @@ from evenhand.core.findings import Finding, Findings
 from evenhand.evidence.numbers import ATTRIBUTE, SAMPLE, Numbers
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.files.tables import scan as sources
+from evenhand.metrics.catalogue import MetricChoice, chosen_metrics
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.prepared import check_common
 from evenhand.metrics.suites.groupings import groupings_of, names_in
-from evenhand.metrics.suites.numbers import number_findings
+from evenhand.metrics.suites.numbers import METRICS, number_findings
 from evenhand.runs.manifest import make_manifest
 from evenhand.runs.run_folder import MOST_CASE_ROWS, OUTCOMES
 from evenhand.workflows.outputs.drilled_rows import worst_first
@@ -63,8 +64,8 @@ class NumberRun(Run):
 def audit_numbers(
     evidence: Any, *, by: Any, value: str, better: Any, range: Range, unit: str,
     cluster: str | None, weight: str | None, id: str | None, alpha: float, adjustment: str, inference: Any,
-    seed: int, noun: str | None, out: str | Path | None, progress: Callable[[str], None] | None,
-    **of_labels: Any,
+    seed: int, noun: str | None, metrics: MetricChoice | None, out: str | Path | None,
+    progress: Callable[[str], None] | None, **of_labels: Any,
 ) -> Run:  # fmt: skip
     """The run of ``audit(table, value=...)``; options that only labels have are refused.
 
@@ -78,6 +79,7 @@ def audit_numbers(
         raise ParameterError(f"say which {value!r} is good: better='high' as of an overlap, or 'low'")
     check_choice("better", better, ("high", "low"))
     check_out(out)
+    asks = METRICS if metrics is None else chosen_metrics(metrics)
     say = progress or (lambda _: None)
     say("reading")
     source, table = _table(evidence)
@@ -97,7 +99,7 @@ def audit_numbers(
     ]
     say("measuring")
     tests: dict[str, Any] = {"alpha": alpha, "adjustment": adjustment, "inference": inference, "seed": seed}
-    findings = number_findings(numbers, groupings, better=better, **tests)
+    findings = number_findings(numbers, groupings, better=better, metrics=asks, **tests)
     digest = hashlib.sha256(numbers.table.write_csv().encode()).hexdigest()
     settings: dict[str, Any] = {
         "kind": "numbers", "benchmark": None, "model": None, "value": value, "better": better,
