@@ -101,12 +101,14 @@ def with_cards(findings: Iterable[Finding], saved: Mapping[str, MetricCard] = _N
     return [finding if finding.is_declared else finding.with_card(card_for(finding)) for finding in findings]
 
 
-def chosen_metrics(metrics: MetricChoice) -> list[Metric[...]]:
-    """Metrics by their names, or as they are.
+def chosen_metrics(metrics: MetricChoice | None) -> list[Metric[...]] | None:
+    """Metrics by their names, or as they are; None is all of an audit.
 
     Raises:
         UnknownName: There is no metric of that name.
     """
+    if metrics is None:
+        return None
     metrics = [metrics] if isinstance(metrics, str | Metric) else metrics
     for metric in metrics:
         if isinstance(metric, str) and metric not in declared_metrics():

@@ -100,8 +100,7 @@ def audit(
     options: dict[str, Any] = {"seed": seed, "mode": mode, "mev": mev, "mev_rule": mev_rule, "rare": rare}
     options |= {"alpha": alpha, "adjustment": adjustment, "inference": inference, **_searched(search)}
     groupings, rules = _checked(by, options, out), LabelRules.make(map, normalize, missing, bins)
-    selected = None if metrics is None else chosen_metrics(metrics)
-    table, words = _read(evidence, columns), _words(noun)
+    table, words, selected = _read(evidence, columns), _words(noun), chosen_metrics(metrics)
     return _audited(table, _crossed(table, groupings), rules, options, words, selected, out, progress)
 
 

@@ -79,7 +79,7 @@ def audit_numbers(
         raise ParameterError(f"say which {value!r} is good: better='high' as of an overlap, or 'low'")
     check_choice("better", better, ("high", "low"))
     check_out(out)
-    asks = METRICS if metrics is None else chosen_metrics(metrics)
+    asks = chosen_metrics(metrics) or METRICS
     say = progress or (lambda _: None)
     say("reading")
     source, table = _table(evidence)
