@@ -93,7 +93,7 @@ def test_a_gender_of_two_units_has_an_interval_and_one_of_one_has_none():
         np.ones(3, int), np.zeros(3, int), 1, np.array([False, False, True]), np.zeros(3, int), None
     )
     some = replace(piece(), rows=rows)
-    assert some._gender(0)["interval"] is not None
+    assert some._gender(0)["limits"](0.95) is not None
     assert some._gender(1) == {"reason": "one_cluster"}
 
 

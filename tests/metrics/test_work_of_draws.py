@@ -81,7 +81,7 @@ def test_what_groups_share_is_held_up_to_a_bound(bound, monkeypatch):
 def test_noise_of_weights_is_held_up_to_a_bound(bound, draws, monkeypatch):
     counts = weighted()
     margins = Margins.of(BoundCounts.of(counts, "group", 0))
-    assert margins.prepared.grouped.truth.size == 12  # cells, as many as 3 groups x 2 truths x 2 answers
+    assert margins.prepared.truth.size == 12  # cells, as many as 3 groups x 2 truths x 2 answers
     monkeypatch.setattr(margin_rates, "_KEPT", bound)
     noise = margins.weight_noise("predicted")
     assert noise.shape == (draws, 3, 2)
@@ -103,7 +103,7 @@ def test_noise_of_few_cells_is_held_by_groups_and_labels(monkeypatch):
 def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
     """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; noise: at the p of all."""
     bound = BoundCounts.of(weighted(0.001), "group", 0)
-    margins, cells = Margins.of(bound), bound.grouped
+    margins, cells = Margins.of(bound), bound
     noise, rates = margins.weight_noise(kind), margins.rates(kind)
     label = noise.shape[2] - 1
     trials = {"true": cells.truth == 1, "false": cells.truth != 1}.get(kind, cells.group >= 0)
@@ -137,7 +137,7 @@ def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
 def test_tables_are_drawn_cell_by_cell_up_to_each_bound(name, least, monkeypatch):
     tables = {"a": [[9, 1, 0], [8, 2, 0]], "b": [[5, 10, 0], [0, 10, 15]]}
     bound = BoundCounts.of(counts_of(tables, ["a", "b", "c"]), "group", 0)
-    assert bound.grouped.truth.size == 8
+    assert bound.truth.size == 8
     monkeypatch.setattr(prepared, name, least)
     assert bound.cellwise(7)
     monkeypatch.setattr(prepared, name, least - 1)

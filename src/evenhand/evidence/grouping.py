@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +83,10 @@ class Grouped:
     units: UnitCells | None = None
 
     @classmethod
-    def bind(cls, counts: Counts, by: Sequence[str]) -> Grouped:
+    def bind(cls, counts: Counts, by: Sequence[str], **more: Any) -> Self:
         """Cross the attributes of ``by``; no attribute means one group of everything.
+
+        ``more`` are fields of a subclass.
 
         Raises:
             UnknownName: An attribute that was not counted.
@@ -117,8 +120,9 @@ class Grouped:
             n = np.add.reduceat(n, first)
             moments = None if moments is None else np.add.reduceat(moments, first, axis=1)
         return cls(
-            tuple(by), labels, n_used, classes, groups, truth, group, prediction, n, dropped, moments, units
-        )
+            tuple(by), labels, n_used, classes, groups, truth, group, prediction, n, dropped, moments, units,
+            **more,
+        )  # fmt: skip
 
     @property
     def rows(self) -> Integers | Floats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known, one_line
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
+from evenhand.evidence.predictions.annotated import Annotated, Remembering, Texts
 from evenhand.evidence.ranked_labels import first_ranks
 
 Concepts: TypeAlias = Mapping[str, Sequence[str]]
@@ -47,7 +48,7 @@ def income_buckets(income: pl.Series) -> pl.Series:
 
 
 @dataclass(frozen=True, eq=False)
-class HouseholdHits:
+class HouseholdHits(Annotated, Remembering):
     """What each image of a household shows, and whether a model's first predictions name it.
 
     Make one with ``from_predictions``, or with ``from_hits`` from a table of hits made elsewhere. The rows
@@ -69,11 +70,10 @@ class HouseholdHits:
     table: pl.DataFrame
     top: int = 5
     threshold: float = 0.0
-    inexpressible: tuple[str, ...] = ()
+    inexpressible: Texts = ()
     facts: Mapping[str, str | float | int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    notes: Texts = ()
 
     @classmethod
     def from_predictions(
@@ -208,10 +208,6 @@ class HouseholdHits:
         kinds = self.table.schema.items()
         return [name for name, kind in kinds if name not in hidden and not kind.is_nested()]
 
-    def check_attribute(self, *names: str) -> None:
-        """Raise UnknownName, with the closest names, unless there are such attributes."""
-        check_known("attribute of these samples", names, self.attributes)
-
 
 def _check_threshold(value: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -325,9 +321,7 @@ def _shallow(long: pl.DataFrame, concept_map: Concepts | None, top: int) -> list
     return [f"samples have at most {depth} predictions, fewer than the {top} that count"]
 
 
-def _usable(
-    scored: pl.DataFrame, nameable: pl.Series | None
-) -> tuple[pl.DataFrame, dict[str, int], tuple[str, ...]]:
+def _usable(scored: pl.DataFrame, nameable: pl.Series | None) -> tuple[pl.DataFrame, dict[str, int], Texts]:
     """Pairs that can be judged, images that have none by reason, and concepts that no label names."""
     reason = (
         pl.when(pl.col("concept").is_null()).then(pl.lit("missing concept"))

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import check_known
+from evenhand.evidence.predictions.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class ItemScores:
+class ItemScores(Annotated):
     """Scores of every item and wording for every image, with what the images are.
 
     Attributes:
@@ -26,6 +27,7 @@ class ItemScores:
             image is its own unit.
     """
 
+    noun = "scores"
     annotated: pl.DataFrame
     scores: Floats
     items: tuple[str, ...]
@@ -75,8 +77,3 @@ class ItemScores:
         there = table.filter(pl.Series(complete))
         sign = np.array([signs[item] for item in items], dtype=np.float64)
         return cls(there, matrix[complete], tuple(items), sign, table.height - there.height, cluster)
-
-    @property
-    def attributes(self) -> list[str]:
-        """Names of the attributes."""
-        return [name for name in self.annotated.columns if name != "sample"]

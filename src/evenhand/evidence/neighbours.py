@@ -18,6 +18,7 @@ from evenhand.evidence.derivation.vector_search import (
     vectors_of_array,
     vectors_of_table,
 )
+from evenhand.evidence.predictions.annotated import Remembering
 from evenhand.evidence.predictions.columns.arrays import Mask, unmasked
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -35,7 +36,7 @@ _ALIKE = 1e-6  # cosines so near to 1 are those of one vector
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class Neighbours(Remembering):
     """The nearest database samples of each query by cosine; exact, found with faiss.
 
     Make one with ``from_embeddings`` or ``from_vectors``. No sample is in both: database samples that are
@@ -64,7 +65,6 @@ class Neighbours:
     dropped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_embeddings(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import special
 
 from evenhand.core.cards import MetricCard, metric_id
-from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
+from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Key, NewDetails, Null, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
-from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, Fields
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, crossing, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.paired.differences import Deviations
 
 Holder = TypeVar("Holder", Finding, Part)
+Levels: TypeAlias = Callable[[float], Interval | None]
+"""From a level to the interval at it, where there is one."""
 
 _HALVINGS = 20  # a millionth of p
 _ROUNDING = 1e-12  # as far apart as equal replicates may come
@@ -60,7 +62,7 @@ def described(
     bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
 ) -> Finding:
     """A Finding with what bound evidence says already filled in."""
-    sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
+    sizes: Fields = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
     return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
 
 
@@ -71,14 +73,13 @@ def as_finding(
     *,
     card: MetricCard | None = None,
     lists: str | None = None,
-    limits: Callable[[float], Interval | None] | None = None,
+    limits: Levels | None = None,
     **fields: Any,
 ) -> Finding:
     """A Finding; what its metric declares is filled in where the metric is called, or by ``card``.
 
     Parameters are those that differ from their default; those that are None are left out. ``lists`` is what
-    lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
-    is one.
+    lists are joined by where the metric is printed; ``limits`` make the interval of every level.
     """
     facts = card or _UNDECLARED
     finding_params = {key: param for key, param in params.items() if param is not None}
@@ -88,6 +89,9 @@ def as_finding(
             k: lists.join(map(str, value)) if isinstance(value, list) else value
             for k, value in finding_params.items()
         }
+    fields["details"] = _plain(fields.get("details", {}))
+    if limits is not None:
+        fields.setdefault("interval", limits(LEVEL))
     fields["parts"] = list(map(_with_agreeing_band, fields.get("parts", ())))
     finding = Finding(
         metric=metric_id(name, by, printed), name=name, params=finding_params, by=list(by),
@@ -95,6 +99,27 @@ def as_finding(
     )  # fmt: skip
     finding = _with_agreeing_band(finding if card is None else finding.with_card(card))
     return finding if limits is None or finding.interval is None else finding.with_levels(limits)
+
+
+def part(
+    kind: str, key: Key, value: float | None, *, limits: Levels | None = None, details: Fields | None = None,
+    **fields: Any,
+) -> Part:  # fmt: skip
+    """A part, with the interval that its limits make; its own parts are left out."""
+    fields.pop("parts", None)
+    if limits is not None:
+        fields["interval"] = limits(LEVEL)
+    if value is not None:
+        value = number(value)
+    return Part(kind=kind, key=key, value=value, details=_plain(details or {}), **fields)
+
+
+def _plain(details: Mapping[str, Any]) -> NewDetails:
+    """Numbers as a finding has them, None where one is undefined."""
+    return {
+        name: detail if detail is None or isinstance(detail, str) else number(detail)
+        for name, detail in details.items()
+    }
 
 
 def build(
@@ -105,7 +130,7 @@ def build(
     ``dropped`` among the fields adds to the rows the grouping dropped; details say how many units there are.
     """
     if grouped.units is not None:
-        fields["details"] = {**fields.get("details", {}), "units": float(grouped.units.count)}
+        fields["details"] = {**fields.get("details", {}), "units": grouped.units.count}
     dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
     fields["dropped"] = dropped + fields.pop("dropped", [])
     codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
@@ -124,11 +149,24 @@ def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[s
     return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
 
 
-def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
-    """An interval, or None where an end is no number."""
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return None
-    return Interval(low=float(low), high=float(high), level=level, method=method)
+def at_levels(
+    limits: Callable[[float], Ends | Pair], method: str, *, value: float | None = None,
+    p_value: float | None = None, reference: float = 0.0, **sampling: Any,
+) -> Levels:  # fmt: skip
+    """From a level to the interval of limits; None where an end is no number.
+
+    It holds the ``value``, and a ``reference`` that a test with ``p_value`` does not reject at that level.
+    """
+
+    def make(level: float) -> Interval | None:
+        low, high = agreeing(pair_of(limits(level)), p_value, reference, level)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return None
+        if value is not None:
+            low, high = min(low, value), max(high, value)
+        return Interval(low=low, high=high, level=level, method=method, **sampling)
+
+    return make
 
 
 def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
@@ -219,57 +257,48 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
 def p_of_both(p_value: float | None, reference: float, limits: Limits) -> float | None:
     """P of a test; where the interval holds the reference all the same, the p with which both leave it."""
-    if p_value is None or p_value > 1 - LEVEL or not limits(LEVEL)[0] <= reference <= limits(LEVEL)[1]:
+    if p_value is None or p_value > 1 - LEVEL:
         return p_value
-    return joint_p(p_value, reference, limits)
+    low, high = limits(LEVEL)
+    return joint_p(p_value, reference, limits) if low <= reference <= high else p_value
 
 
-def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> dict[str, Any]:
+def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> Fields:
     """Fields of an interval at any level, and of a p that leaves a reference only where the interval does.
 
     ``p_value`` is that of a test, None without one; ``limits`` hold the reference where it is not rejected.
     """
     p_value = joint_p(p_value, reference, limits)
-
-    def make(level: float) -> Interval:
-        low, high = agreeing(limits(level), p_value, reference, level)
-        return Interval(low=low, high=high, level=level, method=method)
-
-    return {"p_value": p_value, "interval": make(LEVEL), "limits": make}
+    return {"p_value": p_value, "limits": at_levels(limits, method, p_value=p_value, reference=reference)}
 
 
 def against_reference(
-    value: float, limits: Limits, method: str, p_value: float | None, draws: Floats | None, exchanged: str,
-    seed: int, *, reference: float | None = 0.0, side: str = "high",
-) -> dict[str, Any]:  # fmt: skip
+    value: float, ends: Callable[[float], Ends | Pair], method: str, p_value: float | None,
+    draws: Floats | None, exchanged: str, seed: int, *, reference: float | None = 0.0, side: str = "high",
+) -> Fields:  # fmt: skip
     """Fields of a value whose p and interval say the same of a reference: interval, null band, p, and mde.
 
     ``draws`` are of the value with groups ``exchanged``, and ``side`` of them is unfair. The smallest
     detectable value passes their 95 % point with 80 % power, by the upper arm of the interval.
     """
+    limits = at_levels(ends, method, value=value)
     if reference is not None:
-        p_value = p_of_both(p_value, reference, limits)
-
-    def make(level: float) -> Interval:
-        low, high = limits(level)
-        ends = min(low, value), max(high, value)
-        if reference is not None:
-            ends = agreeing(ends, p_value, reference, level)
-        return Interval(low=ends[0], high=ends[1], level=level, method=method)
-
-    fields: dict[str, Any] = {"interval": make(LEVEL), "limits": make, "p_value": p_value}
+        p_value = p_of_both(p_value, reference, lambda level: pair_of(ends(level)))
+        limits = at_levels(ends, method, value=value, p_value=p_value, reference=reference)
+    interval = limits(LEVEL)
+    fields: Fields = {"interval": interval, "limits": limits, "p_value": p_value}
     if draws is not None:
         fields["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
-        if side == "high" and not np.isnan(draws).all():
-            arm = (fields["interval"].high - value) / Z_LEVEL
+        if side == "high" and interval is not None and not np.isnan(draws).all():
+            arm = (interval.high - value) / Z_LEVEL
             fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
     return fields
 
 
 def turned_signs(
-    away: Deviations, rng: np.random.Generator, seed: int, who: str, unit: str, *, most: float = 1.0,
+    away: Deviations, rng: Rng, seed: int, who: str, unit: str, *, most: float = 1.0,
     scale: float = 1.0,
-) -> dict[str, Any]:  # fmt: skip
+) -> Fields:  # fmt: skip
     """Interval, null band, p and smallest detectable value of a mean of differences, times a scale.
 
     ``who`` are exchanged in each unit, which turns the sign of its differences. Differences are at most

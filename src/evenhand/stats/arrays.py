@@ -12,6 +12,7 @@ Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.integer]
 """Integers of any width."""
 Mask = npt.NDArray[np.bool_]
+Rng = np.random.Generator
 Ends = tuple[Floats, Floats]
 """Two arrays, such as low and high limits."""
 Pair = tuple[float, float]

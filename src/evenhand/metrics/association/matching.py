@@ -17,7 +17,7 @@ from evenhand.metrics.association.similarities import BAND_DRAWS
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
-from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_k
+from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_k
 from evenhand.stats.arrays import Floats, piece_sizes
 from evenhand.stats.association.effect_size import effect_bound
 
@@ -159,7 +159,7 @@ def _finding(comparison: SetComparison, k: int, reading: str, standardised: bool
     scale = 1 / float(comparison.phi.std(ddof=1)) if standardised else 1.0
     value = comparison.difference * scale
     details: NewDetails = comparison.scale_details(1)
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     if comparison.infers:
         fields = comparison.inferred("d" if standardised else "difference", 1)
         if reading == "per_group":

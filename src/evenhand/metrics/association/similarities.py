@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null
+from evenhand.core.findings import Dropped, Finding, GroupSize, Null
 from evenhand.core.random_streams import stream
+from evenhand.evidence.predictions.annotated import Texts
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.estimates import as_finding, plain_interval
-from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.metrics.estimates import as_finding, at_levels
+from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng
 from evenhand.stats.association.families import by_family
 from evenhand.stats.association.two_way import Families, TwoWayEstimate
 
@@ -37,11 +38,11 @@ class BoundSets:
 
     name: str  # the metric's name
     evidence: Similarities  # the similarities
-    targets: tuple[str, ...]  # names of the sets of targets
+    targets: Texts  # names of the sets of targets
     attributes: tuple[str, str]  # names of A and B
     block: Floats  # similarities of the items of the sets of targets in turn, with those of A, then B
-    items: tuple[str, ...]  # ids of the rows
-    words: tuple[str, ...]  # ids of the columns
+    items: Texts  # ids of the rows
+    words: Texts  # ids of the columns
     sizes: tuple[int, ...]  # of the sets, targets first
     mode: Mode  # as of the metric; so are ``inference`` and ``seed``
     inference: Inference
@@ -53,7 +54,7 @@ class BoundSets:
         return min(self.sizes) == 0
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """What tells this finding from others of its name."""
         sets = {"targets": list(self.targets)} if len(self.targets) > 1 else {"target": self.targets[0]}
         options = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
@@ -173,7 +174,7 @@ class SingleSet(BoundSets):
         shared_words = set(self.words[: self.na]) & set(self.words[self.na :])
         return np.array([word in shared_words for word in self.words], dtype=bool)
 
-    def stream(self, *purpose: object) -> np.random.Generator:
+    def stream(self, *purpose: object) -> Rng:
         """The random stream for one purpose."""
         return stream(self.seed, self.name, self.evidence.form, *self.targets, *self.attributes, *purpose)
 
@@ -215,9 +216,7 @@ def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Integ
     return [by_value(evidence.values[np.ix_(rows, indices)].mean(axis=0), indices) for indices in columns]
 
 
-def block_of(
-    evidence: Similarities, rows: Integers, across: Integers
-) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+def block_of(evidence: Similarities, rows: Integers, across: Integers) -> tuple[Floats, Texts, Texts]:
     """Similarities of some rows and columns, with the ids of both."""
     items = tuple(evidence.targets[row] for row in rows.tolist())
     words = tuple(evidence.attributes[column] for column in across.tolist())
@@ -225,7 +224,7 @@ def block_of(
 
 
 def partition_null(
-    numbers: Floats, n: int, scale: float, bound: float, rng: np.random.Generator, seed: int, what: str
+    numbers: Floats, n: int, scale: float, bound: float, rng: Rng, seed: int, what: str
 ) -> Null:
     """What exchanging numbers between two sets gives for the difference of their means: its mean is 0.
 
@@ -246,7 +245,7 @@ def partition_null(
     return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **sampling)
 
 
-def partitioned(numbers: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, bool]:
+def partitioned(numbers: Floats, n: int, rng: Rng) -> tuple[Floats, bool]:
     """Mean of n numbers less that of the others, over partitions; whether these are all there are."""
     total = numbers.size
     listed = comb(total, n) <= _LISTED
@@ -260,13 +259,10 @@ def partitioned(numbers: Floats, n: int, rng: np.random.Generator) -> tuple[Floa
 
 def crossed_fields(
     estimate: TwoWayEstimate, how: str, nothing: str, alternative: Alternative = "two_sided"
-) -> dict[str, Any]:
+) -> Fields:
     """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
     low, high = estimate.band(LEVEL)
     null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"{nothing}: {how}")
-
-    def limits(level: float) -> Interval | None:
-        return plain_interval(*estimate.limits(level), how, level)
-
-    p_value = estimate.p_value(alternative)
-    return {"p_value": p_value, "null": null, "interval": limits(LEVEL), "limits": limits}
+    return {
+        "p_value": estimate.p_value(alternative), "null": null, "limits": at_levels(estimate.limits, how),
+    }  # fmt: skip

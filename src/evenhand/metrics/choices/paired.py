@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding
@@ -15,7 +14,7 @@ from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates
 from evenhand.metrics.estimates import turned_signs
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Inference, Mode, check_common
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, check_common
 from evenhand.stats.paired.differences import Deviations
 
 
@@ -71,7 +70,7 @@ def resolution_difference(
     bound, apart = _matched(bound, other, outcome)
     purpose = ("resolution_difference", str(bound.params), "+".join(bound.by), metric)
 
-    def compared(rows: OutcomeRates, *group: str) -> dict[str, Any]:
+    def compared(rows: OutcomeRates, *group: str) -> Fields:
         if rows.reason is not None:
             return {"value": None, "reason": rows.reason}
         away = Deviations(rows.values, rows.second, weight, rows.cluster)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
+from evenhand.evidence.predictions.annotated import Remembering
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
-from evenhand.metrics.prepared import By, Mode, get_or_make, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, ratio
+from evenhand.metrics.prepared import By, Fields, Mode, get_or_make, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng, ratio
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange, likeness
@@ -111,7 +112,7 @@ class OutcomeRates:
         """Numbers of the samples by gender and unit."""
         return UnitRows(values, self.gender, 2, self.cluster)
 
-    def exchanged(self, weight: Weight, rng: np.random.Generator) -> Exchanged | None:
+    def exchanged(self, weight: Weight, rng: Rng) -> Exchanged | None:
         """Genders exchanged at random; None where nothing can change places.
 
         For a gap the outcomes stay, and the genders of the samples change: gender makes no difference. For
@@ -164,13 +165,12 @@ class Exchanged:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundChoices(named.ChosenRows):
+class BoundChoices(named.ChosenRows, Remembering):
     """Usable choices under one grouping and selection."""
 
     choices: Choices
     where: Where
     mode: Mode
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, by: By, where: Where | None, mode: Mode = "default") -> BoundChoices:
@@ -225,7 +225,7 @@ class BoundChoices(named.ChosenRows):
         return get_or_make(self.memo, outcome, make)
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """What tells a finding from others of its name and grouping."""
         conditions = [f"{name}={named.listed(value)}" for name, value in sorted(self.where.items())]
         return {
@@ -242,7 +242,7 @@ class BoundChoices(named.ChosenRows):
         sizes = zip(self.choices.genders, self.rows("correct").sizes.tolist(), strict=True)
         return [GroupSize(key=gender, n=n) for gender, n in sizes if n]
 
-    def finding(self, name: str, params: dict[str, Any], **fields: Any) -> Finding:
+    def finding(self, name: str, params: Fields, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
         tied, notes = int(self.choices.tied[self.chosen].sum()), list(fields.pop("notes", []))
         if tied:

@@ -52,19 +52,18 @@ class ClassTables:
 
     @classmethod
     def _build(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
-        grouped = prepared.grouped
         unfiltered: TableBatch = getattr(prepared, options.form)
         labels = np.zeros(1, dtype=np.int64)
         if options.form != "independence":
             separate = options.form == "separation"
-            labels = np.sort(grouped.classes) if separate else np.unique(grouped.prediction)
+            labels = np.sort(prepared.classes) if separate else np.unique(prepared.prediction)
             unfiltered = unfiltered.select(labels)
         batch, pooled = unfiltered, None
         if options.mev > 0:
             pool = options.rare == "pool"
             batch = filter_by_expected(unfiltered, options.mev, options.mev_rule, pool=pool)
             pooled = int(unfiltered.column.max()) + 1 if pool else None
-        units = _unit_tables(grouped, options.form, batch, labels, pooled)
+        units = _unit_tables(prepared, options.form, batch, labels, pooled)
         return cls(prepared, options.form, labels, unfiltered, batch, units)
 
     @cached_property
@@ -92,7 +91,7 @@ class ClassTables:
 
     def key(self, table: int) -> str:
         """What a table is called: its label, or nothing for the only one."""
-        return "" if self.form == "independence" else self.prepared.grouped.label_key(int(self.labels[table]))
+        return "" if self.form == "independence" else self.prepared.label_key(int(self.labels[table]))
 
     def scale(self, kind: str) -> Floats:
         """What V is multiplied by to give a statistic."""

@@ -15,7 +15,18 @@ import numpy as np
 import scipy
 
 from evenhand.metrics.prepared import MOST_ROWS, BoundCounts, get_or_make
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio, sum_by
+from evenhand.stats.arrays import (
+    Codes,
+    Ends,
+    Floats,
+    Integers,
+    Mask,
+    Rng,
+    codes_of,
+    piece_sizes,
+    ratio,
+    sum_by,
+)
 from evenhand.stats.contingency import resampling
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -30,7 +41,7 @@ _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 _MOST_FREEDOM = 1e6  # beyond it t is normal
 
 
-Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
+Sampler = Callable[[Integers, Integers, int, int, Rng], Integers]
 """Rows, columns, their sum, replicates and a generator to tables."""
 
 
@@ -70,7 +81,12 @@ class Margins:
     @property
     def unit(self) -> str:
         """What was sampled as a whole: rows, or the column of clusters."""
-        return "rows" if self.prepared.grouped.units is None else self.prepared.grouped.units.name
+        return "rows" if self.prepared.units is None else self.prepared.units.name
+
+    @property
+    def wilson(self) -> str:
+        """How limits of rates are made."""
+        return "Wilson score" if self.unit == "rows" else f"Wilson score, effective size over {self.unit}"
 
     @property
     def by_label(self) -> bool:
@@ -81,14 +97,14 @@ class Margins:
     @property
     def testable(self) -> bool:
         """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
-        alike = self.prepared.grouped.moments is None
+        alike = self.prepared.moments is None
         movable = alike if self.tables is None else not self.tables.relabelling.fixed
-        return len(self.prepared.grouped.groups) > 1 and movable
+        return len(self.prepared.groups) > 1 and movable
 
     @cached_property
     def tables(self) -> UnitRates | None:
         """Rows by cluster; None where rows are their own units."""
-        unit_rows = self.prepared.grouped.units
+        unit_rows = self.prepared.units
         if unit_rows is None:
             return None
         rows = unit_rows.rows.astype(np.int64)
@@ -102,7 +118,7 @@ class Margins:
     @cached_property
     def units(self) -> Integers:
         """Rows or clusters of each group, shape (G,)."""
-        return self.prepared.grouped.group_sizes if self.tables is None else self.tables.sizes
+        return self.prepared.group_sizes if self.tables is None else self.tables.sizes
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
@@ -115,7 +131,7 @@ class Margins:
 
     def _sums(self, kind: str) -> list[Ends]:
         """Hits and trials; of rows with weights also in numbers of rows, and in squared weights."""
-        moments = self.prepared.grouped.moments
+        moments = self.prepared.moments
         tables = [self.confusion, *map(self.prepared.added_up, () if moments is None else moments)]
         return [table.sums(kind) for table in tables]
 
@@ -132,7 +148,7 @@ class Margins:
 
     def overall(self) -> Rates:
         """The rate of right answers of all rows, shape (1,)."""
-        return self.regrouped(np.zeros(len(self.prepared.grouped.groups), dtype=np.int64), 1)
+        return self.regrouped(np.zeros(len(self.prepared.groups), dtype=np.int64), 1)
 
     def weight_noise(self, kind: str) -> Floats:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
@@ -143,7 +159,7 @@ class Margins:
         """
         from scipy import sparse
 
-        g, (groups, labels) = self.prepared.grouped, self.confusion.support.shape
+        g, (groups, labels) = self.prepared, self.confusion.support.shape
         squares = np.zeros(g.truth.size) if g.moments is None else g.moments[1]
         draws = int(np.clip(_KEPT // max(squares.size, groups * labels), 60, _USUAL))
         moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
@@ -186,7 +202,7 @@ class Margins:
     def wider(self, kind: str) -> Floats:
         """As of ``widened``, shape (G, L); of units and weighted rows, whose own rates tell, 1."""
         hits, trials = self.confusion.sums(kind)
-        alike = self.tables is None and self.prepared.grouped.moments is None
+        alike = self.tables is None and self.prepared.moments is None
         return widened(hits, trials) if alike else np.ones(hits.shape)
 
     @cached_property
@@ -199,7 +215,7 @@ class Margins:
         """Right answers, groups exchanged among all rows; None where nothing can be."""
         if not self.testable:
             return None
-        groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
+        groups, rng = len(self.prepared.groups), self.prepared.stream("exchange", "hit")
         if self.tables is not None:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
@@ -269,11 +285,11 @@ class Margins:
         prepared, support = self.prepared, self.confusion.support
         if prepared.cellwise(replicates):
 
-            def streams(key: Any) -> np.random.Generator:
+            def streams(key: Any) -> Rng:
                 label, chunk = key
-                return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
+                return prepared.stream("null", f"{prepared.label_key(label)}/{chunk}")
 
-            return resampling.cellwise_null(prepared.classes, support, replicates, streams, draw_tables)
+            return resampling.cellwise_null(prepared.class_cells, support, replicates, streams, draw_tables)
         wrong = prepared.expected_wrong()
         return resampling.marginal_null(self.confusion, wrong, replicates, prepared.stream("null"))
 
@@ -305,7 +321,7 @@ def _rates_of(sums: Sequence[Ends]) -> Rates:
     return Rates.of_survey(*np.broadcast_arrays(hits, trials, squares, hit_squares, rows))
 
 
-def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:
+def _draw(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Floats:
     """Tables with given margins, shape (replicates, rows, columns)."""
     if rows.sum() <= MOST_ROWS:
         return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
@@ -334,7 +350,7 @@ def samplers() -> tuple[Sampler, Sampler] | None:
     return pair
 
 
-def draw_tables(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Integers:
+def draw_tables(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Integers:
     """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
     if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
         only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]

@@ -10,7 +10,7 @@ from scipy import special
 
 from evenhand.metrics.classification.margin_rates import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
     every_table,
@@ -25,7 +25,7 @@ from evenhand.stats.exchange.compared_rates import each_exceeded, exceeded
 from evenhand.stats.exchange.unit_tables import UnitTables
 
 Margins = tuple[Floats, Floats]
-Streams = Callable[[int], np.random.Generator]
+Streams = Callable[[int], Rng]
 
 _SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
 _NEAR = 1_000  # up to this many rows a sparse table is resampled, too,
@@ -112,7 +112,7 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
 
 
-def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generator) -> NullChi2:
+def null_of_units(units: UnitTables, tables: Association, rng: Rng) -> NullChi2:
     """The same for counts that come in clusters or have weights: Rao and Scott's null, drawn.
 
     Small p are those of a distribution with the draws' three moments, where there are units enough.
@@ -209,9 +209,7 @@ def _resample(
     return listed
 
 
-def _sharpened(
-    rng: np.random.Generator, margins: Margins, draws: Floats, observed: float, budget: int
-) -> float:
+def _sharpened(rng: Rng, margins: Margins, draws: Floats, observed: float, budget: int) -> float:
     """P after further draws, until ten replicates exceed or the budget is spent.
 
     Where none ever exceeded, resampling only says p <= 1/(B+1), and the tail of the draws decides below that.

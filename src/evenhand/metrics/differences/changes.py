@@ -13,6 +13,7 @@ from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.numbers.rounding import low_and_high
 from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
+from evenhand.evidence.predictions.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
 from evenhand.stats.arrays import Floats, keys_and_codes
@@ -92,7 +93,7 @@ class Changes:
         return {name: table for name, table in merged.items() if table.height}
 
 
-def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
+def _change_rows(finding: Finding, pair: Texts) -> pl.DataFrame:
     """The parts of a finding, the surest first."""
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
@@ -139,7 +140,7 @@ def _sureness(part: Part) -> tuple[float, float, float, str]:
     )
 
 
-def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
+def _flip_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     by_group = flips_of(aligned, aligned.group, len(groups))
@@ -159,7 +160,7 @@ def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFra
 
 
 def _written(
-    pair: tuple[str, ...],
+    pair: Texts,
     groups: Sequence[str],
     labels: Sequence[str | None],
     flips: Flips,
@@ -175,7 +176,7 @@ def _written(
     ]  # fmt: skip
 
 
-def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
+def _answer_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
     """The most frequent pairs of different answers of each group."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     labels = pl.Series([str(label) for label in aligned.labels], dtype=pl.String)

@@ -18,7 +18,7 @@ from evenhand.evidence.derivation.paired import Aligned, Losses, without_missing
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.prepared import REPLICATES, By, names_of
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask, keys_and_codes
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng, keys_and_codes
 from evenhand.stats.contingency import model_summaries
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
@@ -229,7 +229,7 @@ class ComparedCounts:
         """The replicates, and those of each class's effect size where two models are compared."""
         labels, by, units = self.labels, "+".join(self.aligned.by), self.units
 
-        def streams(index: int, start: int) -> np.random.Generator:
+        def streams(index: int, start: int) -> Rng:
             return stream(self.seed, "models", "resampled", by, labels[index], start)
 
         shape = (len(self.names), len(labels), REPLICATES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.differences.counts import ComparedCounts, changed, flips_of, shares_of
 from evenhand.metrics.differences.inference import both_values, null_around
 from evenhand.metrics.differences.units import UnitChanges
-from evenhand.metrics.estimates import number
-from evenhand.metrics.prepared import LEVEL, BoundCounts
+from evenhand.metrics.estimates import number, part
+from evenhand.metrics.prepared import LEVEL, BoundCounts, Fields
 from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.summary_intervals import Squares, class_ends
@@ -121,7 +120,7 @@ def _classes_of(
             np.array([compared.cells.effect(tables[model], model)[0] for compared, tables in class_tables])
         )
         prepared, effects, squared = effects_of(pair, model)
-        codes = {prepared.grouped.label_key(int(code)): index for index, code in enumerate(effects.labels)}
+        codes = {prepared.label_key(int(code)): index for index, code in enumerate(effects.labels)}
         positions = np.array([codes[label] for label in pair.labels])
         own_effects.append((effects.values[positions], squared.each(partial(np.take, indices=positions))))
         reasons = [reason or effects.reasons[index] for reason, index in zip(reasons, positions, strict=True)]
@@ -170,12 +169,12 @@ class _Tests:
 
 def _parts(
     kind: str, keys: Sequence[Key], rows: Floats | Codes, value: Floats, middle: Floats, ends: Ends,
-    tests: _Tests, *, method: str, more: Sequence[dict[str, Any]],
+    tests: _Tests, *, method: str, more: Sequence[Fields],
 ) -> list[Part]:  # fmt: skip
     """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
     p, adjusted, rates, parts = tests.p, adjust(tests.p, "holm"), adjust(tests.p, "bh"), []
     for i, key in enumerate(keys):
-        fields: dict[str, Any] = {}
+        fields: Fields = {}
         if not np.isnan([value[i], ends[0][i], ends[1][i], p[i]]).any():
             low, high = float(ends[0][i]), float(ends[1][i])
             interval = Interval(low=low, high=high, level=float(tests.levels[i]), method=method)
@@ -184,8 +183,5 @@ def _parts(
                 "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
                 "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
             }  # fmt: skip
-        part_value = number(value[i])
-        parts.append(
-            Part(kind=kind, key=key, value=part_value, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
-        )
+        parts.append(part(kind, key, value[i], n=rows[i], chance_at=0.0, **fields, **more[i]))
     return parts

@@ -20,13 +20,14 @@ from evenhand.metrics.prepared import (
     Z_LEVEL,
     Z_POWER,
     By,
+    Fields,
     Inference,
     Mode,
     Weighting,
     check_common,
     get_or_make,
 )
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.rates import Rates
 
@@ -99,7 +100,7 @@ class HitRates(RowRates):
         covered, hits = self.bound.covered[code], float(self._hits[code])
         return {"households": households, "coverage": covered, "n_hits": hits}
 
-    def stream(self, *purpose: object) -> np.random.Generator:
+    def stream(self, *purpose: object) -> Rng:
         """Random numbers for one purpose."""
         bound = self.bound
         return stream(self.seed, "households", "+".join(bound.by), bound.weighting, self.mode, *purpose)
@@ -107,12 +108,11 @@ class HitRates(RowRates):
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the evidence and the definition say already filled in."""
         hits, weighting = self.bound.hits, self.bound.weighting
-        params: dict[str, Any] = {
-            **fields.pop("params", {}),
-            **({"threshold": hits.threshold} if hits.threshold else {}),
-            **({"top": hits.top} if hits.top != 5 else {}),
-            **({"weighting": weighting} if weighting != "household" else {}),
-        }
+        params = {
+            **fields.pop("params", {}), "threshold": hits.threshold or None,
+            "top": hits.top if hits.top != 5 else None,
+            "weighting": weighting if weighting != "household" else None,
+        }  # fmt: skip
         households = float(np.unique(self.bound.whole.cluster).size)
         details = {"households": households, "coverage": self.bound.coverage, **fields.pop("details", {})}
         return self.described(value, params, hits.facts, list(hits.notes), details=details, **fields)
@@ -143,8 +143,8 @@ def gap_finding(question: HitRates, groups: Sequence[str | Sequence[str]] | str 
         groups = there if bound.by == ("income_bucket",) else EXTREMES
         # where no household has one of them, the richest and the poorest that are there
         notes = [_INSTEAD.format(*groups)] if groups not in (_RICH, EXTREMES) else []
-    reason = question.reason or ("single_group" if question.known.size < 2 else None)
-    fields: dict[str, Any] = {"notes": notes, "params": {"groups": groups}, "parts": question.parts()}
+    reason = question.alone
+    fields: Fields = {"notes": notes, "params": {"groups": groups}, "parts": question.parts()}
     if groups == EXTREMES:
         return question.finding(None, reason=reason, **fields) if reason else question.gap(**fields)
     keys = [] if isinstance(groups, str) else [(k,) if isinstance(k, str) else tuple(k) for k in groups]
@@ -167,6 +167,5 @@ def worst_finding(question: HitRates) -> Finding:
     """The rate of the group that is recognised least."""
     if not question.bound.by:
         raise InputError("a worst group needs groups; type by='income_bucket' or by='region'")
-    reason = question.reason or ("single_group" if question.known.size < 2 else None)
-    parts = question.parts()
+    reason, parts = question.alone, question.parts()
     return question.finding(None, reason=reason, parts=parts) if reason else question.worst(parts=parts)

@@ -13,10 +13,11 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
+from evenhand.evidence.predictions.annotated import Texts
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of
 from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make, names_of
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
 from evenhand.stats.rates.differences import normal_quantile
@@ -149,7 +150,7 @@ class BoundHits(NamedGroups):
     """Images (or pairs of image and concept, in paper mode) by household and group."""
 
     hits: HouseholdHits
-    by: tuple[str, ...]
+    by: Texts
     weighting: Weighting  # ``household`` or ``image``
     rows: pl.DataFrame  # the usable images or pairs, with the code of their ``_household``
     pooled: pl.DataFrame  # for the whole: one row an image that stands under several concepts in ``rows``
@@ -178,9 +179,7 @@ class BoundHits(NamedGroups):
         return get_or_make(evidence.memo, key, cls._bound, evidence, names, weighting, mode)
 
     @classmethod
-    def _bound(
-        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: Weighting, mode: Mode
-    ) -> BoundHits:
+    def _bound(cls, evidence: HouseholdHits, names: Texts, weighting: Weighting, mode: Mode) -> BoundHits:
         paper, counts = mode == "paper", dict(evidence.dropped)
         table = evidence.table if paper or _CONCEPT in names else evidence.images
         for name in ("household", *names):
@@ -252,7 +251,7 @@ class BoundHits(NamedGroups):
         """The value of each, shape (groups,)."""
         return np.array([mean.value for mean in self.means])
 
-    def compared(self, codes: Integers, rng: np.random.Generator) -> ComparedRows:
+    def compared(self, codes: Integers, rng: Rng) -> ComparedRows:
         """Rows of some groups, numbered anew in the order of ``codes``, by household and what they show."""
         code_of = np.full(len(self.groups), -1, dtype=np.int64)
         code_of[codes] = np.arange(codes.size)
@@ -270,7 +269,7 @@ class BoundHits(NamedGroups):
         return ComparedRows(unit_rows, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
 
 
-def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:
+def _order(key: Texts, names: Texts) -> list[tuple[int, str]]:
     """Income buckets from low to high, everything else by name."""
     return [
         (BUCKETS.index(value), "") if name == "income_bucket" and value in BUCKETS else (len(BUCKETS), value)

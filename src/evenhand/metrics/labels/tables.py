@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
+from evenhand.evidence.predictions.annotated import Remembering
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import check_kind
 from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make, names_of
@@ -223,11 +224,10 @@ def _mean(values: Floats, group: Integers, groups: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMatches(named.ChosenRows):
+class BoundMatches(named.ChosenRows, Remembering):
     """Samples by group."""
 
     matches: LabelMatches
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, by: By, unknown: Unknown = "keep") -> BoundMatches:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, get_args
@@ -15,6 +15,7 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
+from evenhand.evidence.predictions.annotated import Remembering, Texts
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, Unknown, get_or_make, names_of
@@ -24,21 +25,20 @@ _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|
 
 
 @dataclass(frozen=True, eq=False)
-class BoundQueries(NamedGroups):
+class BoundQueries(NamedGroups, Remembering):
     """Queries by group, with the value that their neighbours have to have."""
 
     neighbours: Neighbours
-    match: tuple[str, ...]  # attributes that have to match, crossed
-    by: tuple[str, ...]
+    match: Texts  # attributes that have to match, crossed
+    by: Texts
     rows: Integers  # of ``neighbours.queries`` that are in it
     query_labels: Integers  # code of the value of each query in it
     labels: Integers  # code of the value of each database sample; -1: no query in it has this value
     groups: Groups
     group: Integers
-    apart: dict[tuple[str, ...], int]  # queries of each group whose value the database does not have
+    apart: dict[Texts, int]  # queries of each group whose value the database does not have
     dropped: list[Dropped]  # queries and database samples
     notes: list[str]  # what to know about both sides
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, match: By, by: By, unknown: Unknown, *, paper: bool = False) -> BoundQueries:
@@ -64,7 +64,7 @@ class BoundQueries(NamedGroups):
 
     @classmethod
     def _bound(
-        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: Unknown, paper: bool
+        cls, evidence: Neighbours, match: Texts, by: Texts, unknown: Unknown, paper: bool
     ) -> BoundQueries:
         for name in match:
             _check_meaning(name, evidence.queries[name], evidence.database[name])
@@ -126,7 +126,7 @@ class BoundQueries(NamedGroups):
         return named.shared(self.units[0])
 
 
-def _keys(columns: dict[str, pl.Series]) -> list[tuple[str, ...]]:
+def _keys(columns: dict[str, pl.Series]) -> list[Texts]:
     return list(zip(*(column.to_list() for column in columns.values()), strict=True))
 
 

@@ -11,7 +11,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.catalogue import GEYIK, VISOGENDER
+from evenhand.metrics.catalogue import GEYIK, LOG_RATIO, SIGNED, VISOGENDER
 from evenhand.metrics.prepared import By, Inference, Mode, check_k
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic, Target
 from evenhand.metrics.retrieval.ranking_estimation import retrieval_finding
@@ -27,7 +27,7 @@ from evenhand.metrics.retrieval.ranking_figures import (
     top_finding,
     two_groups,
 )
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools
@@ -37,9 +37,9 @@ from evenhand.stats.rankings.null import NullDistribution
 @metric(
     title="Bias among the first k",
     summary="the first group’s share of the first k places less the second group’s; an odd k never gives 0",
-    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k", range=(-1, 1),
-    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="share difference", order=260, family="rankings",
+    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k", **SIGNED,
+    source=Source(paper=VISOGENDER, equation="Appendix A"),
+    order=260, family="rankings",
     sentences=Sentences(value="the share of {first} minus {second}", more="come first more often"),
     first_line="rankings",
     compared="contributions",
@@ -95,9 +95,9 @@ def bias_at_k(
 @metric(
     title="Skew among the first k",
     summary="logarithm of a group’s share of the first k over its share of the pool; above 0: more of it",
-    formula="mean over queries of ln(share of the first k / share of the pool)", range=(None, None),
-    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio", order=270, family="rankings", headline=False, compared="contributions",
+    formula="mean over queries of ln(share of the first k / share of the pool)", **LOG_RATIO,
+    direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix A"),
+    order=270, family="rankings", headline=False, compared="contributions",
 )  # fmt: skip
 def skew_at_k(
     evidence: Rankings,
@@ -156,9 +156,9 @@ def skew_at_k(
 @metric(
     title="Largest skew among the first k",
     summary="skew of the group that is favoured most; a fair model does not reach 0 either",
-    formula="mean over queries of the largest skew_at_k of a group", range=(None, None),
-    direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio", order=280, family="rankings",
+    formula="mean over queries of the largest skew_at_k of a group", **LOG_RATIO,
+    direction="lower is fairer", source=Source(paper=VISOGENDER, equation="Appendix A"),
+    order=280, family="rankings",
     sentences=Sentences(symbol="MaxSkew", value="the favoured group’s skew"), compared="contributions",
     tags=("group gap",),
 )  # fmt: skip
@@ -188,9 +188,9 @@ def max_skew_at_k(
 @metric(
     title="Smallest skew among the first k",
     summary="skew of the group that is favoured least; a fair model does not reach 0 either",
-    formula="mean over queries of the smallest skew_at_k of a group", range=(None, None),
-    direction="higher is fairer", fair_at=0.0, source=Source(paper=GEYIK, equation="MinSkew@k"),
-    unit="log ratio", order=290, family="rankings", headline=False,
+    formula="mean over queries of the smallest skew_at_k of a group", **LOG_RATIO,
+    direction="higher is fairer", source=Source(paper=GEYIK, equation="MinSkew@k"),
+    order=290, family="rankings", headline=False,
     sentences=Sentences(symbol="MinSkew", value="the least favoured group’s skew"), compared="contributions",
 )  # fmt: skip
 def min_skew_at_k(
@@ -252,7 +252,7 @@ def ndkl(
     def of(ranked: RankedPools) -> Floats:
         return rankings.ndkl(ranked, bound.targets(ranked.pools), k)
 
-    def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
+    def null_of(pool: Integers, rng: Rng) -> NullDistribution:
         return ranking_null.null_of_ndkl(pool.tolist(), bound.targets(pool[None])[0], rng, k)
 
     pieces = [

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding
+from evenhand.metrics.named_groups import check_pair
 from evenhand.metrics.prepared import check_k
 from evenhand.metrics.retrieval.ranking_bound import (
     BoundRankings,
@@ -19,7 +20,7 @@ from evenhand.metrics.retrieval.ranking_bound import (
     top_figures,
 )
 from evenhand.metrics.retrieval.ranking_estimation import absent_note, retrieval_finding
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools, Tops
@@ -125,7 +126,7 @@ def top_finding(
         outcomes = rankings.tops(ranked, k, bound.stream("ties", k, "drawn"))
         return outcomes.mean(values_of(outcomes.counts, ranked.pools[outcomes.owner], k))
 
-    def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
+    def null_of(pool: Integers, rng: Rng) -> NullDistribution:
         return ranking_null.null_of_top(
             pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape), k), rng
         )
@@ -158,8 +159,7 @@ def two_groups(bound: BoundRankings, groups: Sequence[str] | None) -> tuple[int,
                 f"there are {len(names)} groups; name two of {names} with groups=[plus, minus]"
             )
         return 0, 1 if len(names) == 2 else -1, names
-    if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
-        raise ParameterError(f"groups={groups!r} is not possible; name two of {names}: [plus, minus]")
+    check_pair(groups, names, "plus, minus")
     if len(names) == 1 and names[0] in groups:
         return (0, -1, list(groups)) if names[0] == groups[0] else (-1, 0, list(groups))
     return bound.code_of(groups[0]), bound.code_of(groups[1]), list(groups)

@@ -8,7 +8,7 @@ from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.estimates import build, number
+from evenhand.metrics.estimates import build, number, part
 from evenhand.metrics.prepared import (
     LEVEL,
     BoundCounts,
@@ -70,46 +70,44 @@ def accuracy_decomposition(
     """
     check_common(mode, inference)
     bound = BoundCounts.of(evidence, by, seed)
-    g = bound.grouped
-    if len(g.groups) < 2:
-        return build(g, "accuracy_decomposition", {}, None, reason="single_group")
+    if len(bound.groups) < 2:
+        return build(bound, "accuracy_decomposition", {}, None, reason="single_group")
     parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, _squares(bound))
     comparison = GroupMistakes.of(bound, Options())
     lines = comparison.lines.take(np.sort(comparison.listed))
     lines = lines.take(lines.label != MISS)
     shares = parts_of.shares(lines.group, lines.truth, (lines.a, lines.b))
     parts: list[Part] = []
-    for z in range(len(g.groups)):
+    for z in range(len(bound.groups)):
         parts += _parts(bound, parts_of, z)
         parts += _mistakes(bound, lines, shares, z, float(parts_of.errors[z]))
     if inference == "none":
         parts = [part.model_copy(update={"interval": None}) for part in parts]
-    notes = [] if g.units is None else [_CLUSTERS]
+    notes = [] if bound.units is None else [_CLUSTERS]
     value = number(float(parts_of.errors.max()))
-    return build(g, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
+    return build(bound, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
 
 
 def _squares(bound: BoundCounts) -> tuple[Floats, Floats, Floats] | None:
     """Of weighted rows the sums of squared weights of all and of right ones, and rows by group."""
-    g = bound.grouped
-    if g.moments is None:
+    if bound.moments is None:
         return None
-    squared = bound.added_up(g.moments[1])
-    return squared.support, squared.correct, sum_by(g.group, g.moments[0], len(g.groups))
+    squared = bound.added_up(bound.moments[1])
+    return squared.support, squared.correct, sum_by(bound.group, bound.moments[0], len(bound.groups))
 
 
 def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
     """Gap, mix and errors of a group."""
-    g, numbers = bound.grouped, {
+    numbers = {
         "gap": (parts_of.gap, parts_of.gap_error), "mix": (parts_of.mix, parts_of.mix_error),
         "errors": (parts_of.errors, parts_of.errors_error),
     }  # fmt: skip
     accuracies = {
-        "accuracy": number(parts_of.group.accuracy[z]), "rest": number(parts_of.rest.accuracy[z])
+        "accuracy": parts_of.group.accuracy[z], "rest": parts_of.rest.accuracy[z]
     }  # fmt: skip
     return [
         _part(
-            bound, z, kind, g.group_key(z), float(values[z]), float(errors[z]),
+            bound, z, kind, bound.group_key(z), float(values[z]), float(errors[z]),
             accuracies if kind == "gap" else {},
         )
         for kind, (values, errors) in numbers.items()
@@ -118,15 +116,15 @@ def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
 
 def _mistakes(bound: BoundCounts, lines: Lines, shares: Ends, z: int, errors: float) -> list[Part]:
     """Listed mistakes of a group, and what is left of its errors."""
-    g, parts = bound.grouped, []
+    parts: list[Part] = []
     some = np.flatnonzero(lines.group == z).tolist()
     for index in some:
-        key = [g.label_key(int(lines.truth[index])), *map(str, g.groups[z])]
-        key.append(g.label_key(int(lines.label[index])))
+        key = [bound.label_key(int(lines.truth[index])), *map(str, bound.groups[z])]
+        key.append(bound.label_key(int(lines.label[index])))
         share, error = (float(numbers[index]) for numbers in shares)
         parts.append(_part(bound, z, "mistake", key, share, error, {}))
     left = errors - float(shares[0][some].sum())
-    return [*parts, _part(bound, z, "other mistakes", g.group_key(z), left, None, {})]
+    return [*parts, _part(bound, z, "other mistakes", bound.group_key(z), left, None, {})]
 
 
 def _part(
@@ -134,9 +132,9 @@ def _part(
     details: dict[str, float | None],
 ) -> Part:  # fmt: skip
     interval = None
-    if error is not None and bound.grouped.units is None:
+    if error is not None and bound.units is None:
         quantiles = Margins.of(bound).rates("hit").at(0).quantiles(normal_quantile(LEVEL))
         reach = float(quantiles[z]) * error
         interval = Interval(low=value - reach, high=value + reach, level=LEVEL, method=_METHOD)
-    rows = int(bound.grouped.group_sizes[z])
-    return Part(kind=kind, key=key, value=value, interval=interval, n=rows, details=dict(details))
+    rows = int(bound.group_sizes[z])
+    return part(kind, key, value, interval=interval, n=rows, details=details)
