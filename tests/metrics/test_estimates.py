@@ -12,7 +12,7 @@ from evenhand.metrics.association.similarities import partition_null
 from evenhand.metrics.choices.estimation import Piece
 from evenhand.metrics.choices.rows import GAP, OutcomeRates
 from evenhand.metrics.estimates import agreeing, agreeing_band, joint_p, null_band, resampled_p
-from evenhand.metrics.households.comparison import _exchanged_models
+from evenhand.metrics.labels.households.comparison import _exchanged_models
 from evenhand.stats.paired.differences import Paired
 
 

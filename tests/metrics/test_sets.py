@@ -10,7 +10,7 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.role_choices import RoleChoices
 from evenhand.metrics import flip_rate, set_difference, set_distance
-from evenhand.metrics.roles.bound import mean_interval
+from evenhand.metrics.choices.roles.bound import mean_interval
 from evenhand.metrics.suites.sets import set_findings
 from tests.helpers import wilson
 

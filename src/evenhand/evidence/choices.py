@@ -305,9 +305,7 @@ def _matrix(
     columns = lazy.collect_schema().names()
     check_known("column of scores", ("sample", "candidate", "score"), columns)
     long = lazy.select(
-        pl.col("sample").cast(pl.String),
-        pl.col("candidate").cast(pl.String),
-        pl.col("score").cast(pl.Float64),
+        pl.col("sample", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64)
     ).collect()
     scored_candidates = long["candidate"].unique().to_list()
     for name in candidates:

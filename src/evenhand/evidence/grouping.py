@@ -43,6 +43,12 @@ class UnitCells:
     n: Integers | Floats
     rows: Integers | Floats
 
+    def by_row(self) -> Integers:
+        """Class, group, prediction and cluster (from 0) of each row, shape (4, rows)."""
+        unit = np.unique(self.unit, return_inverse=True)[1]
+        codes = np.stack([self.truth, self.group, self.prediction, unit]).astype(np.int64)
+        return np.repeat(codes, self.rows.astype(np.int64), axis=1)
+
     @cached_property
     def count(self) -> int:
         """How many clusters occur."""
@@ -152,6 +158,14 @@ class Grouped:
     def group_key(self, code: int) -> Key:
         """A group as findings write it: one text, or a list in the order of ``by``."""
         return key_of(self.groups[code])
+
+    def group_text(self, code: int) -> str:
+        """A group as one text."""
+        return " · ".join(map(str, self.groups[code]))
+
+    def cell_key(self, label: int, group: int) -> list[str]:
+        """A label and the values of a group, as keys of parts."""
+        return [self.label_key(label), *map(str, self.groups[group])]
 
 
 def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:

@@ -11,8 +11,8 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known, one_line
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.evidence.predictions.annotated import Annotated, Remembering, Texts
-from evenhand.evidence.ranked_labels import first_ranks
+from evenhand.evidence.predictions.annotated import Annotated, Remembering, Texts, check_threshold
+from evenhand.evidence.ranked_labels import check_probabilities, first_ranks
 
 Concepts: TypeAlias = Mapping[str, Sequence[str]]
 
@@ -115,10 +115,10 @@ class HouseholdHits(Annotated, Remembering):
         """
         if top < 1:
             raise ParameterError(f"top={top} is not possible; choose 1 or more, such as 5")
-        _check_threshold(threshold)
+        check_threshold(threshold)
         pairs = _pairs(annotations)
         long, has_confidence = first_ranks(predictions, top)
-        _check_confidences(long)
+        check_probabilities(long["confidence"].drop_nulls().to_numpy())
         concepts = _named(long, concept_map, labels)
         nameable = _nameable(concepts, concept_map, labels)
         scored = _scored(pairs, long, concepts, digits)
@@ -170,7 +170,7 @@ class HouseholdHits(Annotated, Remembering):
             ParameterError: It is no number in [0, 1].
             InputError: The hits were made elsewhere, without confidences.
         """
-        _check_threshold(threshold)
+        check_threshold(threshold)
         if self.table.height and self.table["best"].null_count() == self.table.height:
             raise InputError("these hits have no confidences; make them with HouseholdHits.from_predictions")
         table = self.table.with_columns(
@@ -207,20 +207,6 @@ class HouseholdHits(Annotated, Remembering):
         hidden = {"sample", "image", "household", *_OWN}
         kinds = self.table.schema.items()
         return [name for name, kind in kinds if name not in hidden and not kind.is_nested()]
-
-
-def _check_threshold(value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ParameterError(f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0")
-
-
-def _check_confidences(long: pl.DataFrame) -> None:
-    confidences = long["confidence"].drop_nulls().to_numpy()
-    for wrong in (float(confidences.max(initial=0)), float(confidences.min(initial=0))):
-        if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
-            raise InputError(
-                f"confidences reach {wrong:.4g}; give probabilities in [0, 1], such as the softmax of logits"
-            )
 
 
 def _completed(annotations: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import polars as pl
 from evenhand.core.errors import check_known
 from evenhand.evidence.predictions.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats
+from evenhand.evidence.ranked_labels import annotated_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,9 @@ class ItemScores(Annotated):
             UnknownName: A column that is not there, or an item without a sign.
         """
         check_known("column of scores", ("sample", "item", "wording", "score"), scores.columns)
-        if cluster is not None:
-            check_known("column of annotations", (cluster,), annotations.columns)
         items, wordings = (scores[name].unique().sort().to_list() for name in ("item", "wording"))
         check_known("item", items, signs)
-        table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
+        table = annotated_samples(annotations, cluster)
         rows = scores.filter(pl.col("sample").is_in(table["sample"].implode()))
         matrix = np.full((table.height, len(items), len(wordings)), np.nan)
         at = [

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
+from evenhand.core.errors import InputError, check_choice, check_known
 from evenhand.evidence.derivation.vector_search import (
     Blocks,
     NearestSearch,
@@ -18,7 +18,7 @@ from evenhand.evidence.derivation.vector_search import (
     vectors_of_array,
     vectors_of_table,
 )
-from evenhand.evidence.predictions.annotated import Remembering
+from evenhand.evidence.predictions.annotated import Remembering, check_k
 from evenhand.evidence.predictions.columns.arrays import Mask, unmasked
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -159,8 +159,7 @@ class Neighbours(Remembering):
         overlap: str,
         facts: Mapping[str, str],
     ) -> Neighbours:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+        check_k(k)
         check_choice("overlap", overlap, ("exclude", "refuse"))
         queries, searched = (
             annotated_samples(annotations[0], cluster),

@@ -152,11 +152,7 @@ class Similarities(Remembering):
         check_choice("kind", kind, _BOUNDS)
         rows, columns = ItemSets.of(target_sets), ItemSets.of(attribute_sets)
         table = (
-            scores.select(
-                pl.col("sample").cast(pl.String),
-                pl.col("candidate").cast(pl.String),
-                pl.col("score").cast(pl.Float64),
-            )
+            scores.select(pl.col("sample", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64))
             .join(rows.numbered("row").lazy(), on="sample", maintain_order="left")
             .join(columns.numbered("column", "candidate").lazy(), on="candidate", maintain_order="left")
             .unique(["row", "column"], keep="first", maintain_order=True)

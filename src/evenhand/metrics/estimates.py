@@ -13,7 +13,7 @@ from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, 
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, Fields
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, crossing, pair_of
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central, crossing, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.paired.differences import Deviations
 
@@ -173,7 +173,7 @@ def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) 
     """The central part of bootstrap replicates; None where too many replicates are undefined."""
     if (usable := _usable(draws)) is None:
         return None
-    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(usable, central(level))
     return Interval(
         low=float(low), high=float(high), level=level, method=method, replicates=draws.size, seed=seed
     )
@@ -336,7 +336,7 @@ def null_band(
     """
     if (usable := _usable(draws)) is None:
         return None
-    ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
+    ends = {"both": central(level), "high": (0, level), "low": (1 - level, 1)}
     low, high = np.quantile(usable, ends[side])
     if mean is None:  # of draws that are all alike it may differ from them by its last digit
         mean = float(low if np.ptp(usable) < _ROUNDING else usable.mean())

@@ -59,6 +59,11 @@ class NamedGroups:
         """A group as tables write it: ``female*darker``, or ``all`` without a grouping."""
         return "*".join(self.groups[code]) if self.by else "all"
 
+    @property
+    def texts(self) -> list[str]:
+        """All groups as tables write them."""
+        return [self.text(code) for code in range(len(self.groups))]
+
     def group_sizes(self) -> list[GroupSize]:
         """Rows of each group; nothing without a grouping."""
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]

@@ -192,12 +192,6 @@ def check_seed(seed: int) -> None:
         raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
 
 
-def check_k(k: int) -> None:
-    """Refuse a k that is no whole number from 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
-
-
 def _counted(evidence: Any, names: Texts) -> Counts:
     if isinstance(evidence, Predictions):
         return evidence.count(names)

@@ -30,6 +30,11 @@ def pair_of(ends: Ends | Pair, least: float = -np.inf, most: float = np.inf) -> 
     return max(float(low), least), min(float(high), most)
 
 
+def central(level: float) -> Pair:
+    """The shares below the two ends of the central part of a distribution: .025 and .975 for .95."""
+    return (1 - level) / 2, (1 + level) / 2
+
+
 def pieces(total: int, most: int, width: int = 1) -> Iterator[slice]:
     """Slices of so many things of a width that hold at most so many numbers each, or one thing."""
     step = max(1, most // max(width, 1))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
 import polars as pl
 
-from evenhand.core.errors import check_known
+from evenhand.core.errors import ParameterError, check_known
 
 Texts: TypeAlias = tuple[str, ...]
 """Some texts, such as names of attributes, or a value of each."""
@@ -35,3 +36,22 @@ class Annotated:
     def check_attribute(self, *names: str) -> None:
         """Raise UnknownName, with the closest names, unless there are such attributes."""
         check_known(f"attribute of these {self.noun}", names, self.attributes)
+
+
+def check_k(k: int) -> None:
+    """Refuse a k that is no whole number from 1."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+
+
+def check_threshold(value: float) -> float:
+    """A threshold of confidences as a float.
+
+    Raises:
+        ParameterError: It is no number in [0, 1].
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ParameterError(
+            f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0.1"
+        )
+    return float(value)

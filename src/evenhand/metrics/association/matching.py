@@ -11,13 +11,14 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, NewDetails, Null
 from evenhand.core.metric import metric
+from evenhand.evidence.predictions.annotated import check_k
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.similarities import BAND_DRAWS
+from evenhand.metrics.association.similarities import BAND_DRAWS, drawn_members
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
-from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_k
+from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode
 from evenhand.stats.arrays import Floats, piece_sizes
 from evenhand.stats.association.effect_size import effect_bound
 
@@ -216,8 +217,7 @@ def _group_test(
     signs = np.where(np.arange(units.shape[1]) < na, 1.0, -1.0)
     for count in piece_sizes(BAND_DRAWS, _CELLS, max(total, units.shape[1])):
         membership = np.zeros((count, total))
-        picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
-        np.put_along_axis(membership, picked, 1.0, axis=1)
+        np.put_along_axis(membership, drawn_members(rng, count, total, n), 1.0, axis=1)
         means = [weights @ units for weights in (membership / n, (1 - membership) / m)]
         first, second = ((top_weights(mean, k) * mean) @ signs / k for mean in means)
         differences.append(first - second)

@@ -15,13 +15,14 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
 from evenhand.core.metric import metric
+from evenhand.evidence.predictions.annotated import check_k
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet, partitioned
 from evenhand.metrics.catalogue import MMBIAS, SHARE
 from evenhand.metrics.estimates import part, percentile_interval
-from evenhand.metrics.prepared import LEVEL, Fields, Inference, Mode, check_k
-from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
+from evenhand.metrics.prepared import LEVEL, Fields, Inference, Mode
+from evenhand.stats.arrays import Floats, Integers, Mask, central, piece_sizes
 from evenhand.stats.association.families import by_family
 from evenhand.stats.hypergeometric import top_outcomes
 
@@ -217,8 +218,8 @@ def _drawn_words(words: _Words, k: int, weights: Floats) -> tuple[Null, float, l
     pleasant, total = int(words.pleasant.sum()), words.columns.size
     counts, chance = top_outcomes((pleasant, total - pleasant), k, words.bound_set.stream("words"))
     below, share = np.cumsum(chance), counts[:, 0] / k
-    low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
-    high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
+    first, last = np.searchsorted(below, np.array(central(LEVEL)) - 1e-12)
+    low, high = share[first], share[min(int(last), share.size - 1)]
     mean = pleasant / total
     far = np.abs(share - mean) >= abs(float(weights[words.pleasant].sum() / k) - mean) - 1e-12
     null = Null(mean=mean, low=float(low), high=float(high), level=LEVEL, method="k words drawn from all")

@@ -18,8 +18,9 @@ from evenhand.evidence.predictions.annotated import Texts
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding, at_levels
 from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers, Mask, Rng
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng, central
 from evenhand.stats.association.families import by_family
+from evenhand.stats.association.permutation import Permutations, permutation_test
 from evenhand.stats.association.two_way import Families, TwoWayEstimate
 
 BAND_DRAWS = 9_999
@@ -174,6 +175,11 @@ class SingleSet(BoundSets):
         shared_words = set(self.words[: self.na]) & set(self.words[self.na :])
         return np.array([word in shared_words for word in self.words], dtype=bool)
 
+    def word_test(self, numbers: Floats) -> Permutations:
+        """A number of each attribute, exchanged between A and B."""
+        units, (na, _) = self.exchanged_words(numbers)
+        return permutation_test(units[:na], units[na:], rng=self.stream("words"))
+
     def stream(self, *purpose: object) -> Rng:
         """The random stream for one purpose."""
         return stream(self.seed, self.name, self.evidence.form, *self.targets, *self.attributes, *purpose)
@@ -239,7 +245,7 @@ def partition_null(
         method = f"partitions of the {what}, normal with their exact spread"
         return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
     draws, listed = partitioned(numbers, n, rng)
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
+    low, high = np.quantile(draws, central(LEVEL)) * scale
     method = f"{'all' if listed else 'random'} partitions of the {what}"
     sampling = {} if listed else {"replicates": draws.size, "seed": seed}
     return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **sampling)
@@ -252,9 +258,14 @@ def partitioned(numbers: Floats, n: int, rng: Rng) -> tuple[Floats, bool]:
     if listed:
         members = np.array(list(combinations(range(total), n)), dtype=np.int64)
     else:
-        members = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
+        members = drawn_members(rng, BAND_DRAWS, total, n)
     sums = numbers[members].sum(axis=1)
     return sums / n - (numbers.sum() - sums) / (total - n), listed
+
+
+def drawn_members(rng: Rng, draws: int, total: int, n: int) -> Integers:
+    """Which n of all each draw has, shape (draws, n)."""
+    return np.argpartition(rng.random((draws, total)), n - 1, axis=1)[:, :n]
 
 
 def crossed_fields(

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, NewDetails, Part
+from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import (
@@ -34,7 +34,6 @@ from evenhand.stats.association.effect_size import (
     effect_size,
     single_category,
 )
-from evenhand.stats.association.permutation import permutation_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
 from evenhand.stats.paired.differences import Paired
 
@@ -216,7 +215,14 @@ def single_category_association(
     if inference == "auto":
         more, fields = _single_inference(bound_set, phi, by_word)
         details |= more
-    parts = _item_parts(bound_set, phi, single_category(bound_set.block[:MOST_PARTS], a, b))
+    effects = single_category(bound_set.block[:MOST_PARTS], a, b).tolist()
+    parts = [
+        part(
+            "item", item, effect, n=len(bound_set.words), details={"association": association},
+            reason=None if np.isfinite(effect) else "equal_associations",
+        )
+        for item, effect, association in zip(bound_set.items, effects, phi.tolist(), strict=False)
+    ]  # fmt: skip
     notes = [f"parts are the first {MOST_PARTS} of {phi.size} items"] if phi.size > MOST_PARTS else []
     return bound_set.finding(
         {}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields
@@ -326,8 +332,7 @@ def undefined(comparison: SetComparison, ddof: int) -> str | None:
 
 def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tuple[NewDetails, Fields]:
     """The test over items and attributes, and beside it those over either alone."""
-    units, (na, _) = bound_set.exchanged_words(by_word)
-    words = permutation_test(units[:na], units[na:], rng=bound_set.stream("words"))
+    words = bound_set.word_test(by_word)
     items = Paired.of(bound_set.exchanged_items(phi)[0], bound_set.stream("items"))
     details: NewDetails = {
         "z": words.z, "method": words.method, "p_attributes": words.two_sided,
@@ -344,14 +349,3 @@ def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tup
         )
         fields |= {"p_value": number(words.two_sided), "null": null}
     return details, fields
-
-
-def _item_parts(bound_set: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
-    return [
-        part(
-            "item", item, effect, n=len(bound_set.words),
-            details={"association": association},
-            reason=None if np.isfinite(effect) else "equal_associations",
-        )
-        for item, effect, association in zip(bound_set.items, effects.tolist(), phi.tolist(), strict=False)
-    ]  # fmt: skip

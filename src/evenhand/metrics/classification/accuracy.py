@@ -138,7 +138,7 @@ def worst_class_group_accuracy(
     """
     prepared = BoundCounts.of(evidence, by, seed)
     z, label, n = worst_cell(prepared)
-    key = [prepared.label_key(label), *map(str, prepared.groups[z])]
+    key = prepared.cell_key(label, z)
     value = number(prepared.confusion.rates("true")[z, label])
     worst = part("class*group", key, value, n=n)
     return margin_finding(

@@ -13,7 +13,7 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, get_or_make
-from evenhand.stats.arrays import Codes, Ends, Floats, ratio
+from evenhand.stats.arrays import Codes, Ends, Floats, central, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
     PhiSquared,
@@ -245,7 +245,7 @@ def _interval(effects: ClassEffects, p: Floats) -> Ends:
     draws = effect_bootstrap(effects)[0]
     ends = np.full((2, draws.shape[1]), np.nan)
     has_draws = ~np.isnan(draws).all(axis=0)
-    ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    ends[:, has_draws] = np.nanquantile(draws[:, has_draws], central(LEVEL), axis=0)
     return ends[0], ends[1]
 
 

@@ -22,7 +22,6 @@ from evenhand.stats.arrays import (
     Integers,
     Mask,
     Rng,
-    codes_of,
     piece_sizes,
     ratio,
     sum_by,
@@ -104,16 +103,12 @@ class Margins:
     @cached_property
     def tables(self) -> UnitRates | None:
         """Rows by cluster; None where rows are their own units."""
-        unit_rows = self.prepared.units
-        if unit_rows is None:
+        cells = self.prepared.units
+        if cells is None:
             return None
-        rows = unit_rows.rows.astype(np.int64)
-        unit = codes_of(unit_rows.unit)
-        codes = np.stack([unit_rows.truth, unit_rows.group, unit_rows.prediction, unit]).astype(np.int64)
-        truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
-        weight = np.repeat(unit_rows.n / rows, rows)
-        groups, labels = self.confusion.support.shape
-        return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
+        rows = cells.rows.astype(np.int64)
+        weight = np.repeat(cells.n / rows, rows)
+        return UnitRates(*cells.by_row(), weight / weight.mean(), *self.confusion.support.shape)
 
     @cached_property
     def units(self) -> Integers:

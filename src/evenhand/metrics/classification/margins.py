@@ -235,12 +235,7 @@ def together(method: str, groups: int) -> str:
 
 def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
     """Units of some groups by their names."""
-    return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
-
-
-def group_name(prepared: BoundCounts, group: int) -> str:
-    """A group as one text."""
-    return " · ".join(map(str, prepared.groups[group]))
+    return {margins.prepared.group_text(group): int(margins.units[group]) for group in groups}
 
 
 def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:
@@ -301,4 +296,4 @@ def _worst_cell(margins: Margins) -> dict[str, int]:
     z, label, n = worst_cell(prepared)
     if tables is not None:
         n = int(np.unique(tables.unit[(tables.truth == label) & (tables.group == z)]).size)
-    return {f"{prepared.label_key(label)} of {group_name(prepared, z)}": n}
+    return {f"{prepared.label_key(label)} of {prepared.group_text(z)}": n}

@@ -13,7 +13,7 @@ from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.metrics.catalogue import SIGNED
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import TOO_MANY, group_name
+from evenhand.metrics.classification.margins import TOO_MANY
 from evenhand.metrics.estimates import at_levels, build, null_band, part
 from evenhand.metrics.named_groups import check_pair, corrected
 from evenhand.metrics.prepared import (
@@ -141,7 +141,7 @@ class _Gaps:
 
     def fields(self, value: float | None) -> Fields:
         """Interval, null band, p and details of the mean over classes, and the classes."""
-        first, second = (group_name(self.prepared, code) for code in self.codes)
+        first, second = map(self.prepared.group_text, self.codes)
         absolute = None if value is None else float(np.nanmean(np.abs(self.values)))
         details: NewDetails = {
             "first": first, "second": second, "mean_absolute": absolute, "classes": self.usable.sum(),

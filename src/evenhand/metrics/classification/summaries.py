@@ -21,7 +21,7 @@ from evenhand.metrics.classification.class_effects import (
     summary_limits,
 )
 from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import deciding, group_name
+from evenhand.metrics.classification.margins import deciding
 from evenhand.metrics.estimates import (
     band_of,
     build,
@@ -167,7 +167,7 @@ def _apart(effects: ClassEffects) -> NewDetails:
     apart = standing_apart(ClassTables.of(effects.prepared, effects.options).batch)
     if apart is None:
         return {}
-    group = group_name(effects.prepared, apart.row)
+    group = effects.prepared.group_text(apart.row)
     numbers = {"apart_n": apart.n, "apart_moved": apart.moved, "apart_by_chance": apart.by_chance}
     return {"apart": group, **{name: number(value) for name, value in numbers.items()}}
 

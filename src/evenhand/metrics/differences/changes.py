@@ -99,7 +99,7 @@ def _change_rows(finding: Finding, pair: Texts) -> pl.DataFrame:
     rows = [
         (
             *pair, measure, part.kind, key_text(part.key), part.value, part.corrected,
-            *_interval_of(part),
+            *low_and_high(part.interval), part.interval and part.interval.level,
             *low_and_high(part.null),
             part.p_value, part.p_adjusted, part.details.get("q_value"), part.details.get("first"),
             part.details.get("second"), part.n, part.details.get("n_gained"), part.details.get("n_lost"),
@@ -108,12 +108,6 @@ def _change_rows(finding: Finding, pair: Texts) -> pl.DataFrame:
         for part in sorted(finding.parts, key=_sureness)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=CHANGES, orient="row")
-
-
-def _interval_of(part: Part) -> tuple[float | None, ...]:
-    """Both ends and the level."""
-    interval = part.interval
-    return (None,) * 3 if interval is None else (interval.low, interval.high, interval.level)
 
 
 def _bounded(finding: Finding, most: int) -> Finding:

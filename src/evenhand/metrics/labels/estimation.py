@@ -11,9 +11,10 @@ import numpy as np
 from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
+from evenhand.evidence.predictions.annotated import check_threshold
 from evenhand.metrics.estimates import wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
-from evenhand.metrics.labels.tables import BoundMatches, check_threshold
+from evenhand.metrics.labels.tables import BoundMatches
 from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import UnitRows

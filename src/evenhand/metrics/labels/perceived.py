@@ -20,7 +20,7 @@ from evenhand.metrics.catalogue import SHARE
 from evenhand.metrics.estimates import described, interval_and_p, null_band, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common, names_of
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central
 from evenhand.stats.rates import judged
 
 DALL_EVAL = "Cho, Zala and Bansal, DALL-Eval, ICCV 2023 (arXiv 2202.04053)"
@@ -164,7 +164,7 @@ def _categories(bound: BoundPrompts, draws: Floats | None) -> list[Part]:
     for code, name in enumerate(bound.evidence.categories):
         interval = None
         if draws is not None:
-            low, high = np.nanquantile(draws[:, code], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+            low, high = np.nanquantile(draws[:, code], central(LEVEL)).tolist()
             interval = Interval(low=low, high=high, level=LEVEL, method=f"Jeffreys draws{bound.and_judge}")
         facts = {"named": bound.counts[:, code].sum(), "reference": bound.target[code]}
         share = float(bound.shares[code])

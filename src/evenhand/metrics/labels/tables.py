@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.evidence.predictions.annotated import Remembering
+from evenhand.evidence.predictions.annotated import Remembering, check_threshold
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import check_kind
 from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make, names_of
@@ -188,7 +188,7 @@ def matched_labels(matches: LabelMatches) -> pl.DataFrame:
 
 def _texts(bound: BoundMatches, times: int) -> pl.Series:
     """The groups as tables write them, each so many times."""
-    texts = pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String)
+    texts = pl.Series(bound.texts, dtype=pl.String)
     return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
 
 
@@ -265,16 +265,3 @@ class BoundMatches(named.ChosenRows, Remembering):
     def best(self) -> Floats:
         """Confidence of the first prediction, shape (n,)."""
         return self.matches.best[self.chosen]
-
-
-def check_threshold(value: float) -> float:
-    """A threshold of confidences as a float.
-
-    Raises:
-        ParameterError: It is no number in [0, 1].
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ParameterError(
-            f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0.1"
-        )
-    return float(value)

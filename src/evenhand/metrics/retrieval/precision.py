@@ -14,10 +14,11 @@ from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
+from evenhand.evidence.predictions.annotated import check_k
 from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
 from evenhand.metrics.estimates import part
 from evenhand.metrics.group_rates import GroupRates
-from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, check_k, get_or_make
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.metrics.retrieval.queries import BoundQueries
 from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel

@@ -14,7 +14,7 @@ from evenhand.metrics.estimates import agreeing, as_finding, at_levels, few_deci
 from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL, Fields
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic
-from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
 from evenhand.stats.rankings.fairness import RankedPools
@@ -117,8 +117,12 @@ def _infer(
     """
     usable = np.flatnonzero(~np.isnan(figures.values))
     values, pools = figures.values[usable], bound.pools
-    single = pools.cluster is None
-    chances = _of_pools(bound, figures.pools, usable, statistic) if single else {}
+    single, chances = pools.cluster is None, dict[int, NullDistribution]()
+    if single:  # equal pools share one null
+        pool_of = {query: tuple(figures.pools[query].tolist()) for query in usable.tolist()}
+        distinct = dict.fromkeys(pool_of.values())
+        nulls = {pool: statistic.null_of(np.array(pool), bound.stream("null", pool)) for pool in distinct}
+        chances = {query: nulls[pool] for query, pool in pool_of.items()}
     if single and not pools.shared:
         pool_nulls = [chances[query] for query in usable.tolist()]
         means = Means.of(values, drawn_values(pool_nulls, bound.stream("draws")), shared=False)
@@ -188,16 +192,6 @@ def _drawn(
 
 def _of_draws(values: Floats) -> NullDistribution:
     return NullDistribution.of(values, np.full(values.size, 1 / values.size), values.size)
-
-
-def _of_pools(
-    bound: BoundRankings, pools: Integers, usable: Integers, statistic: Statistic
-) -> dict[int, NullDistribution]:
-    """What chance gives for each usable query; equal pools share one distribution."""
-    null_by_pool: dict[tuple[int, ...], NullDistribution] = {}
-    for pool in map(tuple, np.unique(pools[usable], axis=0).tolist()):
-        null_by_pool[pool] = statistic.null_of(np.array(pool), bound.stream("null", pool))
-    return {query: null_by_pool[tuple(pools[query].tolist())] for query in usable.tolist()}
 
 
 def _null_of(chance: NullDistribution, seed: int, what: str) -> Null:

@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding
+from evenhand.evidence.predictions.annotated import check_k
 from evenhand.metrics.named_groups import check_pair
-from evenhand.metrics.prepared import check_k
 from evenhand.metrics.retrieval.ranking_bound import (
     BoundRankings,
     Details,
@@ -64,7 +64,9 @@ def extreme_skew(
         return kernel(counts, pools, bound.targets(pools), k, absent_as(bound))
 
     figures = skew_figures(bound, k, values_of, range(len(bound.pools.groups)), side)
-    figures = replace(figures, deciding=_most_often(bound, figures, side))
+    extremes = [str(text).split(", ") for text in figures.details[_EXTREME[side]]]
+    often = [sum(name in names for names in extremes) for name in bound.group_names]
+    figures = replace(figures, deciding=(int(np.argmax(often)),) if max(often) else ())
     exact = isinstance(bound.target, str) and bound.target == "pool" and not bound.paper
     bounds = ((0, np.inf) if side == "high" else (-np.inf, 0)) if exact else WIDE
     return retrieval_finding(bound, figures, {"k": k}, top_finding(bound, k, values_of, side, bounds))
@@ -107,13 +109,6 @@ def _extreme_groups(bound: BoundRankings, tops: Tops, pools: Integers, k: int, s
     often = np.stack([tops.mean(column.astype(np.float64)) for column in winner.T], axis=1)
     enough = pools.sum(axis=1, keepdims=True) >= k
     return np.asarray((often >= often.max(axis=1, keepdims=True) - 1e-12) & (pools > 0) & enough)
-
-
-def _most_often(bound: BoundRankings, figures: Figures, side: str) -> tuple[int, ...]:
-    """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
-    texts = figures.details[_EXTREME[side]]
-    often = [sum(name in str(text).split(", ") for text in texts) for name in bound.group_names]
-    return (int(np.argmax(often)),) if max(often) else ()
 
 
 def top_finding(

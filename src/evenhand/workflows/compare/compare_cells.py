@@ -20,8 +20,8 @@ from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import match_items
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices
-from evenhand.metrics.households.tables import BoundHits
 from evenhand.metrics.labels.estimation import HARMFUL
+from evenhand.metrics.labels.households.tables import BoundHits
 from evenhand.metrics.prepared import get_or_make
 from evenhand.runs.run_folder import PER_SAMPLE
 from evenhand.workflows.compare.runs import ComparedRun

@@ -31,7 +31,6 @@ from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
-from evenhand.metrics.classification.margins import group_name
 from evenhand.runs.run_folder import RunFolder
 
 _OTHERS = "(others)"
@@ -145,7 +144,7 @@ def _table(view: RunSlice, key: str) -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
     if cells is not None:
         for group, label, n in zip(cells.group.tolist(), cells.prediction.tolist(), cells.n, strict=True):
-            table.setdefault(group_name(prepared, group), {})[prepared.label_key(label)] = float(n)
+            table.setdefault(prepared.group_text(group), {})[prepared.label_key(label)] = float(n)
     return table
 
 

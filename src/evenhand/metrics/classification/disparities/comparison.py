@@ -10,8 +10,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
+from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.prepared import BoundCounts, get_or_make
-from evenhand.stats.arrays import Floats, Integers, codes_of
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.clusters import ClusterRows, clustered_lines
@@ -95,7 +96,7 @@ class GroupMistakes:
             nothing = np.full(candidates.pair.size, np.nan)
             return Lines.of(candidates, nothing, nothing, self._linearised(candidates)), candidates.pair.size
         if self.bound.units is not None:
-            return self._clustered(candidates), candidates.pair.size
+            return self._clustered(candidates, self.bound.units), candidates.pair.size
         lines, _ = compared_lines(candidates, alpha=options.alpha, correction=options.correction)
         return lines, candidates.pair.size
 
@@ -203,14 +204,9 @@ class GroupMistakes:
         best = index[self.lines.take(index).by_p()[:1]]
         return self.lines.take(best)
 
-    def _clustered(self, candidates: Candidates) -> Lines:
+    def _clustered(self, candidates: Candidates, units: UnitCells) -> Lines:
         """Lines of rows in clusters; p is NaN where nothing says how clusters vary."""
-        units = self.bound.units
-        if units is None:
-            raise ValueError("these rows have no clusters")
-        unit = codes_of(units.unit)
-        codes = np.stack([units.truth, units.group, units.prediction, unit]).astype(np.int64)
-        rows = ClusterRows(*np.repeat(codes, units.rows.astype(np.int64), axis=1))
+        rows = ClusterRows(*units.by_row())
         lines = clustered_lines(candidates, rows, self.bound.stream("disparities"), self.options.alpha)
         if not rows.relabelling.fixed:
             return lines

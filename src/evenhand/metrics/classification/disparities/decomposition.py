@@ -19,7 +19,7 @@ from evenhand.metrics.prepared import (
     check_common,
     classifier_metric,
 )
-from evenhand.stats.arrays import Ends, Floats, sum_by
+from evenhand.stats.arrays import Ends, sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition
 from evenhand.stats.disparities.lines import Lines
@@ -72,7 +72,12 @@ def accuracy_decomposition(
     bound = BoundCounts.of(evidence, by, seed)
     if len(bound.groups) < 2:
         return build(bound, "accuracy_decomposition", {}, None, reason="single_group")
-    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, _squares(bound))
+    squares = None
+    if bound.moments is not None:  # of weighted rows
+        squared = bound.added_up(bound.moments[1])
+        rows = sum_by(bound.group, bound.moments[0], len(bound.groups))
+        squares = squared.support, squared.correct, rows
+    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, squares)
     comparison = GroupMistakes.of(bound, Options())
     lines = comparison.lines.take(np.sort(comparison.listed))
     lines = lines.take(lines.label != MISS)
@@ -86,14 +91,6 @@ def accuracy_decomposition(
     notes = [] if bound.units is None else [_CLUSTERS]
     value = number(float(parts_of.errors.max()))
     return build(bound, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
-
-
-def _squares(bound: BoundCounts) -> tuple[Floats, Floats, Floats] | None:
-    """Of weighted rows the sums of squared weights of all and of right ones, and rows by group."""
-    if bound.moments is None:
-        return None
-    squared = bound.added_up(bound.moments[1])
-    return squared.support, squared.correct, sum_by(bound.group, bound.moments[0], len(bound.groups))
 
 
 def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
@@ -119,7 +116,7 @@ def _mistakes(bound: BoundCounts, lines: Lines, shares: Ends, z: int, errors: fl
     parts: list[Part] = []
     some = np.flatnonzero(lines.group == z).tolist()
     for index in some:
-        key = [bound.label_key(int(lines.truth[index])), *map(str, bound.groups[z])]
+        key = bound.cell_key(int(lines.truth[index]), z)
         key.append(bound.label_key(int(lines.label[index])))
         share, error = (float(numbers[index]) for numbers in shares)
         parts.append(_part(bound, z, "mistake", key, share, error, {}))

@@ -162,26 +162,17 @@ def disparity_lines(
                for name, values in of_listed.items()},
         }
     )  # fmt: skip
-    texts = _sentences(
-        frame.head(first.size).with_columns(certain="listed_certain"),
-        [" · ".join(map(str, g)) for g in comparison.bound.groups],
-    )
-    return frame.with_columns(sentence=pl.Series([*texts, *nothing], dtype=pl.String))
-
-
-def _sentences(listed_lines: pl.DataFrame, groups: list[str]) -> list[str]:
-    """Each listed line in words; of two groups the other one is named."""
+    groups = [*map(comparison.bound.group_text, range(len(comparison.bound.groups)))]
     other = dict(zip(groups, reversed(groups), strict=True)) if len(groups) == 2 else {}
-    return [
-        line_sentence(line, elsewhere=other.get(line["group"], ""))
-        for line in listed_lines.iter_rows(named=True)
-    ]
+    rows = frame.head(first.size).with_columns(certain="listed_certain").iter_rows(named=True)
+    texts = [line_sentence(line, elsewhere=other.get(line["group"], "")) for line in rows]
+    return frame.with_columns(sentence=pl.Series([*texts, *nothing], dtype=pl.String))
 
 
 def _names(comparison: GroupMistakes, lines: Lines) -> dict[str, pl.Series]:
     bound = comparison.bound
     labels = pl.Series([*map(bound.label_key, range(len(bound.labels))), None], dtype=pl.String)
-    groups = pl.Series([" · ".join(map(str, group)) for group in bound.groups], dtype=pl.String)
+    groups = pl.Series([*map(bound.group_text, range(len(bound.groups)))], dtype=pl.String)
     return {
         "by": pl.repeat("+".join(bound.by), len(lines), dtype=pl.String, eager=True),
         "truth": _gathered(labels, lines.truth),
@@ -205,7 +196,7 @@ def _parts(comparison: GroupMistakes) -> list[Part]:
     codes = zip(lines.truth.tolist(), lines.group.tolist(), lines.label.tolist(), strict=True)
     for index, (truth, group, label) in enumerate(codes):
         row = {name: column[index] for name, column in columns.items()}
-        key = [bound.label_key(truth), *map(str, bound.groups[group])]
+        key = bound.cell_key(truth, group)
         details: Fields = {name: row[name] for name in _NUMBERS}
         details |= {"direction": "more" if row["is_more"] else "less", "rank": index + 1}
         if comparison.parents[index] is not None:

@@ -11,7 +11,6 @@ import polars as pl
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.classification.margins import group_name
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
 from evenhand.stats.arrays import Integers
 from evenhand.stats.contingency.resampling import ClassCells
@@ -102,7 +101,7 @@ def _rows(
                 "+".join(prepared.by),
                 prepared.label_key(cells.label),
                 order,
-                group_name(prepared, int(groups[row])),
+                prepared.group_text(int(groups[row])),
                 prepared.label_key(int(labels[column])),
                 table[row, column],
                 table[row, column] / totals[row],

@@ -81,7 +81,7 @@ def _parts(
     low, high = rates.limits(normal_quantile(LEVEL))
     parts = []
     for index, code in enumerate(codes.tolist()):
-        key = [bound.label_key(truth), *map(str, bound.groups[code])]
+        key = bound.cell_key(truth, code)
         is_known, value, null = rates.size[index] > 0, float(a[index] / n[index]), nulls[index]
         if null is not None and not np.isnan(p := tested.get(code, np.nan)):
             null = agreeing_band(null, value, p)
@@ -117,9 +117,8 @@ def _of_units(
     bound: BoundCounts, cells: UnitCells, mistake: tuple[int, int], codes: Integers, level: float
 ) -> tuple[Rates, list[Null | None]]:
     """Rates of some groups by unit, and what exchanged units give; None where none can be exchanged."""
-    (truth, label), of_class = mistake, cells.truth == mistake[0]
-    columns = np.stack([cells.group, cells.prediction, cells.unit])[:, of_class].astype(np.int64)
-    group, prediction, unit = np.repeat(columns, cells.rows[of_class].astype(np.int64), axis=1)
+    (truth, label), rows_of_all = mistake, cells.by_row()
+    _, group, prediction, unit = rows_of_all[:, rows_of_all[0] == truth]
     is_hit = prediction != truth if label == MISS else prediction == label
     occurring, group = keys_and_codes(group)
     unit, constant = codes_of(unit), np.ones(group.size)

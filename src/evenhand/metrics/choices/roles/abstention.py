@@ -17,9 +17,9 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
+from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
 from evenhand.metrics.estimates import described
 from evenhand.metrics.prepared import By, Fields, Inference, check_common
-from evenhand.metrics.roles.bound import BoundRoles, mean_interval
 from evenhand.stats.arrays import Floats
 from evenhand.stats.paired.differences import Deviations
 

@@ -130,7 +130,7 @@ def _rates(bound: BoundHits) -> pl.DataFrame:
     few = pl.col("households") < FEWEST  # these have no limits
     return pl.DataFrame(
         {
-            "group": pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String),
+            "group": pl.Series(bound.texts, dtype=pl.String),
             "households": households, "n": bound.sizes, "hit_rate": bound.rates, "low": low, "high": high,
         }
     ).with_columns(pl.when(~few).then(pl.col("low", "high")))  # fmt: skip

@@ -12,9 +12,9 @@ from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
 from evenhand.evidence.predictions.annotated import Texts
 from evenhand.evidence.role_choices import OUTCOMES
+from evenhand.metrics.choices.roles.bound import BoundRoles
 from evenhand.metrics.named_groups import dropped_of
 from evenhand.metrics.prepared import By, Fields, names_of
-from evenhand.metrics.roles.bound import BoundRoles
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, keys_and_codes, piece_sizes, pieces, ratio
 from evenhand.stats.paired.differences import Deviations
 

@@ -15,11 +15,11 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
+from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
+from evenhand.metrics.choices.roles.pairs import PairedRows, SetMatrix
 from evenhand.metrics.estimates import described, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common, names_of
-from evenhand.metrics.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.roles.pairs import PairedRows, SetMatrix
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 

@@ -15,7 +15,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.group_rates import ComparedRows, RowRates
-from evenhand.metrics.households.tables import BoundHits
+from evenhand.metrics.labels.households.tables import BoundHits
 from evenhand.metrics.prepared import (
     Z_LEVEL,
     Z_POWER,
@@ -156,7 +156,7 @@ def gap_finding(question: HitRates, groups: Sequence[str | Sequence[str]] | str 
         return question.finding(None, reason=reason, **fields)
     absent = [name for name, key in zip(names, keys, strict=True) if key not in bound.groups]
     if absent:
-        raise UnknownName("group", absent[0], [bound.text(code) for code in range(len(bound.groups))])
+        raise UnknownName("group", absent[0], bound.texts)
     codes = [bound.groups.index(key) for key in keys]
     least = (Z_LEVEL + Z_POWER) * difference_error(*(bound.means[code] for code in codes))
     compared = bound.compared(np.array(codes), question.stream("exchange", *codes))
