@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -58,9 +58,7 @@ def band_of(value: float | None) -> Band | None:
     return next((name for edge, name in _BANDS if value < edge), "large")
 
 
-def described(
-    bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
-) -> Finding:
+def described(bound: _Bound, name: str, params: Fields, value: float | None, **fields: Any) -> Finding:
     """A Finding with what bound evidence says already filled in."""
     sizes: Fields = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
     return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
@@ -69,7 +67,7 @@ def described(
 def as_finding(
     name: str,
     by: Sequence[str],
-    params: Mapping[str, Any],
+    params: Fields,
     *,
     card: MetricCard | None = None,
     lists: str | None = None,
@@ -114,7 +112,7 @@ def part(
     return Part(kind=kind, key=key, value=value, details=_plain(details or {}), **fields)
 
 
-def _plain(details: Mapping[str, Any]) -> NewDetails:
+def _plain(details: Fields) -> NewDetails:
     """Numbers as a finding has them, None where one is undefined."""
     return {
         name: detail if detail is None or isinstance(detail, str) else number(detail)
@@ -122,9 +120,7 @@ def _plain(details: Mapping[str, Any]) -> NewDetails:
     }
 
 
-def build(
-    grouped: Grouped, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
-) -> Finding:
+def build(grouped: Grouped, name: str, params: Fields, value: float | None, **fields: Any) -> Finding:
     """A Finding with what the grouping says already filled in.
 
     ``dropped`` among the fields adds to the rows the grouping dropped; details say how many units there are.

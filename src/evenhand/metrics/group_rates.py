@@ -7,10 +7,10 @@ is made; rates, gaps, worst groups and their parts, with intervals, null bands a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,9 +28,10 @@ from evenhand.metrics.estimates import (
 from evenhand.metrics.named_groups import NamedGroups
 from evenhand.metrics.prepared import LEVEL, Z_POWER, Fields, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, Rng, pair_of
-from evenhand.stats.exchange.compared_rates import ExchangedRates, MaxT
+from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange
+from evenhand.stats.rankings.neighbour_labels import RelabelledGroups
 from evenhand.stats.rates.differences import (
     MOST_PAIRED,
     normal_quantile,
@@ -48,21 +49,8 @@ _ROUNDING = 1e-9
 _ALPHA = 0.05
 
 
-class PermutedRates(Protocol):
-    """Rates of G groups whose units change places."""
-
-    def p_either(self) -> float:
-        """The p of a largest difference above or below that by chance, which limits agree with."""
-        ...
-
-    @property
-    def largest(self) -> MaxT:
-        """The largest difference of two groups, in standard errors."""
-        ...
-
-    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
-        """What a gap would be at the statistics of the draws, shape (R,)."""
-        ...
+PermutedRates: TypeAlias = ExchangedRates | RelabelledGroups
+"""Rates of G groups whose units change places."""
 
 
 class GroupComparison(Protocol):
@@ -302,7 +290,7 @@ class GroupRates(ABC):
         return null_band(draws, level=LEVEL, method=method, seed=self.seed, side=side, mean=mean)
 
     def described(
-        self, value: float | None, params: Mapping[str, Any], facts: Mapping[str, Any], remarks: list[str],
+        self, value: float | None, params: Fields, facts: Fields, remarks: list[str],
         **fields: Any,
     ) -> Finding:  # fmt: skip
         """A Finding with what the grouping and the definition say filled in.

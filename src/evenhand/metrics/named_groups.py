@@ -15,7 +15,7 @@ from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.predictions.annotated import Texts
 from evenhand.metrics.estimates import part
-from evenhand.metrics.prepared import Fields
+from evenhand.metrics.prepared import By, Fields, names_of
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
@@ -68,7 +68,7 @@ class NamedGroups:
         """Rows of each group; nothing without a grouping."""
         return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
 
-    def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
+    def parts(self, fields: Callable[[int], Fields]) -> list[Part]:
         """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
 
         Limits make the interval; parts, which fields of a finding have too, are left out.
@@ -116,6 +116,19 @@ def check_pair(groups: Any, possible: Sequence[str], words: str) -> None:
     """
     if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
         raise ParameterError(f"groups={groups!r} is not possible; name two of {possible}: [{words}]")
+
+
+def bound_names(evidence: Any, kind: type, how: str, by: By) -> Texts:
+    """Names of the attributes of a grouping, which evidence of a kind has.
+
+    Raises:
+        InputError: It is evidence of another kind.
+        UnknownName: An attribute that does not exist.
+    """
+    check_kind(evidence, kind, how)
+    names = names_of(by)
+    evidence.check_attribute(*names)
+    return names
 
 
 def check_kind(evidence: Any, kind: type, how: str) -> None:

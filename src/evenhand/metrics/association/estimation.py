@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, get_args
@@ -25,7 +25,7 @@ from evenhand.metrics.association.similarities import (
     partition_null,
 )
 from evenhand.metrics.estimates import number, part
-from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
+from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode, get_or_make
 from evenhand.stats.arrays import Ends, Floats, Integers, Rng
 from evenhand.stats.association.effect_size import (
     associations,
@@ -148,16 +148,17 @@ class SetComparison(BoundSets):
         """
         units, (n, _) = self.exchanged_items(self.phi)
         key = ("permutations", self.targets, self.attributes, self.seed, n, hash(units.tobytes()))
-        if key not in self.evidence.memo:
+
+        def make() -> Permutations:
             many, rng = units.size > _SAMPLED, self.stream("partitions")
             options = {"draws": 9, "exact_up_to": 0} if many else {}
             test = permutation_test(units[:n], units[n:], rng=rng, **options)
-            if many:
-                right, left, either = test.normal_right, test.normal_left, test.normal_two_sided
-                test = replace(test, right=right, left=left, two_sided=either, method="normal", partitions=0)
-            self.evidence.memo[key] = test
-        permutations: Permutations = self.evidence.memo[key]
-        return permutations
+            if not many:
+                return test
+            right, left, either = test.normal_right, test.normal_left, test.normal_two_sided
+            return replace(test, right=right, left=left, two_sided=either, method="normal", partitions=0)
+
+        return get_or_make(self.evidence.memo, key, make)
 
     @property
     def p_items(self) -> float | None:
@@ -224,9 +225,7 @@ class SetComparison(BoundSets):
             "point_biserial": point_biserial(self.x, self.y),
         }
 
-    def finding(
-        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
-    ) -> Finding:
+    def finding(self, params: Fields, value: float | None, reason: str | None, **fields: Any) -> Finding:
         """A Finding with what the comparison and the definition say filled in."""
         notes = [*self._notes(), *fields.pop("notes", [])]
         return super().finding(params, value, reason, parts=self._parts(), notes=notes, **fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -117,9 +117,7 @@ class BoundSets:
             notes.append("in the interval only: p and band of mode='paper' exchange single items")
         return notes
 
-    def finding(
-        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
-    ) -> Finding:
+    def finding(self, params: Fields, value: float | None, reason: str | None, **fields: Any) -> Finding:
         """A Finding with what the sets and the definition say filled in; ``dropped`` and ``notes`` add."""
         lost = self.evidence.dropped_from(self.targets, self.attributes).items()
         groups = [GroupSize(key=name, n=n) for name, n in zip(self.targets, self.sizes, strict=False)]

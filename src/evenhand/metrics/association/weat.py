@@ -103,13 +103,7 @@ def association_effect_size(
     check_ddof(ddof)
     reason = undefined(comparison, ddof)
     value = number(effect_size(comparison.x, comparison.y, ddof)) if reason is None else None
-    details = comparison.scale_details(ddof)
-    fields: Fields = {}
-    if value is not None:
-        details |= comparison.p_details() | left_out(comparison, *effects_without(comparison, ddof))
-        if comparison.infers:
-            fields = comparison.inferred("d", ddof)
-    return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+    return _compared(comparison, value, reason, "d", ddof)
 
 
 @metric(
@@ -145,13 +139,7 @@ def association_difference(
         alternative=alternative,
     )  # fmt: skip
     value = None if comparison.empty else number(comparison.difference)
-    details = comparison.scale_details(1)
-    fields: Fields = {}
-    if value is not None:
-        details |= comparison.p_details() | left_out(comparison, *differences_without(comparison))
-        if comparison.infers:
-            fields = comparison.inferred("difference", 1)
-    return comparison.finding({}, value, "empty_set", details=details, **fields)
+    return _compared(comparison, value, "empty_set", "difference", 1)
 
 
 @metric(
@@ -312,6 +300,18 @@ def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
     column = {name: at for at, name in enumerate(after.attributes)}
     rows = [row_of[name] for name in comparison.items]
     return after.values[np.ix_(rows, [column[name] for name in comparison.words])]
+
+
+def _compared(
+    comparison: SetComparison, value: float | None, reason: str | None, statistic: str, ddof: int
+) -> Finding:
+    """The finding of ``d`` or ``difference``."""
+    details, fields, is_d = comparison.scale_details(ddof), Fields(), statistic == "d"
+    if value is not None:
+        without = effects_without(comparison, ddof) if is_d else differences_without(comparison)
+        details |= comparison.p_details() | left_out(comparison, *without)
+        fields = comparison.inferred(statistic, ddof) if comparison.infers else {}
+    return comparison.finding({"ddof": ddof if is_d else None}, value, reason, details=details, **fields)
 
 
 def check_ddof(ddof: int) -> None:

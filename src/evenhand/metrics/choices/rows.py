@@ -15,7 +15,7 @@ from evenhand.evidence.choices import OUTCOMES, Choices, Where
 from evenhand.evidence.predictions.annotated import Remembering
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
-from evenhand.metrics.prepared import By, Fields, Mode, get_or_make, names_of
+from evenhand.metrics.prepared import By, Fields, Mode, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, ratio
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
@@ -180,14 +180,12 @@ class BoundChoices(named.ChosenRows, Remembering):
             InputError: The evidence is not Choices.
             UnknownName: An attribute or value that does not exist.
         """
-        named.check_kind(evidence, Choices, "Choices.join")
-        names = names_of(by)
+        names = named.bound_names(evidence, Choices, "Choices.join", by)
         # of its own, since the caller may change theirs
         where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}
         key = ("bound", names, tuple(sorted(where.items())), mode)
 
         def bind() -> BoundChoices:
-            evidence.check_attribute(*names)
             inside, usable = evidence.selected(where), evidence.reason.is_null().to_numpy()
             counts = Counter(evidence.reason.to_numpy()[inside & ~usable].tolist())
             counts["not annotated"] = evidence.unannotated

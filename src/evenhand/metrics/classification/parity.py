@@ -171,7 +171,7 @@ def _full_odds(prepared: BoundCounts, aggregate: Aggregate, mode: Mode, inferenc
     values = np.full(prepared.n_used, 0.0 if comparable.any() else np.nan)
     np.maximum.at(values, labels[is_comparable], ranges[is_comparable])
     value = number(float(over_classes(values, aggregate)))
-    params = {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})}
+    params = {"eo": "full", "aggregate": aggregate, "mode": mode if mode == "paper" else None}
     reason = "single_group" if value is None else None
     parts = _label_parts(prepared, values)
     return build(prepared, "equalized_odds", params, value, reason=reason, parts=parts)

@@ -68,6 +68,10 @@ def skewness_finding(
         draws, method = bootstrap(effects)
         fields["interval"] = _spread(skewness(draws), value, method, seed)
         fields["null"] = null_band(skewness(effects.null.draws), level=LEVEL, method=_DRAWN, seed=seed)
+    notes = [f"{used} of {effects.values.size} classes used; {most}"] * (used > 2)
+    for field, text in (("interval", "spread over resamples"), ("null", "null")):
+        if fields.get(field, True) is None:
+            notes.append(f"no {text}: replicates do not spread, or a tenth of them has no value")
     return build(
         effects.prepared,
         name,
@@ -77,7 +81,7 @@ def skewness_finding(
         parts=class_parts(effects),
         adjustment=options.adjustment if effects.null is not None else None,
         dropped=fields.pop("dropped") + _dropped_classes(effects),
-        notes=[f"{used} of {effects.values.size} classes used; {most}"] * (used > 2) + _unresampled(fields),
+        notes=notes,
         **fields,
     )
 
@@ -307,10 +311,3 @@ def _contrasts(effects: ClassEffects, value: float | None) -> list[Contrast]:
         "default does not, so that tables of different shape are measured alike."
     )
     return [Contrast(label=f"{other.mode} mode", value=other_value, reason=why)]
-
-
-def _unresampled(fields: Fields) -> list[str]:
-    """Say so where replicates were made and too many of them have no value."""
-    names = {"interval": "spread over resamples", "null": "null"}
-    missing = [text for name, text in names.items() if name in fields and fields[name] is None]
-    return [f"no {text}: replicates do not spread, or a tenth of them has no value" for text in missing]

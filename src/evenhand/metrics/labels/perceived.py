@@ -19,7 +19,7 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.catalogue import SHARE
 from evenhand.metrics.estimates import described, interval_and_p, null_band, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common, names_of
+from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central
 from evenhand.stats.rates import judged
 
@@ -45,9 +45,7 @@ class BoundPrompts(named.ChosenRows):
             InputError: The evidence is not JudgedImages.
             UnknownName: An attribute that does not exist.
         """
-        named.check_kind(evidence, JudgedImages, "JudgedImages.join")
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = named.bound_names(evidence, JudgedImages, "JudgedImages.join", by)
         judge = judged.Judge(evidence.confusion)
         silent = evidence.counts[:, :-1].sum(axis=1) == 0
         counts = {"prompt without a judged image": int(silent.sum())}

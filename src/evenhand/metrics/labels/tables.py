@@ -14,8 +14,7 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.predictions.annotated import Remembering, check_threshold
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.named_groups import check_kind
-from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make, names_of
+from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import reached, reached_rates
@@ -238,9 +237,7 @@ class BoundMatches(named.ChosenRows, Remembering):
             UnknownName: An attribute that does not exist.
         """
         check_choice("unknown", unknown, get_args(Unknown))
-        check_kind(evidence, LabelMatches, "LabelMatches.from_predictions")
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = named.bound_names(evidence, LabelMatches, "LabelMatches.from_predictions", by)
         key = ("groups", names, unknown)
 
         def bind() -> BoundMatches:

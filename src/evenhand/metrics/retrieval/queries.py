@@ -87,11 +87,17 @@ class BoundQueries(NamedGroups, Remembering):
         values, query_labels = named.coded(query_texts, is_included)
         code = {value: number for number, value in enumerate(values)}
         labels = np.array([code.get(key, -1) for key in _keys(database_texts)], dtype=np.int64)
+        notes = []
+        for (name, column), unknown_ones in zip(
+            database_texts.items(), named.unknown_in(database_texts).values(), strict=True
+        ):
+            if count := int((column.is_null() | unknown_ones).sum()):
+                notes.append(f"{count} database samples have no known {name}; they count as a mismatch")
         dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
         return cls(
             evidence, match, by, np.flatnonzero(is_included), query_labels, labels,
             *named.coded(grouped, is_included),
-            apart, named.dropped_of(dropped), _database_notes(database_texts),
+            apart, named.dropped_of(dropped), notes,
         )  # fmt: skip
 
     def without(self, gone: Mask, reason: str) -> BoundQueries:
@@ -130,15 +136,6 @@ def _keys(columns: dict[str, pl.Series]) -> list[Texts]:
     return list(zip(*(column.to_list() for column in columns.values()), strict=True))
 
 
-def _database_notes(columns: dict[str, pl.Series]) -> list[str]:
-    counts = {
-        name: int((columns[name].is_null() | where).sum())
-        for name, where in zip(columns, named.unknown_in(columns).values(), strict=True)
-    }
-    note = "{} database samples have no known {}; they count as a mismatch"
-    return [note.format(count, name) for name, count in counts.items() if count]
-
-
 def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
     """Refuse an attribute whose values mean different things on both sides."""
     left, right = _levels(queries), _levels(database)
@@ -151,17 +148,13 @@ def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
                 f"{name!r} is divided differently in queries and database ({left_level!r} and "
                 f"{right_level!r} overlap); annotate both in the same ranges, or match another attribute"
             )
-    if not left & right and _named_differently(left, right):
+    # of a single value each, few samples are as likely as two names of the same
+    folded = [{level.strip().casefold() for level in levels} for levels in (left, right)]
+    if not left & right and (folded[0] & folded[1] or min(len(left), len(right)) > 1):
         raise InputError(
             f"queries and database share no value of {name!r} ({_some(left)}; {_some(right)}); give both the "
             "same names, or match another attribute"
         )
-
-
-def _named_differently(left: set[str], right: set[str]) -> bool:
-    """Whether values that differ are names of the same; of a single value each, few samples are as likely."""
-    folded = [{level.strip().casefold() for level in levels} for levels in (left, right)]
-    return bool(folded[0] & folded[1]) or min(len(left), len(right)) > 1
 
 
 def _levels(column: pl.Series) -> set[str]:

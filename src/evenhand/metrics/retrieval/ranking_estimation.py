@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ _METHOD = "studentised exchange of groups, over queries and units"
 
 
 def retrieval_finding(
-    bound: BoundRankings, figures: Figures, params: Mapping[str, Any], statistic: Statistic
+    bound: BoundRankings, figures: Figures, params: Fields, statistic: Statistic
 ) -> Finding:
     """The mean over queries with all that belongs to it; ``params`` are those beside target and mode."""
     values, pools = figures.values[~np.isnan(figures.values)], bound.pools

@@ -14,7 +14,7 @@ from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import interval_and_p, turned_signs, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, names_of
+from evenhand.metrics.prepared import By, Fields, Inference
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
@@ -37,9 +37,7 @@ class BoundRoles(named.ChosenRows):
             InputError: The evidence is not RoleChoices.
             UnknownName: An attribute or value that does not exist.
         """
-        named.check_kind(evidence, RoleChoices, "RoleChoices.join")
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = named.bound_names(evidence, RoleChoices, "RoleChoices.join", by)
         counts = {"not annotated": evidence.unannotated, "no answer": evidence.unanswered}
         fields = named.bound(evidence.annotated, names, counts, evidence.selected(where or {}))
         return cls(**fields, choices=evidence, where=where or {})

@@ -18,7 +18,7 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.catalogue import SHARE
 from evenhand.metrics.estimates import described, interval_and_p, null_band, number, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common, names_of
+from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
 from evenhand.stats.exchange.between import Between, UnitSums, welch_p
 from evenhand.stats.rates.clustered import FEWEST
@@ -36,9 +36,7 @@ class _Images(named.ChosenRows):
     @classmethod
     def of(cls, evidence: Any, by: By) -> _Images:
         """The images, and what is left out."""
-        named.check_kind(evidence, ItemScores, "ItemScores.join")
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = named.bound_names(evidence, ItemScores, "ItemScores.join", by)
         counts = {"no score for each item and wording": evidence.incomplete}
         return cls(**named.bound(evidence.annotated, names, counts), scored=evidence)
 

@@ -15,8 +15,8 @@ from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
 from evenhand.evidence.predictions.annotated import Texts
 from evenhand.metrics.group_rates import ComparedRows
-from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of
-from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make, names_of
+from evenhand.metrics.named_groups import Groups, NamedGroups, bound_names, check_kind, coded, dropped_of
+from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
@@ -172,9 +172,7 @@ class BoundHits(NamedGroups):
             ParameterError: No such weighting.
         """
         check_choice("weighting", weighting, WEIGHTINGS)
-        check_hits(evidence)
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = bound_names(evidence, HouseholdHits, "HouseholdHits.from_predictions", by)
         key = ("groups", names, weighting, mode)
         return get_or_make(evidence.memo, key, cls._bound, evidence, names, weighting, mode)
 
