@@ -122,13 +122,13 @@ class HouseholdHits(Annotated, Remembering):
         concepts = _named(long, concept_map, labels)
         nameable = _nameable(concepts, concept_map, labels)
         scored = _scored(pairs, long, concepts, digits)
-        strangers = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
+        unannotated = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
         usable, counts, missing = _usable(scored, nameable)
         notes = _remarks(has_confidence, missing)
         if usable.height:
             notes += _shallow(long, concept_map, top)
         all_facts = {**({"digits": digits} if digits is not None else {}), **(facts or {})}
-        counts = {**counts, "not annotated": strangers}
+        counts = {**counts, "not annotated": unannotated}
         dropped = {reason: count for reason, count in sorted(counts.items()) if count}
         hits = cls(usable, top, 0.0, missing, all_facts, dropped, tuple(notes))
         return hits.at(threshold)
@@ -281,7 +281,7 @@ def _scored(
         .select("sample", "concept", "confidence")
     )
     best = ranked.group_by("sample").agg(
-        best=pl.col("confidence").max(), vague=pl.col("confidence").is_null().any()
+        best=pl.col("confidence").max(), unsure=pl.col("confidence").is_null().any()
     )
     return pairs.join(first, on=["sample", "concept"], how="left", maintain_order="left").join(
         best, on="sample", how="left", maintain_order="left"
@@ -311,8 +311,8 @@ def _usable(scored: pl.DataFrame, nameable: pl.Series | None) -> tuple[pl.DataFr
     """Pairs that can be judged, images that have none by reason, and concepts that no label names."""
     reason = (
         pl.when(pl.col("concept").is_null()).then(pl.lit("missing concept"))
-        .when(pl.col("vague").is_null()).then(pl.lit("no answer"))
-        .when(pl.col("vague")).then(pl.lit("missing confidence"))
+        .when(pl.col("unsure").is_null()).then(pl.lit("no answer"))
+        .when(pl.col("unsure")).then(pl.lit("missing confidence"))
     )  # fmt: skip
     if nameable is not None:
         reason = reason.when(~pl.col("concept").is_in(nameable.implode())).then(pl.lit(UNNAMEABLE))
@@ -321,4 +321,4 @@ def _usable(scored: pl.DataFrame, nameable: pl.Series | None) -> tuple[pl.DataFr
     lost = judged.join(usable.select("sample").unique(), on="sample", how="anti")
     counts = lost.unique("sample", keep="first", maintain_order=True)["_why"].value_counts()
     missing = judged.filter(pl.col("_why") == UNNAMEABLE)["concept"].unique().sort()
-    return usable.drop("_why", "vague"), dict(counts.iter_rows()), tuple(missing)
+    return usable.drop("_why", "unsure"), dict(counts.iter_rows()), tuple(missing)

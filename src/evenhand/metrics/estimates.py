@@ -112,6 +112,21 @@ def part(
     return Part(kind=kind, key=key, value=value, details=_plain(details or {}), **fields)
 
 
+def no_value(reason: str) -> Fields:
+    """Fields of what has no value."""
+    return {"value": None, "reason": reason}
+
+
+def losses(counts: Iterable[tuple[str, float]]) -> list[Dropped]:
+    """What was left out, by reason."""
+    return [Dropped(reason=reason, count=count) for reason, count in counts]
+
+
+def sizes_of(keys: Iterable[Key], sizes: Iterable[float]) -> list[GroupSize]:
+    """Rows of each group."""
+    return [GroupSize(key=key, n=n) for key, n in zip(keys, sizes, strict=True)]
+
+
 def _plain(details: Fields) -> NewDetails:
     """Numbers as a finding has them, None where one is undefined."""
     return {
@@ -127,10 +142,9 @@ def build(grouped: Grouped, name: str, params: Fields, value: float | None, **fi
     """
     if grouped.units is not None:
         fields["details"] = {**fields.get("details", {}), "units": grouped.units.count}
-    dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
-    fields["dropped"] = dropped + fields.pop("dropped", [])
-    codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
-    groups = [GroupSize(key=grouped.group_key(code), n=size) for code, size in codes]
+    fields["dropped"] = losses(grouped.dropped) + fields.pop("dropped", [])
+    sizes = grouped.group_sizes.tolist() if grouped.by else []
+    groups = sizes_of(map(grouped.group_key, range(len(sizes))), sizes)
     return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
 
 

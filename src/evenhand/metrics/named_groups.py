@@ -14,7 +14,7 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.predictions.annotated import Texts
-from evenhand.metrics.estimates import part
+from evenhand.metrics.estimates import losses, part, sizes_of
 from evenhand.metrics.prepared import By, Fields, names_of
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
@@ -66,7 +66,8 @@ class NamedGroups:
 
     def group_sizes(self) -> list[GroupSize]:
         """Rows of each group; nothing without a grouping."""
-        return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
+        codes = range(len(self.groups) if self.by else 0)
+        return sizes_of(map(self.key, codes), self.sizes[codes].tolist())
 
     def parts(self, fields: Callable[[int], Fields]) -> list[Part]:
         """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
@@ -221,7 +222,7 @@ def shared(units: Integers) -> Integers | None:
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
     """What was left out, by reason."""
-    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
+    return losses((reason, count) for reason, count in sorted(counts.items()) if count)
 
 
 def bound(

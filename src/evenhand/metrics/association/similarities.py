@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Dropped, Finding, GroupSize, Null
+from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.annotated import Texts
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.estimates import as_finding, at_levels
+from evenhand.metrics.estimates import as_finding, at_levels, losses, sizes_of
 from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, central
 from evenhand.stats.association.families import by_family
@@ -120,7 +120,7 @@ class BoundSets:
     def finding(self, params: Fields, value: float | None, reason: str | None, **fields: Any) -> Finding:
         """A Finding with what the sets and the definition say filled in; ``dropped`` and ``notes`` add."""
         lost = self.evidence.dropped_from(self.targets, self.attributes).items()
-        groups = [GroupSize(key=name, n=n) for name, n in zip(self.targets, self.sizes, strict=False)]
+        groups = sizes_of(self.targets, self.sizes[: len(self.targets)])
         sets = zip((*self.targets, *self.attributes), self.sizes, strict=True)
         notes = [f"the set {name!r} has no usable item" for name, size in sets if not size]
         notes += self.family_notes()
@@ -129,7 +129,7 @@ class BoundSets:
             (),
             {**self.params, **params},
             lists="|",
-            dropped=[Dropped(reason=why, count=n) for why, n in lost] + fields.pop("dropped", []),
+            dropped=losses(lost) + fields.pop("dropped", []),
             value=value,
             reason=reason if value is None else None,
             n=len(self.items),

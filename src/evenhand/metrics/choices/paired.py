@@ -12,7 +12,7 @@ from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.catalogue import BONETT_PRICE, card_of
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates
-from evenhand.metrics.estimates import turned_signs
+from evenhand.metrics.estimates import no_value, turned_signs
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import By, Fields, Inference, Mode, check_common
 from evenhand.stats.paired.differences import Deviations
@@ -72,7 +72,7 @@ def resolution_difference(
 
     def compared(rows: OutcomeRates, *group: str) -> Fields:
         if rows.reason is not None:
-            return {"value": None, "reason": rows.reason}
+            return no_value(rows.reason)
         away = Deviations(rows.values, rows.second, weight, rows.cluster)
         if inference == "none" or rows.alone:
             return {"value": away.value, "reason": ONE_CLUSTER if inference == "auto" else None}

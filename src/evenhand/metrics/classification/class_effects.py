@@ -180,9 +180,18 @@ def plain_effects(
         "below_minimum_expected" if options.mev > 0 else "undefined",
     )
     reasons = [reason or None for reason in why.tolist()]
-    nothing = np.full((4, values.size), np.nan)
+    undefined = np.full((4, values.size), np.nan)
     return ClassEffects(
-        prepared, options, labels, tables, values, reasons, unfiltered.total, None, nothing[:3], nothing[3]
+        prepared,
+        options,
+        labels,
+        tables,
+        values,
+        reasons,
+        unfiltered.total,
+        None,
+        undefined[:3],
+        undefined[3],
     )
 
 

@@ -40,9 +40,9 @@ from evenhand.stats.rates.rates import Rates
 
 _MOST_GROUPS = 3_000
 _ROUNDING = 1e-12  # as far apart as equal means may come
-_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
+_BY_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
 _WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
-_ASYMPTOTIC = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
+_BY_TUKEY = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
@@ -166,7 +166,7 @@ def gap_inference(margins: Margins, value: float) -> MarginInference | str:
     share, more = size / size.sum(), Fields()
     if margins.hits is None and margins.tables is None:
         t = -float(margins.compared("hit").from_rest[0, :, 0].min())
-        more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BONFERRONI]}
+        more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BY_BONFERRONI]}
     return MarginInference(
         partial(gap_limits, rates, share), "MOVER of each group and the others, at once", reference=0.0,
         test=None if margins.hits is None else margins.hits.below_rest(), exchanged=_scaled(margins),
@@ -220,7 +220,7 @@ def of_weights(margins: Margins, kinds: Sequence[str], groups: int, families: in
 
     t = max(float(margins.compared(kind).largest()[0]) for kind in kinds)
     p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
-    return {"p_value": min(1.0, p), "notes": [_ASYMPTOTIC]}
+    return {"p_value": min(1.0, p), "notes": [_BY_TUKEY]}
 
 
 def _scaled(margins: Margins) -> str:

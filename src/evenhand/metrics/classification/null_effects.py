@@ -121,8 +121,8 @@ def null_of_units(units: UnitTables, tables: Association, rng: Rng) -> NullChi2:
     chi2 = units.draws(rng, REPLICATES)
     chi2[:, tables.dof <= 0] = np.nan
     if units.fixed:
-        nothing = np.full((3, tables.dof.size), np.nan)
-        return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
+        undefined = np.full((3, tables.dof.size), np.nan)
+        return NullChi2(chi2, undefined[:2], undefined[2], [""] * tables.dof.size, np.nan)
     p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
     beyond = tail_of_draws(tables.chi2, chi2)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)

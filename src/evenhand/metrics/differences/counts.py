@@ -12,11 +12,12 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Dropped, GroupSize, key_of
+from evenhand.core.findings import key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.paired import Aligned, Losses, without_missing
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
+from evenhand.metrics.estimates import losses, sizes_of
 from evenhand.metrics.prepared import REPLICATES, By, names_of
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng, keys_and_codes
 from evenhand.stats.contingency import model_summaries
@@ -295,10 +296,8 @@ def _counted(table: pl.DataFrame) -> Counts:
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
     """Rows of one of the models, by group, and what was left out, as fields of a finding."""
     sizes = aligned.sizes[which]
-    pairs = zip(aligned.groups, sizes.tolist(), strict=True)
-    groups = [GroupSize(key=key_of(key), n=n) for key, n in pairs]
-    dropped = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
-    return {"n": float(sizes.sum()), "groups": groups, "dropped": dropped}
+    groups = sizes_of(map(key_of, aligned.groups), sizes.tolist())
+    return {"n": float(sizes.sum()), "groups": groups, "dropped": losses(aligned.dropped)}
 
 
 def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:

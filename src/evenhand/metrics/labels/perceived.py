@@ -17,7 +17,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.judged_images import JudgedImages
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.catalogue import SHARE
-from evenhand.metrics.estimates import described, interval_and_p, null_band, part, resampled_p
+from evenhand.metrics.estimates import described, interval_and_p, no_value, null_band, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central
@@ -136,7 +136,7 @@ def _tested(value: float, null: Floats, side: str, seed: int, method: str, limit
 def _distance(bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> Fields:
     """All images together, with each category."""
     if bound.reason:
-        return {"value": None, "reason": bound.reason}
+        return no_value(bound.reason)
     named_images = bound.counts[:, :-1]
     value = float(judged.total_variation(bound.shares, bound.target))
     uncorrected = judged.total_variation(judged.as_shares(named_images.sum(axis=0)), bound.target)
@@ -190,7 +190,7 @@ _MEASURES: dict[str, tuple[Callable[[Floats, Floats], Floats], str]] = {
 def _over_prompts(name: str, bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> Fields:
     """The mean of a number over prompts, and the number of each."""
     if bound.reason:
-        return {"value": None, "reason": bound.reason}
+        return no_value(bound.reason)
     measure, side = _MEASURES[name]
     values = measure(bound.prompt_shares, bound.reference)
     value, prompts = float(values.mean()), len(values)

@@ -16,7 +16,7 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.predictions.annotated import check_k
 from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
-from evenhand.metrics.estimates import part
+from evenhand.metrics.estimates import no_value, part
 from evenhand.metrics.group_rates import GroupRates
 from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.metrics.retrieval.queries import BoundQueries
@@ -265,7 +265,7 @@ class Precision(GroupRates):
 
         def fields(code: int) -> Fields:
             if self.reason is not None:
-                return {"value": None, "reason": self.reason}
+                return no_value(self.reason)
             value = float(self.values[code])
             details = _details(value, float(self.observed.chance[code]))
             details["n_of"] = self.bound.sizes[code] * self.k

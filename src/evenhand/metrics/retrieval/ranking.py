@@ -18,14 +18,14 @@ from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Sta
 from evenhand.metrics.retrieval.ranking_estimation import retrieval_finding
 from evenhand.metrics.retrieval.ranking_figures import (
     WIDE,
-    absent_as,
+    constant_variance,
     difference_finding,
-    even,
-    explain,
     extreme_skew,
+    mark_undefined,
     needs_two_groups,
     skew_figures,
-    top_finding,
+    skew_of_absent,
+    top_statistic,
     two_groups,
 )
 from evenhand.stats.arrays import Floats, Integers, Rng
@@ -142,15 +142,15 @@ def skew_at_k(
     code = bound.code_of(group)
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
-        return rankings.skews(counts, pools, bound.targets(pools), k, absent_as(bound))[:, code]
+        return rankings.skews(counts, pools, bound.targets(pools), k, skew_of_absent(bound))[:, code]
 
     figures = replace(skew_figures(bound, k, values_of, [code]), deciding=(code,))
-    explain(figures, figures.pools[:, code] == 0, "group_not_in_pool")
+    mark_undefined(figures, figures.pools[:, code] == 0, "group_not_in_pool")
 
     def spread(pools: Integers) -> Floats:  # of the logarithm of a share
         return np.asarray(pools.sum(axis=1) / np.maximum(pools[:, code], 1) - 1)
 
-    statistic = top_finding(bound, k, values_of, "both", WIDE, spread)
+    statistic = top_statistic(bound, k, values_of, "both", WIDE, spread)
     return retrieval_finding(bound, figures, {"k": k, "group": group}, statistic)
 
 
@@ -261,11 +261,11 @@ def ndkl(
     ]
     values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
     figures = Figures(values, {}, pools, tied)
-    explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
+    mark_undefined(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
     needs_two_groups(bound, figures)
 
     def like_pool(pools: Integers) -> Floats:
         return rankings.divergence(pools, bound.targets(pools))
 
-    statistic = Statistic(of, null_of, like_pool, even, "high", (0, np.inf))
+    statistic = Statistic(of, null_of, like_pool, constant_variance, "high", (0, np.inf))
     return retrieval_finding(bound, figures, {"k": k}, statistic)

@@ -19,7 +19,7 @@ from evenhand.stats.rankings.null import NullDistribution
 
 Target = str | Mapping[str, float]
 Details: TypeAlias = dict[str, list[float | str | None]]
-Look = Callable[[Tops, Integers], Details]
+RankingView = Callable[[Tops, Integers], Details]
 Values = Callable[[Integers, Integers, int], Floats]
 """From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,)."""
 
@@ -158,8 +158,8 @@ class Figures:
         return {query: self.reasons.get(query, "undefined") for query in missing}
 
 
-def top_figures(bound: BoundRankings, k: int, values_of: Values, look: Look | None = None) -> Figures:
-    """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
+def top_figures(bound: BoundRankings, k: int, values_of: Values, view: RankingView | None = None) -> Figures:
+    """A figure of the first k places; ``view`` goes from their contents and pools to details of queries."""
     parts: list[tuple[Floats, Integers, Mask]] = []
     details: Details = {}
     for piece, ranked in bound.ranked():
@@ -168,7 +168,7 @@ def top_figures(bound: BoundRankings, k: int, values_of: Values, look: Look | No
         outcome_values = values_of(outcomes.counts, ranked.pools[outcomes.owner], k)
         values = outcomes.mean(np.where(enough[outcomes.owner], outcome_values, np.nan))
         parts.append((values, ranked.pools, ranked.open_at(k) & enough))
-        for name, column in (look(outcomes, ranked.pools) if look else {}).items():
+        for name, column in (view(outcomes, ranked.pools) if view else {}).items():
             details.setdefault(name, []).extend(column)
     values, pools, tied = (np.concatenate(column) for column in zip(*parts, strict=True))
     short = np.flatnonzero(pools.sum(axis=1) < k)

@@ -7,9 +7,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, GroupSize, NewDetails, Null, Part
+from evenhand.core.findings import Dropped, Finding, NewDetails, Null, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.estimates import agreeing, as_finding, at_levels, few_decide, number, part
+from evenhand.metrics.estimates import (
+    agreeing,
+    as_finding,
+    at_levels,
+    few_decide,
+    losses,
+    number,
+    part,
+    sizes_of,
+)
 from evenhand.metrics.named_groups import corrected
 from evenhand.metrics.prepared import LEVEL, Fields
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic
@@ -48,7 +57,7 @@ def retrieval_finding(
     return as_finding(
         bound.name, pools.by, {**params, **bound.params}, value=value, n=sum(sizes),
         notes=notes + fields.pop("notes", []), details=details | fields.pop("details", {}),
-        groups=[GroupSize(key=pools.group_key(code), n=n) for code, n in enumerate(sizes)],
+        groups=sizes_of(map(pools.group_key, range(len(sizes))), sizes),
         parts=_parts(bound, figures, chances, statistic.side), dropped=_dropped(bound, figures), **fields,
     )  # fmt: skip
 
@@ -80,7 +89,7 @@ def _dropped(bound: BoundRankings, figures: Figures) -> list[Dropped]:
     if bound.pools.emptied:
         counts["query without usable samples"] = bound.pools.emptied
     counts |= {f"query: {reason}": count for reason, count in Counter(figures.lacking.values()).items()}
-    return [Dropped(reason=reason, count=count) for reason, count in counts.items()]
+    return losses(counts.items())
 
 
 def _notes(bound: BoundRankings, figures: Figures) -> list[str]:

@@ -18,7 +18,7 @@ from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
 from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.estimates import described
+from evenhand.metrics.estimates import described, no_value
 from evenhand.metrics.prepared import By, Fields, Inference, check_common
 from evenhand.stats.arrays import Floats
 from evenhand.stats.paired.differences import Deviations
@@ -44,7 +44,7 @@ def _rate(
     def piece(some: BoundRoles, *_: str) -> Fields:
         there = ~np.isnan(numbers[some.chosen])
         if not there.any():
-            return {"value": None, "reason": "empty"}
+            return no_value("empty")
         shares, unit = numbers[some.chosen][there], None if some.unit is None else some.unit[there]
         return {"value": float(shares.mean())} | (mean_interval(shares, unit) if inference == "auto" else {})
 

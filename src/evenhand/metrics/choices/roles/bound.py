@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import interval_and_p, turned_signs, wilson_method
+from evenhand.metrics.estimates import interval_and_p, no_value, turned_signs, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import By, Fields, Inference
 from evenhand.stats.arrays import Floats, Integers, Rng
@@ -88,7 +88,7 @@ class BoundRoles(named.ChosenRows):
     ) -> Fields:
         """Fields of the mean of numbers whose sign would turn if the two compared changed places."""
         if not away.difference.size:
-            return {"value": None, "reason": "single_group"}
+            return no_value("single_group")
         fields: Fields = {"value": scale * away.value}
         if inference == "none":
             return fields

@@ -17,7 +17,7 @@ from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
 from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
 from evenhand.metrics.choices.roles.pairs import PairedRows, SetMatrix
-from evenhand.metrics.estimates import described, null_band, resampled_p
+from evenhand.metrics.estimates import described, no_value, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common, names_of
 from evenhand.stats.paired.differences import Deviations
@@ -140,7 +140,7 @@ def flip_rate(
         sets = SetMatrix.of(some, complete=True)
         values = sets.flips
         if not values.size:
-            return {"value": None, "reason": "empty"}
+            return no_value("empty")
         fields: Fields = {"value": float(values.mean())}
         if inference == "none":
             return fields
@@ -196,7 +196,7 @@ def set_distance(
         sets = SetMatrix.of(some)
         pairs, unit = sets.distances(attribute)
         if not pairs.size:
-            return {"value": None, "reason": "single_group"}
+            return no_value("single_group")
         fields: Fields = {"value": float(pairs.mean())}
         if inference == "none":
             return fields

@@ -93,8 +93,10 @@ class GroupMistakes:
         if mistakes.groups < 2:
             candidates = candidates.take(np.zeros(0, dtype=np.int64))
         if self.bound.moments is not None:
-            nothing = np.full(candidates.pair.size, np.nan)
-            return Lines.of(candidates, nothing, nothing, self._linearised(candidates)), candidates.pair.size
+            undefined = np.full(candidates.pair.size, np.nan)
+            return Lines.of(
+                candidates, undefined, undefined, self._linearised(candidates)
+            ), candidates.pair.size
         if self.bound.units is not None:
             return self._clustered(candidates, self.bound.units), candidates.pair.size
         lines, _ = compared_lines(candidates, alpha=options.alpha, correction=options.correction)
@@ -210,8 +212,8 @@ class GroupMistakes:
         lines = clustered_lines(candidates, rows, self.bound.stream("disparities"), self.options.alpha)
         if not rows.relabelling.fixed:
             return lines
-        nothing = np.full(len(lines), np.nan)
-        return replace(lines, p=nothing, q=nothing)
+        undefined = np.full(len(lines), np.nan)
+        return replace(lines, p=undefined, q=undefined)
 
     def _linearised(self, candidates: Candidates) -> Spread:
         """How weighted rows vary in each group's rows of the class and elsewhere (``Rates.of_survey``)."""

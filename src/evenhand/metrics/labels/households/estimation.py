@@ -35,7 +35,7 @@ EXTREMES = "extremes"
 """The best group minus the worst one."""
 
 _RICH = ["high", "low"]
-_INSTEAD = "not every income is there: the gap is that of {} minus {} income"
+_INCOME_MISSING = "not every income is there: the gap is that of {} minus {} income"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +139,10 @@ def gap_finding(question: HitRates, groups: Sequence[str | Sequence[str]] | str 
         raise InputError("a gap needs groups to compare; type by='income_bucket' or by='region'")
     notes: list[str] = []
     if groups is None:
-        there = [bound.text(code) for code in (-1, 0)] if len(bound.groups) > 1 else _RICH
-        groups = there if bound.by == ("income_bucket",) else EXTREMES
+        present = [bound.text(code) for code in (-1, 0)] if len(bound.groups) > 1 else _RICH
+        groups = present if bound.by == ("income_bucket",) else EXTREMES
         # where no household has one of them, the richest and the poorest that are there
-        notes = [_INSTEAD.format(*groups)] if groups not in (_RICH, EXTREMES) else []
+        notes = [_INCOME_MISSING.format(*groups)] if groups not in (_RICH, EXTREMES) else []
     reason = question.alone
     fields: Fields = {"notes": notes, "params": {"groups": groups}, "parts": question.parts()}
     if groups == EXTREMES:
