@@ -8,7 +8,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding
 from evenhand.metrics.catalogue import GAP, SAGAWA, SHARE, SKEWSIZE
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import (
     accuracy_parts,
     cell_gap_inference,
@@ -66,9 +65,9 @@ def accuracy(
     """
     check_common(mode, inference)
     prepared = BoundCounts.of(evidence, by, seed)
-    value, limits, margins = number(float(prepared.confusion.accuracy())), None, Margins.of(prepared)
+    value, limits = number(float(prepared.confusion.accuracy())), None
     if inference == "auto":
-        limits = at_levels(partial(rate_limits, margins.overall()), margins.wilson)
+        limits = at_levels(partial(rate_limits, prepared.overall()), prepared.wilson)
     parts = accuracy_parts(prepared, inference)
     return build(prepared, "accuracy", {}, value, limits=limits, parts=parts)
 

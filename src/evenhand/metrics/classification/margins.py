@@ -104,8 +104,7 @@ def margin_finding(
     if value is None:
         reason = "single_group" if groups < 2 else "undefined"
         return build(prepared, name, all_params, None, reason=reason, parts=list(parts))
-    margins = Margins.of(prepared)
-    result = infer(margins, value) if inference == "auto" else ""
+    result = infer(prepared, value) if inference == "auto" else ""
     if isinstance(result, str):
         return build(prepared, name, all_params, value, notes=[result] if result else [], **fields)
     centre = value if result.corrected is None else result.corrected
@@ -113,8 +112,8 @@ def margin_finding(
         centre, result.ends, result.method, *result.p_and_draws(value),
         result.exchanged, prepared.seed, reference=result.reference, side=result.side,
     )  # fmt: skip
-    notes = [*result.notes, *few_decide(result.deciding.items(), margins.unit)]
-    if margins.tables is not None and margins.tables.relabelling.fixed and groups > 1:
+    notes = [*result.notes, *few_decide(result.deciding.items(), prepared.unit)]
+    if prepared.tables is not None and prepared.tables.relabelling.fixed and groups > 1:
         notes.insert(0, explain("one_cluster"))
     noticed = {} if result.noticed is None else result.noticed(1 - LEVEL)
     fields["details"] = {**result.details, **fields["details"], **noticed}
@@ -179,7 +178,7 @@ def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
 
     Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
     """
-    if not margins.by_label or len(margins.prepared.groups) < 2:
+    if not margins.by_label or len(margins.groups) < 2:
         return TOO_MANY if not margins.by_label else ""
     cells, total = _cells(margins), margins.overall()
 
@@ -235,17 +234,17 @@ def together(method: str, groups: int) -> str:
 
 def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
     """Units of some groups by their names."""
-    return {margins.prepared.group_text(group): int(margins.units[group]) for group in groups}
+    return {margins.group_text(group): int(margins.unit_sizes[group]) for group in groups}
 
 
 def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:
     """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
-    margins, parts = Margins.of(prepared), list[Part]()
+    parts = list[Part]()
     if not prepared.by:
         return parts
     accuracies = prepared.confusion.accuracy_by_group()
     for z, n in enumerate(prepared.group_sizes.tolist()):
-        fields = _inferred_part(margins, z) if inference == "auto" else {}
+        fields = _inferred_part(prepared, z) if inference == "auto" else {}
         parts.append(part("group", prepared.group_key(z), number(accuracies[z]), n=n, **fields))
     return parts
 
@@ -257,7 +256,7 @@ def _inferred_part(margins: Margins, group: int) -> Fields:
         fields = {"limits": at_levels(partial(rate_limits, rates), margins.wilson)}
     if hits is not None:
         draws, method = hits.rates[:, group], f"{margins.exchanged} exchanged"
-        fields["null"] = null_band(draws, level=LEVEL, method=method, seed=margins.prepared.seed)
+        fields["null"] = null_band(draws, level=LEVEL, method=method, seed=margins.seed)
     return fields
 
 
@@ -283,7 +282,7 @@ def _worst_group(margins: Margins, rates: Rates) -> dict[str, int]:
     return deciding(margins, [int(np.nanargmin(rates.value))])
 
 
-def worst_cell(prepared: BoundCounts) -> tuple[int, int, int]:
+def worst_cell(prepared: Margins) -> tuple[int, int, int]:
     """Group and class of the worst (class, group) cell, and its rows."""
     cells = prepared.confusion.rates("true")
     z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
@@ -292,8 +291,8 @@ def worst_cell(prepared: BoundCounts) -> tuple[int, int, int]:
 
 def _worst_cell(margins: Margins) -> dict[str, int]:
     """Rows or clusters of the worst (class, group) cell by its name."""
-    prepared, tables = margins.prepared, margins.tables
-    z, label, n = worst_cell(prepared)
+    tables = margins.tables
+    z, label, n = worst_cell(margins)
     if tables is not None:
         n = int(np.unique(tables.unit[(tables.truth == label) & (tables.group == z)]).size)
-    return {f"{prepared.label_key(label)} of {prepared.group_text(z)}": n}
+    return {f"{margins.label_key(label)} of {margins.group_text(z)}": n}

@@ -216,7 +216,7 @@ class RangeSummary:
 
 def inference_of(question: RangeSummary, margins: Margins, value: float) -> MarginInference | str:
     """How the value of a question is inferred."""
-    if len(margins.prepared.groups) < 2:
+    if len(margins.groups) < 2:
         return ""
     if not margins.by_label:
         return TOO_MANY

@@ -12,7 +12,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.metrics.catalogue import SIGNED
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import TOO_MANY
 from evenhand.metrics.estimates import at_levels, build, null_band, part
 from evenhand.metrics.named_groups import check_pair, corrected
@@ -106,11 +105,6 @@ class _Gaps:
     codes: list[int]
     infers: bool  # whether intervals, null bands and p are wanted
 
-    @property
-    def margins(self) -> Margins:
-        """The rates of all groups."""
-        return Margins.of(self.prepared)
-
     @cached_property
     def recalls(self) -> Floats:
         """Shape (2, L); NaN where a group has no row of the class."""
@@ -129,14 +123,14 @@ class _Gaps:
     @cached_property
     def rates(self) -> Rates:
         """With effective sizes, shape (L, 2)."""
-        return self.margins.rates("true").take(np.array(self.codes))
+        return self.prepared.rates("true").take(np.array(self.codes))
 
     @cached_property
     def draws(self) -> Floats | None:
         """Differences with exchanged groups, shape (R, L); None where nothing can be exchanged."""
-        if not self.margins.testable:
+        if not self.prepared.testable:
             return None
-        noise = self.margins.within_truth.noise["true"]
+        noise = self.prepared.within_truth.noise["true"]
         return noise[:, self.codes[0]] - noise[:, self.codes[1]]
 
     def fields(self, value: float | None) -> Fields:
@@ -146,7 +140,7 @@ class _Gaps:
         details: NewDetails = {
             "first": first, "second": second, "mean_absolute": absolute, "classes": self.usable.sum(),
         }  # fmt: skip
-        tests = self.infers and value is not None and self.margins.by_label
+        tests = self.infers and value is not None and self.prepared.by_label
         occurs = self.prepared.confusion.support[self.codes].any(axis=0)
         parts = [self._part(code, tests=tests) for code in np.flatnonzero(occurs).tolist()]
         fields: Fields = {"details": details, "parts": corrected(parts)}
@@ -164,7 +158,7 @@ class _Gaps:
         """Interval, null band and p of a difference."""
         fields: Fields = {}
         if draws is not None:
-            exchanged, seed = self.margins.within_truth.method, self.prepared.seed
+            exchanged, seed = self.prepared.within_truth.method, self.prepared.seed
             fields["p_value"] = exceeded(abs(value), np.abs(draws[np.isfinite(draws)]))
             fields["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed)
         return fields | {"limits": at_levels(limits, method, p_value=fields.get("p_value"))}

@@ -20,7 +20,6 @@ from evenhand.metrics.classification.class_effects import (
     pooled_squares,
     summary_limits,
 )
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import deciding
 from evenhand.metrics.estimates import (
     band_of,
@@ -153,9 +152,8 @@ def pooled_finding(effects: ClassEffects, name: str) -> Finding:
     if used.size:
         most = (effects.tables.n * effects.tables.dof)[used]
         value = float(np.sqrt(effects.tables.chi2[used].sum() / most.sum()))
-        margins = Margins.of(prepared)
-        every = deciding(margins, range(len(prepared.groups)))
-        fields = {"notes": few_decide(every.items(), margins.unit)}
+        every = deciding(prepared, range(len(prepared.groups)))
+        fields = {"notes": few_decide(every.items(), prepared.unit)}
         if effects.null is not None:
             draws = np.sqrt(effects.null.draws[:, used] ** 2 @ most / most.sum())
             fields = _pooled_inference(effects, draws, value, effects.null.total, fields["notes"])

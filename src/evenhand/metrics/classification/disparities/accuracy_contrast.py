@@ -102,14 +102,10 @@ class GroupsApart:
         """Made once for each grouping."""
         return get_or_make(prepared.memo, "accuracy contrast", cls, prepared)
 
-    @property
-    def _margins(self) -> Margins:
-        return Margins.of(self.prepared)
-
     @cached_property
     def _cuts(self) -> Cuts | None:
         """None where there is one group."""
-        return Cuts.of(self._margins.compared("hit")) if len(self.prepared.groups) > 1 else None
+        return Cuts.of(self.prepared.compared("hit")) if len(self.prepared.groups) > 1 else None
 
     @cached_property
     def _smaller(self) -> tuple[Mask, bool]:
@@ -129,9 +125,9 @@ class GroupsApart:
     @cached_property
     def _rates(self) -> Rates:
         """Accuracy above and below the cut, shape (2,)."""
-        margins, (smaller, is_lower) = self._margins, self._smaller
+        smaller, is_lower = self._smaller
         below = (smaller if is_lower else ~smaller).astype(np.int64)
-        return margins.regrouped(below, 2)
+        return self.prepared.regrouped(below, 2)
 
     @property
     def parts(self) -> list[Part]:

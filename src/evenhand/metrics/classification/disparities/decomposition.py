@@ -7,7 +7,6 @@ import numpy as np
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import build, number, part
 from evenhand.metrics.prepared import (
     LEVEL,
@@ -106,7 +105,7 @@ def _parts(bound: BoundCounts, parts_of: Decomposition, lines: Lines, shares: En
         cell.append(bound.label_key(int(lines.label[index])))
         numbers.append(("mistake", cell, shares[0][index], shares[1][index]))
     numbers.append(("other mistakes", key, parts_of.errors[z] - shares[0][some].sum(), None))
-    quantile = Margins.of(bound).rates("hit").at(0).quantiles(normal_quantile(LEVEL))[z]
+    quantile = bound.rates("hit").at(0).quantiles(normal_quantile(LEVEL))[z]
     parts = []
     for kind, key, value, error in numbers:
         fields = Fields()
