@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
-from evenhand.evidence.predictions.annotated import Annotated, Remembering
+from evenhand.evidence.predictions.annotated import Annotated, Facts, Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -59,7 +59,7 @@ class Choices(Annotated, Remembering):
     genders: tuple[str, str] = GENDERS
     cluster: str | None = None
     strata: tuple[str, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     unannotated: int = 0
     wordings: tuple[Choices, ...] = ()
 
@@ -74,7 +74,7 @@ class Choices(Annotated, Remembering):
         genders: tuple[str, str] = GENDERS,
         cluster: str | None = None,
         strata: Sequence[str] = (),
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> Choices:
         """Bring scores and annotations together by ``sample``.
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
+from evenhand.evidence.predictions.annotated import Lost
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged
 from evenhand.evidence.predictions.counts import Counts
@@ -84,7 +85,7 @@ class Grouped:
     group: Codes
     prediction: Codes
     n: Integers | Floats
-    dropped: tuple[tuple[str, int], ...]
+    dropped: Lost
     moments: Floats | None = None
     units: UnitCells | None = None
 
@@ -180,7 +181,7 @@ def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
     return np.lexsort((prediction, group, truth)) if falls.any() else None
 
 
-def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], Mask]:
+def _missing(counts: Counts, by: Sequence[str]) -> tuple[Lost, Mask]:
     usable, dropped = np.ones(counts.n.size, dtype=bool), list[tuple[str, int]]()
     zeros = None if counts.moments is None else counts.moments[2]
     rows = counts.rows if zeros is None else counts.rows + zeros

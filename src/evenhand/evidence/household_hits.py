@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -179,27 +180,22 @@ class HouseholdHits(Annotated, Remembering):
         )
         return replace(self, table=table, threshold=float(threshold), memo={})
 
-    @property
+    @cached_property
     def images(self) -> pl.DataFrame:
         """One row an image of a household, hit where any of its pairs is.
 
         ``concept`` is left out; ``_topic`` has all concepts of the image.
         """
-        if "images" not in self.memo:
-            rest = [
-                name for name in self.table.columns if name not in {"household", "image", *_OWN, "concept"}
-            ]
-            self.memo["images"] = (
-                self.table.group_by("household", "image")
-                .agg(
-                    pl.col(*_OWN).max(),
-                    pl.col(rest).first(),
-                    pl.col("concept").drop_nulls().unique().sort().str.join("\x1f").alias("_topic"),
-                )
-                .sort("household", "image")
+        rest = [name for name in self.table.columns if name not in {"household", "image", *_OWN, "concept"}]
+        return (
+            self.table.group_by("household", "image")
+            .agg(
+                pl.col(*_OWN).max(),
+                pl.col(rest).first(),
+                pl.col("concept").drop_nulls().unique().sort().str.join("\x1f").alias("_topic"),
             )
-        images: pl.DataFrame = self.memo["images"]
-        return images
+            .sort("household", "image")
+        )
 
     @property
     def attributes(self) -> list[str]:

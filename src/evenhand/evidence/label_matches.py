@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
-from evenhand.evidence.predictions.annotated import Annotated, Remembering, Texts
+from evenhand.evidence.predictions.annotated import Annotated, Facts, Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Mask, unmasked
 from evenhand.evidence.ranked_labels import (
     WORDNET,
@@ -72,7 +72,7 @@ class LabelMatches(Annotated, Remembering):
     confidence: Floats
     top: int = 5
     cluster: str | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Texts = ()
 
@@ -89,7 +89,7 @@ class LabelMatches(Annotated, Remembering):
         kept: int = 10,
         unions: Terms | None = None,
         cluster: str | None = None,
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> LabelMatches:
         """Bring ranked predictions and annotations together.
 
@@ -151,7 +151,7 @@ class LabelMatches(Annotated, Remembering):
         kept: int = 10,
         unions: Terms | None = None,
         cluster: str | None = None,
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> LabelMatches:
         """The same from the confidences of all labels; of equal ones the first label comes first.
 
@@ -200,7 +200,7 @@ class LabelMatches(Annotated, Remembering):
     def _matched(
         cls, samples: pl.DataFrame, predicted: Codes, confidence: Floats, dropped: dict[str, int],
         notes: list[str], taxonomy: Terms, vocabulary: Texts, wordnet_ids: Sequence[str] | None, *,
-        is_open: bool, top: int, unions: Terms, cluster: str | None, facts: Mapping[str, str],
+        is_open: bool, top: int, unions: Terms, cluster: str | None, facts: Facts,
     ) -> LabelMatches:  # fmt: skip
         """Leave out samples that cannot be used, and match labels with associations.
 

@@ -18,7 +18,7 @@ from evenhand.evidence.derivation.vector_search import (
     vectors_of_array,
     vectors_of_table,
 )
-from evenhand.evidence.predictions.annotated import Remembering, check_k
+from evenhand.evidence.predictions.annotated import Facts, Remembering, check_k
 from evenhand.evidence.predictions.columns.arrays import Mask, unmasked
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -61,7 +61,7 @@ class Neighbours(Remembering):
     cosines: Floats
     k: int
     cluster: str | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Neighbours(Remembering):
         k: int = 50,
         cluster: str | None = None,
         overlap: str = "exclude",
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> Neighbours:
         """Search a table of embeddings for the nearest of each query; the database is read in blocks.
 
@@ -117,7 +117,7 @@ class Neighbours(Remembering):
         k: int = 50,
         cluster: str | None = None,
         overlap: str = "exclude",
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> Neighbours:
         """The same from arrays; each row belongs to the row of annotations in its place.
 
@@ -157,7 +157,7 @@ class Neighbours(Remembering):
         k: int,
         cluster: str | None,
         overlap: str,
-        facts: Mapping[str, str],
+        facts: Facts,
     ) -> Neighbours:
         check_k(k)
         check_choice("overlap", overlap, ("exclude", "refuse"))

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.grouping import check_usable, crossed_codes
-from evenhand.evidence.predictions.annotated import Remembering, Texts
+from evenhand.evidence.predictions.annotated import Lost, Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars
@@ -49,7 +49,7 @@ class Pools(Remembering):
     codes: Codes
     scores: Floats
     group_sizes: Integers
-    dropped: tuple[tuple[str, int], ...]
+    dropped: Lost
     lost: Integers
     emptied: int
     samples: Integers
@@ -285,7 +285,7 @@ def _pools(rankings: Rankings, by: Texts) -> Pools:
     )
 
 
-def _missing(table: pl.DataFrame, absent: Mapping[str, Mask]) -> tuple[Mask, tuple[tuple[str, int], ...]]:
+def _missing(table: pl.DataFrame, absent: Mapping[str, Mask]) -> tuple[Mask, Lost]:
     """Usable rows, and distinct samples left out by the first reason that each has."""
     absent = {f"missing {name}": table[name].is_null().to_numpy() for name in COLUMNS} | dict(absent)
     usable = np.ones(len(table), dtype=bool)

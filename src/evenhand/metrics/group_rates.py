@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -47,39 +47,6 @@ ONE_CLUSTER = "one_cluster"
 CROWDED = "{unit} lie in several of more than 30 groups, so there is no exchange of {unit}"
 _ROUNDING = 1e-9
 _ALPHA = 0.05
-
-
-PermutedRates: TypeAlias = ExchangedRates | RelabelledGroups
-"""Rates of G groups whose units change places."""
-
-
-class GroupComparison(Protocol):
-    """Some groups whose units change places."""
-
-    @property
-    def fixed(self) -> bool:
-        """Whether nothing can change places."""
-        ...
-
-    @property
-    def stratum(self) -> Integers | None:
-        """What groups are compared within; None where all is of one."""
-        ...
-
-    @property
-    def exchange(self) -> PermutedRates | None:
-        """None where nothing can change places, or too much."""
-        ...
-
-    @property
-    def expected(self) -> Floats:
-        """Rate of each group without differences, shape (G,)."""
-        ...
-
-    @property
-    def nulls(self) -> Floats:
-        """Rates by chance, shape (R, G)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +88,29 @@ class ComparedRows:
         """Rates that groups of these strata have by chance, shape (R, G)."""
         draws = np.zeros((0, self.rows.groups)) if self.exchange is None else self.exchange.rates
         return np.clip(self.expected + draws - self.rows.mean, *(self.rows.ends or (0, 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedLabels:
+    """Groups whose labels change places everywhere they enter."""
+
+    exchange: RelabelledGroups
+    fixed: bool  # whether nothing can change places
+    stratum: None = None
+
+    @property
+    def expected(self) -> Floats:
+        """Precision of each group that chance leads to expect, shape (G,)."""
+        return self.exchange.expected
+
+    @property
+    def nulls(self) -> Floats:
+        """Precision by chance, shape (R, G)."""
+        return self.exchange.nulls
+
+
+GroupComparison: TypeAlias = ComparedRows | ComparedLabels
+"""Some groups whose units change places."""
 
 
 @dataclass(frozen=True, eq=False)

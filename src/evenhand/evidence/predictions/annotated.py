@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -12,6 +13,10 @@ from evenhand.core.errors import ParameterError, check_known
 
 Texts: TypeAlias = tuple[str, ...]
 """Some texts, such as names of attributes, or a value of each."""
+Facts: TypeAlias = Mapping[str, str]
+"""What tells evidence from others of the same samples."""
+Lost: TypeAlias = tuple[tuple[str, int], ...]
+"""How many rows were left out, by reason."""
 
 
 @dataclass(frozen=True, eq=False)

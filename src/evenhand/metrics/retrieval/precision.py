@@ -17,10 +17,10 @@ from evenhand.evidence.neighbours import Neighbours
 from evenhand.evidence.predictions.annotated import check_k
 from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
 from evenhand.metrics.estimates import no_value, part
-from evenhand.metrics.group_rates import GroupRates
+from evenhand.metrics.group_rates import ComparedLabels, GroupRates
 from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.metrics.retrieval.queries import BoundQueries
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.rates import Rates
@@ -221,9 +221,10 @@ class Precision(GroupRates):
         return get_or_make(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
 
     @cached_property
-    def compared(self) -> _ComparedQueries:
+    def compared(self) -> ComparedLabels:
         """The known groups, whose labels change places."""
-        return _ComparedQueries(self, RelabelledGroups(self.relabelled, self.known))
+        is_fixed = int(self.units_of[self.known].max()) < 2  # each group is one unit
+        return ComparedLabels(RelabelledGroups(self.relabelled, self.known), is_fixed)
 
     @property
     def grouped(self) -> Rates:
@@ -285,30 +286,6 @@ class Precision(GroupRates):
             for group, count in self.bound.apart.items()
             if group not in here
         ]
-
-
-@dataclass(frozen=True, eq=False)
-class _ComparedQueries:
-    """Groups of queries as ``GroupRates`` compares them."""
-
-    asked: Precision
-    exchange: RelabelledGroups
-    stratum: Integers | None = None
-
-    @property
-    def fixed(self) -> bool:
-        """Whether each group is one unit."""
-        return int(self.asked.units_of[self.asked.known].max()) < 2
-
-    @property
-    def expected(self) -> Floats:
-        """Precision that chance leads to expect, shape (G,)."""
-        return self.exchange.expected
-
-    @property
-    def nulls(self) -> Floats:
-        """Precision by chance, shape (R, G)."""
-        return self.exchange.nulls
 
 
 def precision_finding(neighbours: Precision) -> Finding:

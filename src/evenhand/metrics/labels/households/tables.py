@@ -197,7 +197,15 @@ class BoundHits(NamedGroups):
             pooled = images.sort("_household", "image")
         texts = {name: pl.Series(list(map(str, rows[name])), dtype=pl.String) for name in names}
         keys, code = coded(texts, np.ones(rows.height, dtype=bool))
-        groups = sorted(keys, key=lambda key: _order(key, names))
+        # income buckets from low to high, everything else by name
+        income = {("income_bucket", bucket) for bucket in BUCKETS}
+        groups = sorted(
+            keys,
+            key=lambda key: [
+                (BUCKETS.index(value), "") if (name, value) in income else (len(BUCKETS), value)
+                for name, value in zip(names, key, strict=True)
+            ],
+        )
         order = np.array([groups.index(key) for key in keys], dtype=np.int64)
         return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped_of(counts))
 
@@ -265,11 +273,3 @@ class BoundHits(NamedGroups):
         if topic is None or topic.n_unique() < 2:  # all show the same, or groups are concepts
             return ComparedRows(unit_rows, None, rng)
         return ComparedRows(unit_rows, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
-
-
-def _order(key: Texts, names: Texts) -> list[tuple[int, str]]:
-    """Income buckets from low to high, everything else by name."""
-    return [
-        (BUCKETS.index(value), "") if name == "income_bucket" and value in BUCKETS else (len(BUCKETS), value)
-        for name, value in zip(names, key, strict=True)
-    ]
