@@ -7,7 +7,7 @@ is made; rates, gaps, worst groups and their parts, with intervals, null bands a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -280,7 +280,7 @@ class GroupRates(ABC):
         return null_band(draws, level=LEVEL, method=method, seed=self.seed, side=side, mean=mean)
 
     def described(
-        self, value: float | None, params: Fields, facts: Fields, remarks: list[str],
+        self, value: float | None, params: Fields, facts: Mapping[str, Any], remarks: list[str],
         **fields: Any,
     ) -> Finding:  # fmt: skip
         """A Finding with what the grouping and the definition say filled in.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -280,10 +281,11 @@ def association_reduction(
     if value is not None and inference == "auto":
         over = " and ".join(comparison.sampled("targets", "attributes"))
         how = f"t over {over}, of d before and after on the same items"
-        sizes, families = Sizes(n, m, na, nb), comparison.families
-        fields["limits"] = at_levels(
-            lambda level: reduction_interval(*blocks, sizes, ddof=ddof, level=level, families=families), how
-        )
+        limits = partial(
+            reduction_interval, blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof,
+            families=comparison.families,
+        )  # fmt: skip
+        fields["limits"] = at_levels(lambda level: limits(level=level), how)
     reason = reason or "equal_associations"
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
 

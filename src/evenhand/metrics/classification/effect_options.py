@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, TypedDict, get_args, get_type_hints
+from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 from evenhand.core.errors import ParameterError, check_choice, check_known
 from evenhand.metrics.prepared import Fields, Inference, Mode, check_common
@@ -52,7 +53,7 @@ class EffectOptions:
     inference: Inference = "auto"
 
     @classmethod
-    def make(cls, form: Form, keywords: Fields) -> EffectOptions:
+    def make(cls, form: Form, keywords: Mapping[str, Any]) -> EffectOptions:
         """Options from keywords, checked.
 
         Raises:

@@ -96,7 +96,9 @@ class Margins(CountTables):
             return None
         rows = cells.rows.astype(np.int64)
         weight = np.repeat(cells.n / rows, rows)
-        return UnitRates(*cells.by_row(), weight / weight.mean(), *self.confusion.support.shape)
+        truth, group, prediction, unit = cells.by_row()
+        groups, labels = self.confusion.support.shape
+        return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
 
     @cached_property
     def unit_sizes(self) -> Integers:

@@ -288,7 +288,7 @@ def _explained(margins: Margins, question: RangeSummary) -> dict[str, float | No
     """Of parity, what the groups' truths alone explain: the mean where groups are exchanged within them."""
     if question.kinds != ("predicted",) or not margins.testable:
         return {}
-    return {"explained_by_truth": np.nanmean(margins.within_truth.values[question.key])}
+    return {"explained_by_truth": float(np.nanmean(margins.within_truth.values[question.key]))}
 
 
 def _ranges(rates: Rates) -> Floats:

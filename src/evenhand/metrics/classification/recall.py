@@ -151,7 +151,7 @@ class _Gaps:
         means = None
         if self.draws is not None:
             means = np.nanmean(self.draws[:, self.usable], axis=1)
-            details["mean_absolute_by_chance"] = np.nanmean(np.abs(self.draws[:, self.usable]))
+            details["mean_absolute_by_chance"] = float(np.nanmean(np.abs(self.draws[:, self.usable])))
         return fields | self._tested(value, self._limits, _METHOD, means)
 
     def _tested(self, value: float, limits: Limits, method: str, draws: Floats | None) -> Fields:
@@ -169,9 +169,9 @@ class _Gaps:
         flat = [column[usable].ravel() for column in (rates.value, rates.size, rates.freedom)]
         index = np.arange(usable.sum())
         if rates.covariance is not None:
-            covariance = np.zeros((index.size, 2, index.size, 2))
-            covariance[index, :, index] = rates.covariance[usable]
-            covariance = covariance.reshape(2 * index.size, -1)
+            blocks = np.zeros((index.size, 2, index.size, 2))
+            blocks[index, :, index] = rates.covariance[usable]
+            covariance = blocks.reshape(2 * index.size, -1)
         weight = np.tile([1.0, -1.0], index.size) / index.size
         ends = mean_limits(Rates(flat[0], flat[1], flat[2], covariance), weight, level, hidden=0.0)
         return pair_of(ends, -1.0, 1.0)
