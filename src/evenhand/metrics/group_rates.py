@@ -360,7 +360,7 @@ class RowRates(GroupRates):
 
 
 def _first_less_second(rates: Floats) -> Floats:
-    return np.asarray(rates[..., 0] - rates[..., 1])
+    return rates[..., 0] - rates[..., 1]
 
 
 def _detectable(draws: Floats, groups: int) -> float | None:

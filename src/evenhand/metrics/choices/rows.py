@@ -53,7 +53,7 @@ class OutcomeRates:
     @cached_property
     def hits(self) -> Floats:
         """How much each counts, in [0, 1]."""
-        return np.asarray(self.values / self.unit)
+        return self.values / self.unit
 
     @cached_property
     def gender(self) -> Integers:

@@ -104,7 +104,10 @@ def summary_finding(effects: ClassEffects, name: str) -> Finding:
     value = number(float(SUMMARIES[summary](effects.values[usable]))) if usable.any() else None
     fields: Fields = {}
     if effects.null is not None and value is not None:
-        fields = _summary_inference(effects, summary, value)
+        fields = _summary_test(effects, summary, value)
+        fields["corrected"], limits = summary_limits(effects, summary, fields["p_value"])
+        untested = fields["p_value"] is None and fields["null"] is None
+        fields |= {"notes": [explain("one_cluster")]} if untested else {"limits": limits}
     with_parts = name in ("cramers_v_corrected", "phi")
     return build(
         effects.prepared,
@@ -117,15 +120,6 @@ def summary_finding(effects: ClassEffects, name: str) -> Finding:
         dropped=_dropped_classes(effects),
         **fields,
     )
-
-
-def _summary_inference(effects: ClassEffects, summary: str, value: float) -> Fields:
-    """Null band, p and interval of a summary."""
-    fields = _summary_test(effects, summary, value)
-    corrected, limits = summary_limits(effects, summary, fields["p_value"])
-    if fields["p_value"] is None and fields["null"] is None:
-        return {**fields, "corrected": corrected, "notes": [explain("one_cluster")]}
-    return {**fields, "corrected": corrected, "limits": limits}
 
 
 def _summary_test(effects: ClassEffects, summary: str, value: float) -> Fields:
