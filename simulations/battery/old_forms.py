@@ -21,9 +21,9 @@ import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
 from evenhand.metrics import estimates, group_rates
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rankings.exchange import Means, RankingExchange

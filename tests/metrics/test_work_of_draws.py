@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics.classification import count_tables, margin_rates
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.suites import audit
+from evenhand.metrics.tables import count_tables, margin_rates
 from evenhand.stats.exchange import rows, unit_rates
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.exchange.unit_rates import UnitRates

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
-from evenhand.evidence.predictions.annotated import Annotated, Facts, Remembering
+from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 

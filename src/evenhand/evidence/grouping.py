@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
-from evenhand.evidence.predictions.annotated import Lost
+from evenhand.evidence.predictions.columns.annotated import Lost
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged
 from evenhand.evidence.predictions.counts import Counts

@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known, one_line
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.evidence.predictions.annotated import Annotated, Remembering, Texts, check_threshold
+from evenhand.evidence.predictions.columns.annotated import Annotated, Remembering, Texts, check_threshold
 from evenhand.evidence.ranked_labels import check_probabilities, first_ranks
 
 Concepts: TypeAlias = Mapping[str, Sequence[str]]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import check_known
-from evenhand.evidence.predictions.annotated import Annotated
+from evenhand.evidence.predictions.columns.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats
 from evenhand.evidence.ranked_labels import annotated_samples
 

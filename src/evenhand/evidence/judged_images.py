@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known
-from evenhand.evidence.predictions.annotated import Annotated, Texts
+from evenhand.evidence.predictions.columns.annotated import Annotated, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 

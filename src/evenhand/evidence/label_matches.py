@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
-from evenhand.evidence.predictions.annotated import Annotated, Facts, Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Mask, unmasked
 from evenhand.evidence.ranked_labels import (
     WORDNET,

@@ -18,7 +18,7 @@ from evenhand.evidence.derivation.vector_search import (
     vectors_of_array,
     vectors_of_table,
 )
-from evenhand.evidence.predictions.annotated import Facts, Remembering, check_k
+from evenhand.evidence.predictions.columns.annotated import Facts, Remembering, check_k
 from evenhand.evidence.predictions.columns.arrays import Mask, unmasked
 from evenhand.evidence.ranked_labels import annotated_samples
 

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.grouping import check_usable, crossed_codes
-from evenhand.evidence.predictions.annotated import Lost, Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Lost, Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars

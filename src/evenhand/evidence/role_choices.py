@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice, check_known
 from evenhand.evidence.choices import Where, rows_where
-from evenhand.evidence.predictions.annotated import Annotated
+from evenhand.evidence.predictions.columns.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 

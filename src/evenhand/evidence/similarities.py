@@ -21,7 +21,7 @@ from evenhand.evidence.derivation.item_sets import (
     sets_of_arrays,
     sets_of_embeddings,
 )
-from evenhand.evidence.predictions.annotated import Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 Losses: TypeAlias = Mapping[str, Mapping[str, str]]

@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.metrics.estimates import losses, part, sizes_of
 from evenhand.metrics.prepared import By, Fields, names_of
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
@@ -236,9 +236,12 @@ def bound(
 
     ``counts`` are of what was lost before; ``exclude`` leaves rows out whose annotators could not tell.
     """
-    columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
-    for name, column in columns.items():
-        reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
+    columns, reasons, lost = dict[str, pl.Series](), dict[str, pl.Series](), dict(counts)
+    for name in names:
+        columns[name] = table[name].cast(pl.String)
+        reasons[f"missing {name}"] = columns[name].is_null()
+        if unknown == "exclude":
+            reasons |= unknown_in({name: columns[name]})
     mask = left_out(np.ones(table.height, dtype=bool) if mask is None else mask, reasons, lost)
     groups, group = coded(columns, mask)
     return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}

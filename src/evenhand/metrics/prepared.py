@@ -13,11 +13,11 @@ from typing import Any, Literal, ParamSpec, Self, TypeAlias, TypeVar, get_args, 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric, metric
-from evenhand.evidence.predictions.annotated import Texts
 from evenhand.evidence.predictions.arrays import named_groups
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.tables.margin_rates import Margins
 
 P = ParamSpec("P")
 T = TypeVar("T")

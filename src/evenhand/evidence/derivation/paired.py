@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER

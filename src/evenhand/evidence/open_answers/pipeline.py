@@ -25,7 +25,7 @@ from evenhand.evidence.open_answers.text import (
     without_punctuation,
 )
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 
 STEPS = ("case", "frame", "article", "punctuation", "lemma", "synonym")
 """Steps that look at the text alone and at the vocabulary, in their order."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
-from evenhand.evidence.predictions.annotated import Remembering
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
 from evenhand.evidence.predictions.levels import (

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, one_line
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.bins import Bins, BinsLike, make_bins
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts

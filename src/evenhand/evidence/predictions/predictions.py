@@ -12,7 +12,7 @@ import narwhals as nw
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, one_line
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.plain import check_name, engine_errors, has_value, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
 from evenhand.evidence.predictions.columns.to_polars import to_polars

@@ -11,7 +11,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, NewDetails, Null
 from evenhand.core.metric import metric
-from evenhand.evidence.predictions.annotated import check_k
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
 from evenhand.metrics.association.similarities import BAND_DRAWS, drawn_members

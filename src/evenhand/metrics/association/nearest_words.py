@@ -15,7 +15,7 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
 from evenhand.core.metric import metric
-from evenhand.evidence.predictions.annotated import check_k
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet, partitioned

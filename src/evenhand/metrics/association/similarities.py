@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding, at_levels, losses, sizes_of
 from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, NewDetails
+from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import (
@@ -25,9 +24,9 @@ from evenhand.metrics.association.similarities import (
     partition_null,
 )
 from evenhand.metrics.catalogue import CALISKAN, MMBIAS
-from evenhand.metrics.estimates import at_levels, number, part
+from evenhand.metrics.estimates import Levels, at_levels, number, part
 from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
-from evenhand.stats.arrays import Floats
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.association.effect_size import (
     associations,
     auc,
@@ -194,28 +193,17 @@ def single_category_association(
     phi, by_word = associations(bound_set.block, a, b), bound_set.block.mean(axis=0)
     word_means = by_word[a], by_word[b]
     details: NewDetails = {
-        "effect_size": effect_size(*word_means),
-        "bound": effect_bound(a.size, b.size),
-        "sd": phi.std(ddof=1) if phi.size > 1 else None,
-        "n_a": a.size,
-        "n_b": b.size,
-    }
+        "effect_size": effect_size(*word_means), "bound": effect_bound(a.size, b.size),
+        "sd": phi.std(ddof=1) if phi.size > 1 else None, "n_a": a.size, "n_b": b.size,
+    }  # fmt: skip
     fields: Fields = {}
     if inference == "auto":
         more, fields = _single_inference(bound_set, phi, by_word)
         details |= more
-    effects = single_category(bound_set.block[:MOST_PARTS], a, b).tolist()
-    parts = [
-        part(
-            "item", item, effect, n=len(bound_set.words), details={"association": association},
-            reason=None if np.isfinite(effect) else "equal_associations",
-        )
-        for item, effect, association in zip(bound_set.items, effects, phi.tolist(), strict=False)
-    ]  # fmt: skip
+    parts = _item_parts(bound_set, phi, single_category(bound_set.block[:MOST_PARTS], a, b))
     notes = [f"parts are the first {MOST_PARTS} of {phi.size} items"] if phi.size > MOST_PARTS else []
-    return bound_set.finding(
-        {}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields
-    )
+    fields |= {"details": details, "parts": parts, "notes": notes}
+    return bound_set.finding({}, number(phi.mean()), None, **fields)
 
 
 @metric(
@@ -279,15 +267,21 @@ def association_reduction(
 
     fields: Fields = {}
     if value is not None and inference == "auto":
-        over = " and ".join(comparison.sampled("targets", "attributes"))
-        how = f"t over {over}, of d before and after on the same items"
-        limits = partial(
-            reduction_interval, blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof,
-            families=comparison.families,
-        )  # fmt: skip
-        fields["limits"] = at_levels(lambda level: limits(level=level), how)
+        fields["limits"] = _reduction_levels(comparison, blocks, ddof)
     reason = reason or "equal_associations"
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+
+
+def _reduction_levels(comparison: SetComparison, blocks: Sequence[Floats], ddof: int) -> Levels:
+    """Intervals of a reduction."""
+    n, m, na, nb = comparison.sizes
+    sizes, families = Sizes(n, m, na, nb), comparison.families
+
+    def limits(level: float) -> Pair:
+        return reduction_interval(blocks[0], blocks[1], sizes, ddof=ddof, level=level, families=families)
+
+    over = " and ".join(comparison.sampled("targets", "attributes"))
+    return at_levels(limits, f"t over {over}, of d before and after on the same items")
 
 
 def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
@@ -351,3 +345,13 @@ def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tup
         )
         fields |= {"p_value": number(words.two_sided), "null": null}
     return details, fields
+
+
+def _item_parts(bound_set: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
+    return [
+        part(
+            "item", item, effect, n=len(bound_set.words), details={"association": association},
+            reason=None if np.isfinite(effect) else "equal_associations",
+        )
+        for item, effect, association in zip(bound_set.items, effects.tolist(), phi.tolist(), strict=False)
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
-from evenhand.evidence.predictions.annotated import Remembering
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
 from evenhand.metrics.prepared import By, Fields, Mode, get_or_make

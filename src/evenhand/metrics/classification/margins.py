@@ -14,7 +14,6 @@ from scipy import special
 
 from evenhand.core.findings import Details, Finding, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import (
     against_reference,
     at_levels,
@@ -25,6 +24,7 @@ from evenhand.metrics.estimates import (
     part,
 )
 from evenhand.metrics.prepared import LEVEL, BoundCounts, Fields, Inference, Mode, check_common
+from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.exchange.compared_rates import MaxT, exceeded
 from evenhand.stats.rates.confusion import Confusion

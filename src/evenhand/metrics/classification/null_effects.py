@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.metrics.classification.margin_rates import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
+from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng
 from evenhand.stats.contingency.null_tables import (
     chi2_of,

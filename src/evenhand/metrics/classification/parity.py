@@ -14,7 +14,6 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
 from evenhand.metrics.catalogue import GAP, SKEWSIZE
-from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
 from evenhand.metrics.classification.margins import (
     TOO_MANY,
     MarginInference,
@@ -36,6 +35,7 @@ from evenhand.metrics.prepared import (
     check_common,
     classifier_metric,
 )
+from evenhand.metrics.tables.margin_rates import ExchangedMargins, Margins
 from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.compared_rates import MaxT

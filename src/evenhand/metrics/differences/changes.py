@@ -13,7 +13,7 @@ from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.numbers.rounding import low_and_high
 from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
 from evenhand.stats.arrays import Floats, keys_and_codes

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
-from evenhand.evidence.predictions.annotated import check_threshold
+from evenhand.evidence.predictions.columns.annotated import check_threshold
 from evenhand.metrics.estimates import wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.labels.tables import BoundMatches

@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.evidence.predictions.annotated import Remembering, check_threshold
+from evenhand.evidence.predictions.columns.annotated import Remembering, check_threshold
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio

@@ -14,7 +14,7 @@ from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.evidence.predictions.annotated import check_k
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
 from evenhand.metrics.estimates import no_value, part
 from evenhand.metrics.group_rates import ComparedLabels, GroupRates

@@ -15,7 +15,7 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.evidence.predictions.annotated import Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Remembering, Texts
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, Unknown, get_or_make, names_of

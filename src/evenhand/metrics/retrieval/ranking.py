@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
-from evenhand.evidence.predictions.annotated import check_k
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.rankings import Rankings
 from evenhand.metrics.catalogue import GEYIK, LOG_RATIO, SIGNED, VISOGENDER
 from evenhand.metrics.prepared import By, Inference, Mode

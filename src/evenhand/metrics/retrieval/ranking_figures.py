@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding
-from evenhand.evidence.predictions.annotated import check_k
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.metrics.named_groups import check_pair
 from evenhand.metrics.retrieval.ranking_bound import (
     BoundRankings,

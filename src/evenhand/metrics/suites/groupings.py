@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError, check_known
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.metrics.prepared import names_of
 
 Grouping: TypeAlias = str | Texts | list[str]

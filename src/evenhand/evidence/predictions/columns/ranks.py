@@ -10,7 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]

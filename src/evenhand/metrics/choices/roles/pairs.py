@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
-from evenhand.evidence.predictions.annotated import Texts
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.role_choices import OUTCOMES
 from evenhand.metrics.choices.roles.bound import BoundRoles
 from evenhand.metrics.named_groups import dropped_of

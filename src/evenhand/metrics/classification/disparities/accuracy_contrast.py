@@ -12,7 +12,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.metrics.catalogue import GAP
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
 from evenhand.metrics.estimates import number, part
 from evenhand.metrics.prepared import (
@@ -25,6 +24,7 @@ from evenhand.metrics.prepared import (
     classifier_metric,
     get_or_make,
 )
+from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.random_streams import stream
 from evenhand.evidence.grouping import Grouped
-from evenhand.evidence.predictions.annotated import Remembering
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.stats.arrays import Codes, Floats, Mask, Rng, keys_and_codes, sum_by
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch

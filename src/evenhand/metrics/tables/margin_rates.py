@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from evenhand.metrics.classification.count_tables import MOST_ROWS, CountTables
+from evenhand.metrics.tables.count_tables import MOST_ROWS, CountTables
 from evenhand.stats.arrays import (
     Codes,
     Ends,
