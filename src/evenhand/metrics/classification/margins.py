@@ -141,7 +141,8 @@ def worst_inference(margins: Margins, value: float) -> MarginInference:
     return MarginInference(
         partial(worst_limits, rates), _WORST_OF.format("groups"), side="low",
         draws=None if margins.hits is None else margins.hits.rates.min(axis=1),
-        exchanged=f"{margins.exchanged} exchanged", deciding=_worst_group(margins, rates),
+        exchanged=f"{margins.exchanged} exchanged",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
 
 
@@ -168,8 +169,10 @@ def gap_inference(margins: Margins, value: float) -> MarginInference | str:
         more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BY_BONFERRONI]}
     return MarginInference(
         partial(gap_limits, rates, share), "MOVER of each group and the others, at once", reference=0.0,
-        test=None if margins.hits is None else margins.hits.below_rest(), exchanged=_scaled(margins),
-        deciding=_worst_group(margins, rates), **more,
+        test=None if margins.hits is None else margins.hits.below_rest(),
+        exchanged=f"{margins.exchanged} exchanged, in standard errors",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+        **more,
     )  # fmt: skip
 
 
@@ -206,7 +209,8 @@ def range_inference(margins: Margins, value: float) -> MarginInference | str:
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
     return MarginInference(
         lambda level: range_limits(rates, level, quantile=None if test is None else test.quantile(level)),
-        together("MOVER of each two groups", groups), reference=0.0, test=test, exchanged=_scaled(margins),
+        together("MOVER of each two groups", groups), reference=0.0, test=test,
+        exchanged=f"{margins.exchanged} exchanged, in standard errors",
         deciding=deciding(margins, extremes), **of_weights(margins, ("hit",), groups),
     )  # fmt: skip
 
@@ -220,11 +224,6 @@ def of_weights(margins: Margins, kinds: Sequence[str], groups: int, families: in
     t = max(float(margins.compared(kind).largest()[0]) for kind in kinds)
     p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
     return {"p_value": min(1.0, p), "notes": [_BY_TUKEY]}
-
-
-def _scaled(margins: Margins) -> str:
-    """What was exchanged, where bands are those of the statistic."""
-    return f"{margins.exchanged} exchanged, in standard errors"
 
 
 def together(method: str, groups: int) -> str:
@@ -275,11 +274,6 @@ def _by_cell(margins: Margins, key: str) -> tuple[Floats | None, str]:
     """A summary of the cells with exchanged groups, and what was exchanged."""
     chance = margins.within_truth if margins.testable else None
     return (None, "") if chance is None else (chance.values[key], chance.method)
-
-
-def _worst_group(margins: Margins, rates: Rates) -> dict[str, int]:
-    """Units of the worst group by its name."""
-    return deciding(margins, [int(np.nanargmin(rates.value))])
 
 
 def worst_cell(prepared: Margins) -> tuple[int, int, int]:
