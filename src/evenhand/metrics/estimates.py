@@ -179,7 +179,7 @@ def at_levels(
     return make
 
 
-def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
+def percentile_interval(draws: Floats, *, method: str, seed: int, level: float = LEVEL) -> Interval | None:
     """The central part of bootstrap replicates; None where too many replicates are undefined."""
     if (usable := _usable(draws)) is None:
         return None
@@ -298,7 +298,7 @@ def against_reference(
     interval = limits(LEVEL)
     fields: Fields = {"interval": interval, "limits": limits, "p_value": p_value}
     if draws is not None:
-        fields["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
+        fields["null"] = null_band(draws, method=exchanged, seed=seed, side=side)
         if side == "high" and interval is not None and not np.isnan(draws).all():
             arm = (interval.high - value) / Z_LEVEL
             fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
@@ -337,7 +337,13 @@ def wilson_method(cluster: Integers | None, units: str) -> str:
 
 
 def null_band(
-    draws: Floats, *, level: float, method: str, seed: int, side: str = "both", mean: float | None = None
+    draws: Floats,
+    *,
+    method: str,
+    seed: int,
+    side: str = "both",
+    mean: float | None = None,
+    level: float = LEVEL,
 ) -> Null | None:
     """Mean and central part of null replicates; None where too many are undefined.
 

@@ -277,7 +277,7 @@ class GroupRates(ABC):
     def band(self, draws: Floats, side: str = "both", mean: float | None = None) -> Null | None:
         """A null band of what exchanged groups give, around a mean where it is known."""
         method = self.exchanged_how
-        return null_band(draws, level=LEVEL, method=method, seed=self.seed, side=side, mean=mean)
+        return null_band(draws, method=method, seed=self.seed, side=side, mean=mean)
 
     def described(
         self, value: float | None, params: Fields, facts: Mapping[str, Any], remarks: list[str],

@@ -18,7 +18,7 @@ from evenhand.metrics.association.similarities import BAND_DRAWS, drawn_members
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
-from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode
+from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
 from evenhand.stats.arrays import Floats, piece_sizes
 from evenhand.stats.association.effect_size import effect_bound
 
@@ -224,5 +224,5 @@ def _group_test(
     draws = np.concatenate(differences)
     side = {"two_sided": "both", "greater": "high", "less": "low"}[comparison.alternative]
     band = np.clip(draws * scale, -bound, bound)
-    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=comparison.seed)
+    null = null_band(band, method="random partitions of the images", seed=comparison.seed)
     return resampled_p(draws, comparison.difference, side), null

@@ -261,9 +261,7 @@ def _over_images(words: _Words, k: int) -> Interval | None:
         weights = top_weights(times @ units / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)
-    interval = percentile_interval(
-        draws, level=LEVEL, method="bootstrap over images", seed=words.bound_set.seed
-    )
+    interval = percentile_interval(draws, method="bootstrap over images", seed=words.bound_set.seed)
     if interval is None or interval.low < interval.high:
         return interval
     # no resample changed it, so that a change is rare, not impossible: one word more or less

@@ -124,7 +124,7 @@ class Piece:
         method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
         method += f" within {'+'.join(strata)}" if strata else ""
         mean = exchange.expected
-        band = null_band(exchange.values, level=LEVEL, method=method, seed=self.seed, mean=mean)
+        band = null_band(exchange.values, method=method, seed=self.seed, mean=mean)
         return {"chance_at": mean, "null": band}
 
     def _limits(self, level: float) -> Pair:

@@ -255,7 +255,7 @@ def _inferred_part(margins: Margins, group: int) -> Fields:
         fields = {"limits": at_levels(partial(rate_limits, rates), margins.wilson)}
     if hits is not None:
         draws, method = hits.rates[:, group], f"{margins.exchanged} exchanged"
-        fields["null"] = null_band(draws, level=LEVEL, method=method, seed=margins.seed)
+        fields["null"] = null_band(draws, method=method, seed=margins.seed)
     return fields
 
 

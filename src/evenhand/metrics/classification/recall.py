@@ -16,7 +16,6 @@ from evenhand.metrics.classification.margins import TOO_MANY
 from evenhand.metrics.estimates import at_levels, build, null_band, part
 from evenhand.metrics.named_groups import check_pair, corrected
 from evenhand.metrics.prepared import (
-    LEVEL,
     BoundCounts,
     By,
     Evidence,
@@ -160,7 +159,7 @@ class _Gaps:
         if draws is not None:
             exchanged, seed = self.prepared.within_truth.method, self.prepared.seed
             fields["p_value"] = exceeded(abs(value), np.abs(draws[np.isfinite(draws)]))
-            fields["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed)
+            fields["null"] = null_band(draws, method=exchanged, seed=seed)
         return fields | {"limits": at_levels(limits, method, p_value=fields.get("p_value"))}
 
     def _limits(self, level: float) -> Pair:

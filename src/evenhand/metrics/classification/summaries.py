@@ -66,7 +66,7 @@ def skewness_finding(
     if effects.null is not None and value is not None and reason is None and not is_fixed:
         draws, method = bootstrap(effects)
         fields["interval"] = _spread(skewness(draws), value, method, seed)
-        fields["null"] = null_band(skewness(effects.null.draws), level=LEVEL, method=_DRAWN, seed=seed)
+        fields["null"] = null_band(skewness(effects.null.draws), method=_DRAWN, seed=seed)
     notes = [f"{used} of {effects.values.size} classes used; {most}"] * (used > 2)
     for field, text in (("interval", "spread over resamples"), ("null", "null")):
         if fields.get(field, True) is None:
@@ -91,7 +91,7 @@ def _spread(draws: Floats, value: float, method: str, seed: int) -> Interval | N
     Resamples contain the noise of the sample once more: this says how much the value moves, not where that of
     the population lies.
     """
-    interval = percentile_interval(draws, level=LEVEL, method=_SPREAD.format(method), seed=seed)
+    interval = percentile_interval(draws, method=_SPREAD.format(method), seed=seed)
     if interval is None or max(interval.high, value) - min(interval.low, value) <= 1e-12:
         return None
     return interval.model_copy(update={"low": min(interval.low, value), "high": max(interval.high, value)})
@@ -208,7 +208,7 @@ def _skewness_of(values: Floats, mode: Mode) -> tuple[float | None, str | None]:
 
 def _against_null(prepared: BoundCounts, null: Floats, value: float) -> Fields:
     """Null band, from the least to the 95 % point, and p of a summary over classes."""
-    band = null_band(null, level=LEVEL, method=_DRAWN, seed=prepared.seed, side="high")
+    band = null_band(null, method=_DRAWN, seed=prepared.seed, side="high")
     return {"null": band, "p_value": None if band is None else resampled_p(null, value, "high")}
 
 

@@ -122,7 +122,7 @@ class BoundPrompts(named.ChosenRows):
 
 def _tested(value: float, null: Floats, side: str, seed: int, method: str, limits: Limits | None) -> Fields:
     """Null band, p that holds for the interval too where there is one, and limits that agree with it."""
-    band = null_band(null, level=LEVEL, method=_LIKE_REFERENCE, seed=seed, side=side)
+    band = null_band(null, method=_LIKE_REFERENCE, seed=seed, side=side)
     p_value = resampled_p(null, value, side)
     if band is None:
         return {"p_value": p_value}

@@ -18,7 +18,7 @@ from evenhand.metrics import named_groups as named
 from evenhand.metrics.catalogue import SHARE
 from evenhand.metrics.estimates import described, interval_and_p, null_band, number, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common
+from evenhand.metrics.prepared import By, Fields, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
 from evenhand.stats.exchange.between import Between, UnitSums, welch_p
 from evenhand.stats.rates.clustered import FEWEST
@@ -166,7 +166,7 @@ def _lean_inference(
     details["p_any_wording"] = resampled_p(draws[:, 2], -float(p_single[1:].min()), "high")
     p_value = resampled_p(draws[:, 1], -float(p_single[0]), "high")
     method = "noncentral F, unlike spreads" + (f", by {images.unit_name}" if units else "")
-    band = null_band(draws[:, 0], level=LEVEL, method=images.method, seed=seed, side="high")
+    band = null_band(draws[:, 0], method=images.method, seed=seed, side="high")
     return {"null": band, **interval_and_p(observed.limits, p_value, 0.0, method)}
 
 
@@ -211,7 +211,7 @@ def rejected_items(
     is_rejected, fields = rejected(columns, group), Fields()
     if inference == "auto" and images.units >= FEWEST:
         draws = np.array([by_chance() for _ in range(99)])
-        band = null_band(draws, level=LEVEL, method=images.method, seed=seed)
+        band = null_band(draws, method=images.method, seed=seed)
         fields |= {"null": band, "chance_at": band and band.mean}
     value, parts = float(is_rejected.any(axis=1).mean()), _wordings(is_rejected.mean(axis=0).tolist(), images)
     return described(images, "rejected_items", {}, value, parts=parts, **fields)

@@ -19,7 +19,7 @@ from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
 from evenhand.metrics.choices.roles.pairs import PairedRows, SetMatrix
 from evenhand.metrics.estimates import described, no_value, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common, names_of
+from evenhand.metrics.prepared import By, Fields, Inference, check_common, names_of
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 
@@ -146,7 +146,7 @@ def flip_rate(
             return fields
         draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
         method = "answers exchanged among all samples"
-        band = null_band(draws, level=LEVEL, method=method, seed=seed)
+        band = null_band(draws, method=method, seed=seed)
         return fields | mean_interval(values, sets.unit) | {"null": band, "chance_at": band and band.mean}
 
     fields, sets = bound.with_parts(piece), SetMatrix.of(bound, complete=True)
@@ -205,7 +205,7 @@ def set_distance(
         rng = stream(seed, "set_distance", *bound.purpose, str(attribute), *group)
         draws = sets.exchanged_distances(attribute, rng, _DRAWS)
         method = f"members of sets exchanged by {bound.unit_name}"
-        band = null_band(draws, level=LEVEL, method=method, seed=seed, side="high")
+        band = null_band(draws, method=method, seed=seed, side="high")
         at = fields["value"] if band is None else band.mean
         tested = mean_interval(pairs, unit, resampled_p(draws, fields["value"], "high"), at)
         return fields | tested | {"null": band, "chance_at": at}
