@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from evenhand.core.findings import Null
 from evenhand.metrics.association.similarities import partition_null
-from evenhand.metrics.choices.estimation import Piece
+from evenhand.metrics.choices.estimation import OutcomePart
 from evenhand.metrics.choices.rows import GAP, OutcomeRates
 from evenhand.metrics.estimates import agreeing, agreeing_band, joint_p, null_band, resampled_p
 from evenhand.metrics.labels.households.comparison import _exchanged_models
@@ -76,7 +76,7 @@ def test_partitions_of_many_numbers_have_a_normal_band_within_what_is_possible(b
 
 def piece(**rows):
     bound = SimpleNamespace(choices=SimpleNamespace(strata=()), units=lambda _: "rows")
-    return Piece(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, True, ("a group",))
+    return OutcomePart(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, True, ("a group",))
 
 
 @pytest.mark.parametrize("expected", [0.0, 3.0, -3.0])

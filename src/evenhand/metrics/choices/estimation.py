@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.choices.rows import GAP, BoundChoices, Exchanged, OutcomeRates, Weight
+from evenhand.metrics.choices.rows import GAP, BoundChoices, OutcomeRates, PermutedGenders, Weight
 from evenhand.metrics.estimates import (
     at_levels,
     few_decide,
@@ -61,7 +61,7 @@ def choice_finding(
     check_common(mode, inference, seed)
     name, (outcome, weight) = rule.__name__, rule()
     bound = BoundChoices.of(evidence, by, where, mode)
-    total = Piece(bound, bound.rows(outcome), outcome, weight, seed, inference == "auto")
+    total = OutcomePart(bound, bound.rows(outcome), outcome, weight, seed, inference == "auto")
     value, notes = (total.value, []) if mode == "default" else _paper_value(total)
     fields: Fields = {"parts": _parts(total), "notes": notes}
     if weight != GAP:
@@ -75,7 +75,7 @@ def choice_finding(
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class OutcomePart:
     """One mean or gap of an outcome: of all samples, or of a group."""
 
     bound: BoundChoices
@@ -95,7 +95,7 @@ class Piece:
 
     def inference(self) -> Fields:
         """Interval, null band, p and, for gaps, the minimum detectable one."""
-        if self.rows.alone:
+        if self.rows.is_one_unit:
             return {"reason": ONE_CLUSTER}
         exchange, method = self.exchanged(self.weight), f"MOVER of {self._wilson()} of both genders"
         if exchange is None:
@@ -110,7 +110,7 @@ class Piece:
             fields["mde"] = number(Z_LEVEL * sd + Z_POWER * max(sd, error))
         return fields
 
-    def exchanged(self, weight: Pair) -> Exchanged | None:
+    def exchanged(self, weight: Pair) -> PermutedGenders | None:
         """Genders exchanged; None for what no exchange says anything of."""
         if self.outcome == "neutral" and weight != GAP:
             return None  # a neutral choice is one for whoever is seen
@@ -118,7 +118,7 @@ class Piece:
                      self.outcome, str(weight))  # fmt: skip
         return self.rows.exchanged(weight, rng)
 
-    def _chance(self, exchange: Exchanged) -> Fields:
+    def _chance(self, exchange: PermutedGenders) -> Fields:
         """The mean and the central part of what the exchange gives."""
         strata = self.bound.choices.strata
         method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
@@ -162,7 +162,7 @@ class Piece:
         return wilson_method(self.rows.cluster, self.bound.units(self.rows))
 
 
-def _parts(total: Piece) -> list[Part]:
+def _parts(total: OutcomePart) -> list[Part]:
     """Each gender; then, under a grouping, each group and each group's genders."""
     bound, rows = total.bound, total.rows
     pieces = [
@@ -180,7 +180,7 @@ def _parts(total: Piece) -> list[Part]:
     return [*total.genders(), *bound.parts(fields), *chain(*(piece.genders() for piece in pieces))]
 
 
-def _paper_value(total: Piece) -> tuple[float | None, list[str]]:
+def _paper_value(total: OutcomePart) -> tuple[float | None, list[str]]:
     """As the released code rounds; over several contexts the mean of their means, and no gap."""
     bound, levels = total.bound, list[str]()
     if CONTEXT in bound.choices.attributes:

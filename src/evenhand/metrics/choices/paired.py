@@ -74,7 +74,7 @@ def resolution_difference(
         if rows.reason is not None:
             return no_value(rows.reason)
         away = Deviations(rows.values, rows.second, weight, rows.cluster)
-        if inference == "none" or rows.alone:
+        if inference == "none" or rows.is_one_unit:
             return {"value": away.value, "reason": ONE_CLUSTER if inference == "auto" else None}
         unit = "sample" if rows.cluster is None else str(bound.choices.cluster)
         tested = turned_signs(away, stream(seed, *purpose, *group), seed, "models", unit, most=2.0)

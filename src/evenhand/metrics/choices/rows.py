@@ -87,7 +87,7 @@ class OutcomeRates:
         return self.sizes if self.cluster is None else units_in(self.cluster, self.gender, 2)
 
     @cached_property
-    def alone(self) -> bool:
+    def is_one_unit(self) -> bool:
         """Whether neither gender has the two units that say how units vary."""
         return bool(self.units.max() < FEWEST)
 
@@ -112,16 +112,16 @@ class OutcomeRates:
         """Numbers of the samples by gender and unit."""
         return UnitRows(values, self.gender, 2, self.cluster)
 
-    def exchanged(self, weight: Weight, rng: Rng) -> Exchanged | None:
+    def exchanged(self, weight: Weight, rng: Rng) -> PermutedGenders | None:
         """Genders exchanged at random; None where nothing can change places.
 
         For a gap the outcomes stay, and the genders of the samples change: gender makes no difference. For
         a mean, or one gender's rate, the choices stay, and the truths change: the choice has nothing to do
         with the person.
         """
-        values, slope = self._moved(weight)
+        values, slope = self._values_compared(weight)
         rows = self.unit_rows(values)
-        if rows.fixed or self.alone:
+        if rows.fixed or self.is_one_unit:
             return None
         mixed = np.where(rows.mixed[rows.units], rows.units + 1, 0)
         _, block = np.unique(np.stack([self.stratum, mixed]), axis=1, return_inverse=True)
@@ -129,9 +129,9 @@ class OutcomeRates:
         value = float(self.value(weight) or 0.0)
         exchanged_rates = exchange(rows, rng, DRAWS, stratum=self.stratum)
         apart = exchanged_rates.observed.rates[0, 0, 0] - exchanged_rates.observed.rates[0, 1, 0]
-        return Exchanged(exchanged_rates, slope, value - slope * float(apart))
+        return PermutedGenders(exchanged_rates, slope, value - slope * float(apart))
 
-    def _moved(self, weight: Weight) -> tuple[Floats, float]:
+    def _values_compared(self, weight: Weight) -> tuple[Floats, float]:
         """Values in [0, 1] whose difference between genders moves as the wanted one does, and how far."""
         if weight == GAP:
             return self.hits, 1.0
@@ -144,7 +144,7 @@ class OutcomeRates:
 
 
 @dataclass(frozen=True, eq=False)
-class Exchanged:
+class PermutedGenders:
     """What exchanging genders gives a mean or a gap."""
 
     drawn: ExchangedRates  # of what is left of values without their strata
