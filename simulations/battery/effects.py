@@ -18,7 +18,6 @@ from simulations.battery.design import Case, Design
 
 from evenhand import Predictions, metrics
 from evenhand.core.findings import Finding
-from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import BoundCounts
 
 Floats = npt.NDArray[np.float64]
@@ -96,19 +95,17 @@ def bound(tables: Ints, seed: int) -> BoundCounts:
     classes, groups, labels = tables.shape
     width = max(classes, labels)
     return BoundCounts(
-        Grouped(
-            by=("group",),
-            labels=tuple(f"{label:04d}" for label in range(width)),
-            n_used=width,
-            classes=np.arange(classes, dtype=np.int32),
-            groups=tuple((f"{code:04d}",) for code in range(groups)),
-            truth=truth,
-            group=group,
-            prediction=prediction,
-            n=tables[truth, group, prediction],
-            dropped=(),
-        ),
-        seed,
+        by=("group",),
+        labels=tuple(f"{label:04d}" for label in range(width)),
+        n_used=width,
+        classes=np.arange(classes, dtype=np.int32),
+        groups=tuple((f"{code:04d}",) for code in range(groups)),
+        truth=truth,
+        group=group,
+        prediction=prediction,
+        n=tables[truth, group, prediction],
+        dropped=(),
+        seed=seed,
     )
 
 

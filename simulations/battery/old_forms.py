@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 from simulations.battery.short import SHORT, failed
 
-from evenhand.evidence.grouping import Grouped
 from evenhand.metrics import estimates, group_rates
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.group_rates import ComparedRows
+from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rankings.exchange import Means, RankingExchange
@@ -69,7 +69,7 @@ class OldForm:
 
 
 _SIZE: Callable[[ClusterMean], float] = ClusterMean.size.fget  # type: ignore[attr-defined]  # a property
-_GROUPED, _MEANS = Grouped.__init__, Means.of
+_GROUPED, _MEANS = BoundCounts.__init__, Means.of
 _LABELS, _RANKINGS, _PRECISIONS = _Moved.draws, RankingExchange.draws, NeighbourRows.precisions
 
 
@@ -90,7 +90,7 @@ def _p_alone(p_value: float | None, reference: float, limits: object) -> float |
     return p_value
 
 
-def _without_units(grouped: Grouped, *args: Any, **named: Any) -> None:
+def _without_units(grouped: BoundCounts, *args: Any, **named: Any) -> None:
     _GROUPED(grouped, *args, **named)
     object.__setattr__(grouped, "units", None)
 
@@ -156,7 +156,7 @@ OLD_FORMS = (
     OldForm("took clusters for independent rows at rates of 0 and 1", ("labels",),
             [(ClusterMean, "size", property(_size_at_the_edge))]),
     OldForm("did not heed clusters in tables", ("accuracy", "effects"),
-            [(Grouped, "__init__", _without_units)]),
+            [(BoundCounts, "__init__", _without_units)]),
     OldForm("exchanged rows, not clusters, in gaps of pronouns", ("choices",),
             [(UnitRows, "units", _cached(_each_row, "units")), (estimates, "joint_p", _p_alone)]),
     OldForm("exchanged groups within the truth for demographic parity", ("accuracy",),

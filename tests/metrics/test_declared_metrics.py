@@ -38,7 +38,7 @@ DEFAULT = MetricCard.model_fields["order"].default
 def error_rate(evidence: Any, *, by: Any, seed: int = 0) -> Finding:
     """Wrong rows over usable rows."""
     bound = BoundCounts.of(evidence, by, seed)
-    return build(bound.grouped, "error_rate", {}, number(1 - bound.confusion.accuracy()))
+    return build(bound, "error_rate", {}, number(1 - bound.confusion.accuracy()))
 
 
 @dataclass

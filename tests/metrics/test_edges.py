@@ -132,13 +132,13 @@ def test_variances_of_one_place_are_those_of_its_possible_values(monkeypatch):
     asked = {}
 
     def listening(module):
-        usual = module.top_finding
+        usual = module.top_statistic
 
-        def top_finding(bound, k, values_of, side, bounds, spread=None):
+        def top_statistic(bound, k, values_of, side, bounds, spread=None):
             asked[module.__name__.rpartition(".")[2]] = spread
             return usual(bound, k, values_of, side, bounds, spread)
 
-        monkeypatch.setattr(module, "top_finding", top_finding)
+        monkeypatch.setattr(module, "top_statistic", top_statistic)
 
     listening(ranking)
     listening(ranking_figures)

@@ -9,10 +9,10 @@ from scipy import optimize, stats
 
 from evenhand.core.findings import Null
 from evenhand.metrics.association.similarities import partition_null
-from evenhand.metrics.choices.estimation import Piece
+from evenhand.metrics.choices.estimation import OutcomePart
 from evenhand.metrics.choices.rows import GAP, OutcomeRates
 from evenhand.metrics.estimates import agreeing, agreeing_band, joint_p, null_band, resampled_p
-from evenhand.metrics.households.comparison import _exchanged_models
+from evenhand.metrics.labels.households.comparison import _exchanged_models
 from evenhand.stats.paired.differences import Paired
 
 
@@ -76,7 +76,7 @@ def test_partitions_of_many_numbers_have_a_normal_band_within_what_is_possible(b
 
 def piece(**rows):
     bound = SimpleNamespace(choices=SimpleNamespace(strata=()), units=lambda _: "rows")
-    return Piece(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, True, ("a group",))
+    return OutcomePart(bound, SimpleNamespace(cluster=None, **rows), "correct", GAP, 0, True, ("a group",))
 
 
 @pytest.mark.parametrize("expected", [0.0, 3.0, -3.0])
@@ -93,7 +93,7 @@ def test_a_gender_of_two_units_has_an_interval_and_one_of_one_has_none():
         np.ones(3, int), np.zeros(3, int), 1, np.array([False, False, True]), np.zeros(3, int), None
     )
     some = replace(piece(), rows=rows)
-    assert some._gender(0)["interval"] is not None
+    assert some._gender(0)["limits"](0.95) is not None
     assert some._gender(1) == {"reason": "one_cluster"}
 
 

@@ -12,7 +12,7 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.core.significance import significance_of
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.households.tables import country_hit_rates, hit_curve, household_rates
+from evenhand.metrics.labels.households.tables import country_hit_rates, hit_curve, household_rates
 
 BY_GROUP = [metrics.household_hit_gap, metrics.worst_household_hit_rate]
 OF_ONE = [metrics.household_hit_rate, *BY_GROUP, metrics.country_income_correlation]

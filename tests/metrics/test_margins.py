@@ -11,7 +11,6 @@ import evenhand as eh
 from evenhand.core.findings import Finding
 from evenhand.core.significance import significance_of
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.classification.margins import _cells, cell_gap_inference
 from evenhand.metrics.classification.parity import RangeSummary, inference_of
 from evenhand.metrics.prepared import BoundCounts
@@ -209,7 +208,7 @@ def test_limits_of_the_gap_of_cells_are_those_of_both_rates(wrong: int, level: f
     rows = [("a", "a", "f", 90), ("b", "b", "f", 9 - wrong), ("b", "a", "f", wrong), ("a", "a", "m", 50)]
     counts = counted([*rows, ("b", "b", "m", 15)])
     gap = call(counts, "accuracy_gap", groups="yz")
-    margins = Margins.of(BoundCounts.of(counts, "group"))
+    margins = BoundCounts.of(counts, "group")
     worst_rate, rate = (9 - wrong) / 9, (164 - wrong) / 164
     worst, best = (float(end) for end in worst_limits(_cells(margins), level))
     low, high = wilson(164 - wrong, 164, level)
@@ -231,7 +230,7 @@ def test_the_p_of_a_weighted_mean_range_counts_ranges_of_noise(groups: int) -> N
     columns = {"truth": rng.integers(0, 2, 90), "said": rng.integers(0, 2, 90), "w": rng.integers(1, 9, 90)}
     frame = pl.DataFrame({**columns, "group": np.arange(90) % groups})
     rows = eh.Predictions.from_frame(frame, truth="truth", prediction="said", weight="w")
-    margins = Margins.of(BoundCounts.of(rows.count(["group"]), "group"))
+    margins = BoundCounts.of(rows.count(["group"]), "group")
     shares = margins.rates("predicted").value
     value = float(np.mean([max(share) - min(share) for share in shares.tolist()]))
     noise = margins.weight_noise("predicted")

@@ -10,7 +10,7 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.role_choices import RoleChoices
 from evenhand.metrics import flip_rate, set_difference, set_distance
-from evenhand.metrics.roles.bound import mean_interval
+from evenhand.metrics.choices.roles.bound import mean_interval
 from evenhand.metrics.suites.sets import set_findings
 from tests.helpers import wilson
 
@@ -182,10 +182,10 @@ def test_what_cannot_be_compared_is_refused_with_what_is_possible():
 
 def test_rows_of_a_unit_that_are_alike_count_as_one():
     values = np.repeat([0.0, 1.0, 1.0, 0.0, 1.0, 1.0], 8)
-    alone = mean_interval(values, None)["interval"]
-    together = mean_interval(values, np.repeat(np.arange(6), 8))["interval"]
+    alone = mean_interval(values, None)["limits"](0.95)
+    together = mean_interval(values, np.repeat(np.arange(6), 8))["limits"](0.95)
     assert (alone.low, alone.high) == pytest.approx(wilson(32, 48), abs=0.01)
-    few = mean_interval(values[::8], None)["interval"]
+    few = mean_interval(values[::8], None)["limits"](0.95)
     assert (together.low, together.high) == pytest.approx((few.low, few.high))
     assert together.high - together.low > 2 * (alone.high - alone.low)
     assert (alone.method, together.method) == ("Wilson score", "Wilson score, effective size by 6 units")

@@ -7,11 +7,9 @@ import polars as pl
 import pytest
 
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics import prepared
-from evenhand.metrics.classification import margin_rates
-from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.suites import audit
+from evenhand.metrics.tables import count_tables, margin_rates
 from evenhand.stats.exchange import rows, unit_rates
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -50,7 +48,7 @@ def test_right_answers_of_units_are_drawn_as_often_as_their_work_allows(monkeypa
         for name, number in (("_WORK", bound), ("_FEWEST", 1), ("_MOST", 10_000)):
             monkeypatch.setattr(margin_rates, name, number)
         counts = persons(draws, groups=3, each=5, photos=4)  # new ones: what is drawn is kept
-        margins = Margins.of(BoundCounts.of(counts, "group", 0))
+        margins = BoundCounts.of(counts, "group", 0)
         assert margins.tables.unit.size == 60
         assert margins.hits.replicates == draws
 
@@ -80,8 +78,8 @@ def test_what_groups_share_is_held_up_to_a_bound(bound, monkeypatch):
 @pytest.mark.parametrize(("bound", "draws"), [(12 * 80, 80), (12 * 80 - 1, 79), (12 * 7, 60), (10**9, 999)])
 def test_noise_of_weights_is_held_up_to_a_bound(bound, draws, monkeypatch):
     counts = weighted()
-    margins = Margins.of(BoundCounts.of(counts, "group", 0))
-    assert margins.prepared.grouped.truth.size == 12  # cells, as many as 3 groups x 2 truths x 2 answers
+    margins = BoundCounts.of(counts, "group", 0)
+    assert margins.truth.size == 12  # cells, as many as 3 groups x 2 truths x 2 answers
     monkeypatch.setattr(margin_rates, "_KEPT", bound)
     noise = margins.weight_noise("predicted")
     assert noise.shape == (draws, 3, 2)
@@ -93,7 +91,7 @@ def test_noise_of_few_cells_is_held_by_groups_and_labels(monkeypatch):
         {"label": range(10), "said": range(10), "group": [0, 1, 2, 2, 2] * 2, "w": [2.0] * 10}
     )
     counts = Predictions.from_frame(frame, truth="label", prediction="said", weight="w").count(["group"])
-    margins = Margins.of(BoundCounts.of(counts, "group", 0))
+    margins = BoundCounts.of(counts, "group", 0)
     monkeypatch.setattr(margin_rates, "_KEPT", 90 * 3 * 10)
     assert margins.weight_noise("true").shape == (90, 3, 10)
     assert np.isnan(margins.weight_noise("true")).sum() == 90 * (30 - 10)  # no rows of such a truth
@@ -103,7 +101,7 @@ def test_noise_of_few_cells_is_held_by_groups_and_labels(monkeypatch):
 def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
     """Of a share p of weights w: ``sum (w (x - p))^2 / (sum w)^2``, by cells; noise: at the p of all."""
     bound = BoundCounts.of(weighted(0.001), "group", 0)
-    margins, cells = Margins.of(bound), bound.grouped
+    margins, cells = bound, bound
     noise, rates = margins.weight_noise(kind), margins.rates(kind)
     label = noise.shape[2] - 1
     trials = {"true": cells.truth == 1, "false": cells.truth != 1}.get(kind, cells.group >= 0)
@@ -137,10 +135,10 @@ def test_noise_and_size_of_weights_are_those_of_squared_weights(kind):
 def test_tables_are_drawn_cell_by_cell_up_to_each_bound(name, least, monkeypatch):
     tables = {"a": [[9, 1, 0], [8, 2, 0]], "b": [[5, 10, 0], [0, 10, 15]]}
     bound = BoundCounts.of(counts_of(tables, ["a", "b", "c"]), "group", 0)
-    assert bound.grouped.truth.size == 8
-    monkeypatch.setattr(prepared, name, least)
+    assert bound.truth.size == 8
+    monkeypatch.setattr(count_tables, name, least)
     assert bound.cellwise(7)
-    monkeypatch.setattr(prepared, name, least - 1)
+    monkeypatch.setattr(count_tables, name, least - 1)
     assert not bound.cellwise(7)
 
 

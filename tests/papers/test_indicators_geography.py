@@ -9,7 +9,7 @@ import pytest
 
 from evenhand import metrics
 from evenhand.evidence.household_hits import HouseholdHits, income_buckets
-from evenhand.metrics.households.tables import household_rates
+from evenhand.metrics.labels.households.tables import household_rates
 
 FOLDER = Path(__file__).parent / "vectors/indicators"
 CASE = json.loads((FOLDER / "geo_diversity.json").read_text())

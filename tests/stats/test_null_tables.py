@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.metrics.classification.margin_rates import draw_tables
+from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
     every_table,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.metrics.classification.margin_rates import draw_tables
 from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
 from evenhand.stats.rates.confusion import SUMMARIES
@@ -96,7 +96,9 @@ def joined(chunks):
 def test_cellwise_null_keeps_groups_and_predictions():
     prepared = margins()
     confusion = prepared.confusion
-    drawn = joined(resampling.cellwise_null(prepared.classes, confusion.support, 30, streams, draw_tables))
+    drawn = joined(
+        resampling.cellwise_null(prepared.class_cells, confusion.support, 30, streams, draw_tables)
+    )
     np.testing.assert_array_equal(
         drawn["predicted"].sum(axis=1), np.broadcast_to(confusion.predicted.sum(axis=0), (30, 4))
     )
@@ -111,11 +113,11 @@ def test_chunks_draw_as_many_replicates_as_asked(monkeypatch):
     prepared = margins(n=200)
     monkeypatch.setattr(resampling, "_CHUNK", 7 * prepared.confusion.support.size)
     drawn = joined(
-        resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams, draw_tables)
+        resampling.cellwise_null(prepared.class_cells, prepared.confusion.support, 30, streams, draw_tables)
     )
     assert drawn["correct"].shape[0] == 30
     monkeypatch.setattr(resampling, "_FEWEST_OF_CHUNK", 4)
-    few = resampling.cellwise_null(prepared.classes, prepared.confusion.support, 30, streams, draw_tables)
+    few = resampling.cellwise_null(prepared.class_cells, prepared.confusion.support, 30, streams, draw_tables)
     assert [len(chunk.correct) for chunk in few] == [7, 7, 7, 7, 2]
     wrong, rng = prepared.expected_wrong(), np.random.default_rng(0)
     chunks = list(resampling.marginal_null(prepared.confusion, wrong, 30, rng))
@@ -140,7 +142,7 @@ def even():
     confusion = prepared.confusion
     rng = np.random.default_rng(11)
     return (
-        pooled(resampling.cellwise_null(prepared.classes, confusion.support, 999, streams, draw_tables)),
+        pooled(resampling.cellwise_null(prepared.class_cells, confusion.support, 999, streams, draw_tables)),
         pooled(resampling.marginal_null(confusion, prepared.expected_wrong(), 999, rng)),
     )
 
@@ -177,7 +179,7 @@ def test_replicates_do_not_depend_on_the_other_classes():
     whole = BoundCounts.of(counts_of(tables, labels), "group")
     alone = BoundCounts.of(counts_of({"a": tables["a"]}, labels), "group")
     draws = [
-        bootstrap_cells(p.stream("bootstrap", p.grouped.label_key(p.classes[0].label)), p.classes[0], 5)
+        bootstrap_cells(p.stream("bootstrap", p.label_key(p.class_cells[0].label)), p.class_cells[0], 5)
         for p in (whole, alone)
     ]
     np.testing.assert_array_equal(*draws)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import lcm
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, check_known
+from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -28,7 +28,7 @@ _NOT_SCORED, _NO_TRUTH, _OTHER_TRUTH, _GAP = "no scores", "missing truth", "othe
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class Choices(Annotated, Remembering):
     """Scores of every candidate for every sample, with what the candidates and the samples mean.
 
     A choice has one of four outcomes: ``correct`` (the candidate's gender is the truth), ``misgendered``
@@ -51,6 +51,7 @@ class Choices:
             none.
     """
 
+    noun, hidden = "choices", ("sample", "truth")
     annotated: pl.DataFrame
     reason: pl.Series
     scores: Floats
@@ -58,10 +59,9 @@ class Choices:
     genders: tuple[str, str] = GENDERS
     cluster: str | None = None
     strata: tuple[str, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     unannotated: int = 0
     wordings: tuple[Choices, ...] = ()
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def join(
@@ -74,7 +74,7 @@ class Choices:
         genders: tuple[str, str] = GENDERS,
         cluster: str | None = None,
         strata: Sequence[str] = (),
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> Choices:
         """Bring scores and annotations together by ``sample``.
 
@@ -149,15 +149,6 @@ class Choices:
     def table(self) -> pl.DataFrame:
         """The usable rows: ``sample``, ``truth`` and the attributes."""
         return self.annotated.filter(self.reason.is_null())
-
-    @property
-    def attributes(self) -> list[str]:
-        """Names of the attributes."""
-        return [name for name in self.annotated.columns if name not in ("sample", "truth")]
-
-    def check_attribute(self, *names: str) -> None:
-        """Raise UnknownName, with the closest names, unless there are such attributes."""
-        check_known("attribute of these choices", names, self.attributes)
 
     @cached_property
     def best(self) -> Mask:
@@ -314,9 +305,7 @@ def _matrix(
     columns = lazy.collect_schema().names()
     check_known("column of scores", ("sample", "candidate", "score"), columns)
     long = lazy.select(
-        pl.col("sample").cast(pl.String),
-        pl.col("candidate").cast(pl.String),
-        pl.col("score").cast(pl.Float64),
+        pl.col("sample", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64)
     ).collect()
     scored_candidates = long["candidate"].unique().to_list()
     for name in candidates:

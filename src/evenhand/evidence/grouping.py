@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Key, key_of
+from evenhand.evidence.predictions.columns.annotated import Lost
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged
 from evenhand.evidence.predictions.counts import Counts
@@ -41,6 +43,12 @@ class UnitCells:
     unit: Codes
     n: Integers | Floats
     rows: Integers | Floats
+
+    def by_row(self) -> Integers:
+        """Class, group, prediction and cluster (from 0) of each row, shape (4, rows)."""
+        unit = np.unique(self.unit, return_inverse=True)[1]
+        codes = np.stack([self.truth, self.group, self.prediction, unit]).astype(np.int64)
+        return np.repeat(codes, self.rows.astype(np.int64), axis=1)
 
     @cached_property
     def count(self) -> int:
@@ -77,13 +85,15 @@ class Grouped:
     group: Codes
     prediction: Codes
     n: Integers | Floats
-    dropped: tuple[tuple[str, int], ...]
+    dropped: Lost
     moments: Floats | None = None
     units: UnitCells | None = None
 
     @classmethod
-    def bind(cls, counts: Counts, by: Sequence[str]) -> Grouped:
+    def bind(cls, counts: Counts, by: Sequence[str], **more: Any) -> Self:
         """Cross the attributes of ``by``; no attribute means one group of everything.
+
+        ``more`` are fields of a subclass.
 
         Raises:
             UnknownName: An attribute that was not counted.
@@ -117,8 +127,9 @@ class Grouped:
             n = np.add.reduceat(n, first)
             moments = None if moments is None else np.add.reduceat(moments, first, axis=1)
         return cls(
-            tuple(by), labels, n_used, classes, groups, truth, group, prediction, n, dropped, moments, units
-        )
+            tuple(by), labels, n_used, classes, groups, truth, group, prediction, n, dropped, moments, units,
+            **more,
+        )  # fmt: skip
 
     @property
     def rows(self) -> Integers | Floats:
@@ -149,6 +160,14 @@ class Grouped:
         """A group as findings write it: one text, or a list in the order of ``by``."""
         return key_of(self.groups[code])
 
+    def group_text(self, code: int) -> str:
+        """A group as one text."""
+        return " · ".join(map(str, self.groups[code]))
+
+    def cell_key(self, label: int, group: int) -> list[str]:
+        """A label and the values of a group, as keys of parts."""
+        return [self.label_key(label), *map(str, self.groups[group])]
+
 
 def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
     """What sorts cells by class, group and prediction; None where they are, as labels keep their order.
@@ -162,7 +181,7 @@ def _sorting(truth: Codes, group: Codes, prediction: Codes) -> Integers | None:
     return np.lexsort((prediction, group, truth)) if falls.any() else None
 
 
-def _missing(counts: Counts, by: Sequence[str]) -> tuple[tuple[tuple[str, int], ...], Mask]:
+def _missing(counts: Counts, by: Sequence[str]) -> tuple[Lost, Mask]:
     usable, dropped = np.ones(counts.n.size, dtype=bool), list[tuple[str, int]]()
     zeros = None if counts.moments is None else counts.moments[2]
     rows = counts.rows if zeros is None else counts.rows + zeros

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known, one_line
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.evidence.ranked_labels import first_ranks
+from evenhand.evidence.predictions.columns.annotated import Annotated, Remembering, Texts, check_threshold
+from evenhand.evidence.ranked_labels import check_probabilities, first_ranks
 
 Concepts: TypeAlias = Mapping[str, Sequence[str]]
 
@@ -47,7 +49,7 @@ def income_buckets(income: pl.Series) -> pl.Series:
 
 
 @dataclass(frozen=True, eq=False)
-class HouseholdHits:
+class HouseholdHits(Annotated, Remembering):
     """What each image of a household shows, and whether a model's first predictions name it.
 
     Make one with ``from_predictions``, or with ``from_hits`` from a table of hits made elsewhere. The rows
@@ -69,11 +71,10 @@ class HouseholdHits:
     table: pl.DataFrame
     top: int = 5
     threshold: float = 0.0
-    inexpressible: tuple[str, ...] = ()
+    inexpressible: Texts = ()
     facts: Mapping[str, str | float | int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    notes: Texts = ()
 
     @classmethod
     def from_predictions(
@@ -115,20 +116,20 @@ class HouseholdHits:
         """
         if top < 1:
             raise ParameterError(f"top={top} is not possible; choose 1 or more, such as 5")
-        _check_threshold(threshold)
+        check_threshold(threshold)
         pairs = _pairs(annotations)
         long, has_confidence = first_ranks(predictions, top)
-        _check_confidences(long)
+        check_probabilities(long["confidence"].drop_nulls().to_numpy())
         concepts = _named(long, concept_map, labels)
         nameable = _nameable(concepts, concept_map, labels)
         scored = _scored(pairs, long, concepts, digits)
-        strangers = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
+        unannotated = long.join(pairs, on="sample", how="anti")["sample"].n_unique()
         usable, counts, missing = _usable(scored, nameable)
         notes = _remarks(has_confidence, missing)
         if usable.height:
             notes += _shallow(long, concept_map, top)
         all_facts = {**({"digits": digits} if digits is not None else {}), **(facts or {})}
-        counts = {**counts, "not annotated": strangers}
+        counts = {**counts, "not annotated": unannotated}
         dropped = {reason: count for reason, count in sorted(counts.items()) if count}
         hits = cls(usable, top, 0.0, missing, all_facts, dropped, tuple(notes))
         return hits.at(threshold)
@@ -170,7 +171,7 @@ class HouseholdHits:
             ParameterError: It is no number in [0, 1].
             InputError: The hits were made elsewhere, without confidences.
         """
-        _check_threshold(threshold)
+        check_threshold(threshold)
         if self.table.height and self.table["best"].null_count() == self.table.height:
             raise InputError("these hits have no confidences; make them with HouseholdHits.from_predictions")
         table = self.table.with_columns(
@@ -179,27 +180,22 @@ class HouseholdHits:
         )
         return replace(self, table=table, threshold=float(threshold), memo={})
 
-    @property
+    @cached_property
     def images(self) -> pl.DataFrame:
         """One row an image of a household, hit where any of its pairs is.
 
         ``concept`` is left out; ``_topic`` has all concepts of the image.
         """
-        if "images" not in self.memo:
-            rest = [
-                name for name in self.table.columns if name not in {"household", "image", *_OWN, "concept"}
-            ]
-            self.memo["images"] = (
-                self.table.group_by("household", "image")
-                .agg(
-                    pl.col(*_OWN).max(),
-                    pl.col(rest).first(),
-                    pl.col("concept").drop_nulls().unique().sort().str.join("\x1f").alias("_topic"),
-                )
-                .sort("household", "image")
+        rest = [name for name in self.table.columns if name not in {"household", "image", *_OWN, "concept"}]
+        return (
+            self.table.group_by("household", "image")
+            .agg(
+                pl.col(*_OWN).max(),
+                pl.col(rest).first(),
+                pl.col("concept").drop_nulls().unique().sort().str.join("\x1f").alias("_topic"),
             )
-        images: pl.DataFrame = self.memo["images"]
-        return images
+            .sort("household", "image")
+        )
 
     @property
     def attributes(self) -> list[str]:
@@ -207,24 +203,6 @@ class HouseholdHits:
         hidden = {"sample", "image", "household", *_OWN}
         kinds = self.table.schema.items()
         return [name for name, kind in kinds if name not in hidden and not kind.is_nested()]
-
-    def check_attribute(self, *names: str) -> None:
-        """Raise UnknownName, with the closest names, unless there are such attributes."""
-        check_known("attribute of these samples", names, self.attributes)
-
-
-def _check_threshold(value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ParameterError(f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0")
-
-
-def _check_confidences(long: pl.DataFrame) -> None:
-    confidences = long["confidence"].drop_nulls().to_numpy()
-    for wrong in (float(confidences.max(initial=0)), float(confidences.min(initial=0))):
-        if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
-            raise InputError(
-                f"confidences reach {wrong:.4g}; give probabilities in [0, 1], such as the softmax of logits"
-            )
 
 
 def _completed(annotations: pl.DataFrame) -> pl.DataFrame:
@@ -299,7 +277,7 @@ def _scored(
         .select("sample", "concept", "confidence")
     )
     best = ranked.group_by("sample").agg(
-        best=pl.col("confidence").max(), vague=pl.col("confidence").is_null().any()
+        best=pl.col("confidence").max(), unsure=pl.col("confidence").is_null().any()
     )
     return pairs.join(first, on=["sample", "concept"], how="left", maintain_order="left").join(
         best, on="sample", how="left", maintain_order="left"
@@ -325,14 +303,12 @@ def _shallow(long: pl.DataFrame, concept_map: Concepts | None, top: int) -> list
     return [f"samples have at most {depth} predictions, fewer than the {top} that count"]
 
 
-def _usable(
-    scored: pl.DataFrame, nameable: pl.Series | None
-) -> tuple[pl.DataFrame, dict[str, int], tuple[str, ...]]:
+def _usable(scored: pl.DataFrame, nameable: pl.Series | None) -> tuple[pl.DataFrame, dict[str, int], Texts]:
     """Pairs that can be judged, images that have none by reason, and concepts that no label names."""
     reason = (
         pl.when(pl.col("concept").is_null()).then(pl.lit("missing concept"))
-        .when(pl.col("vague").is_null()).then(pl.lit("no answer"))
-        .when(pl.col("vague")).then(pl.lit("missing confidence"))
+        .when(pl.col("unsure").is_null()).then(pl.lit("no answer"))
+        .when(pl.col("unsure")).then(pl.lit("missing confidence"))
     )  # fmt: skip
     if nameable is not None:
         reason = reason.when(~pl.col("concept").is_in(nameable.implode())).then(pl.lit(UNNAMEABLE))
@@ -341,4 +317,4 @@ def _usable(
     lost = judged.join(usable.select("sample").unique(), on="sample", how="anti")
     counts = lost.unique("sample", keep="first", maintain_order=True)["_why"].value_counts()
     missing = judged.filter(pl.col("_why") == UNNAMEABLE)["concept"].unique().sort()
-    return usable.drop("_why", "vague"), dict(counts.iter_rows()), tuple(missing)
+    return usable.drop("_why", "unsure"), dict(counts.iter_rows()), tuple(missing)

@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import check_known
+from evenhand.evidence.predictions.columns.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats
+from evenhand.evidence.ranked_labels import annotated_samples
 
 
 @dataclass(frozen=True, eq=False)
-class ItemScores:
+class ItemScores(Annotated):
     """Scores of every item and wording for every image, with what the images are.
 
     Attributes:
@@ -26,6 +28,7 @@ class ItemScores:
             image is its own unit.
     """
 
+    noun = "scores"
     annotated: pl.DataFrame
     scores: Floats
     items: tuple[str, ...]
@@ -55,11 +58,9 @@ class ItemScores:
             UnknownName: A column that is not there, or an item without a sign.
         """
         check_known("column of scores", ("sample", "item", "wording", "score"), scores.columns)
-        if cluster is not None:
-            check_known("column of annotations", (cluster,), annotations.columns)
         items, wordings = (scores[name].unique().sort().to_list() for name in ("item", "wording"))
         check_known("item", items, signs)
-        table = annotations.with_columns(pl.col("sample").cast(pl.String)).sort("sample")
+        table = annotated_samples(annotations, cluster)
         rows = scores.filter(pl.col("sample").is_in(table["sample"].implode()))
         matrix = np.full((table.height, len(items), len(wordings)), np.nan)
         at = [
@@ -75,8 +76,3 @@ class ItemScores:
         there = table.filter(pl.Series(complete))
         sign = np.array([signs[item] for item in items], dtype=np.float64)
         return cls(there, matrix[complete], tuple(items), sign, table.height - there.height, cluster)
-
-    @property
-    def attributes(self) -> list[str]:
-        """Names of the attributes."""
-        return [name for name in self.annotated.columns if name != "sample"]

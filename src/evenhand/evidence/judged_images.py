@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known
+from evenhand.evidence.predictions.columns.annotated import Annotated, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedImages:
+class JudgedImages(Annotated):
     """Counts of perceived categories for every prompt.
 
     Attributes:
@@ -25,9 +26,10 @@ class JudgedImages:
             where there are none, and the judge is believed.
     """
 
+    noun, hidden = "prompts", ("prompt",)
     annotated: pl.DataFrame
     counts: Integers
-    categories: tuple[str, ...]
+    categories: Texts
     reference: Floats
     confusion: Integers
 
@@ -71,11 +73,6 @@ class JudgedImages:
             np.add.at(cells, (true, _codes(confusion["judged"], names)), number.to_numpy())
         return cls(prompts, counts, names, _reference(reference, prompts["prompt"], names), cells)
 
-    @property
-    def attributes(self) -> list[str]:
-        """Names of the attributes."""
-        return [name for name in self.annotated.columns if name != "prompt"]
-
 
 def _positions(values: pl.Series, names: Sequence[str], what: str) -> Integers:
     check_known(what, values.unique().sort(), names)
@@ -88,7 +85,7 @@ def _codes(values: pl.Series, names: Sequence[str]) -> Integers:
     return _positions(pl.Series(texts, dtype=pl.String), [*names, ""], "category")
 
 
-def _reference(table: pl.DataFrame | None, prompts: pl.Series, names: tuple[str, ...]) -> Floats:
+def _reference(table: pl.DataFrame | None, prompts: pl.Series, names: Texts) -> Floats:
     """The shares of each prompt."""
     shares = np.full((len(prompts), len(names)), 1 / max(len(names), 1))
     if table is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
+from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Mask, unmasked
 from evenhand.evidence.ranked_labels import (
     WORDNET,
@@ -34,7 +35,7 @@ _NO_ANSWER, _NOT_ANNOTATED, _NO_CONFIDENCE = "no answer", "not annotated", "miss
 
 
 @dataclass(frozen=True, eq=False)
-class LabelMatches:
+class LabelMatches(Annotated, Remembering):
     """The first predictions of every sample, and the highest confidence of each association among them.
 
     Every threshold t is ``scores >= t``: of the predictions whose confidence is at least t the first ``top``
@@ -61,20 +62,19 @@ class LabelMatches:
     """
 
     table: pl.DataFrame
-    associations: tuple[str, ...]
+    associations: Texts
     scores: Floats
     best: Floats
-    expressible: Mapping[str, tuple[str, ...]]
-    unions: Mapping[str, tuple[str, ...]]
-    vocabulary: tuple[str, ...]
+    expressible: Mapping[str, Texts]
+    unions: Mapping[str, Texts]
+    vocabulary: Texts
     predicted: Codes
     confidence: Floats
     top: int = 5
     cluster: str | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    notes: Texts = ()
 
     @classmethod
     def from_predictions(
@@ -89,7 +89,7 @@ class LabelMatches:
         kept: int = 10,
         unions: Terms | None = None,
         cluster: str | None = None,
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> LabelMatches:
         """Bring ranked predictions and annotations together.
 
@@ -119,24 +119,23 @@ class LabelMatches:
         _check_depth(top, kept)
         samples = annotated_samples(annotations, cluster)
         long, has_confidence = first_ranks(predictions, kept)
-        rows = pl.DataFrame({"sample": samples["sample"]}).with_row_index("row")
+        rows = samples.select("sample").with_row_index("row")
         ranked = long.join(rows, on="sample", how="left")
-        strangers = ranked.filter(pl.col("row").is_null())["sample"].n_unique()
+        unannotated = ranked.filter(pl.col("row").is_null())["sample"].n_unique()
         ranked = ranked.drop_nulls("row")
         vocabulary = tuple(labels) if labels is not None else tuple(ranked["prediction"].unique().sort())
         codes = label_codes(ranked["prediction"], vocabulary, closed=labels is not None)
         depth = int(ranked["place"].max() or 0) if ranked.height else 0  # type: ignore[arg-type]  # a whole number
-        predicted = np.full((samples.height, depth), -1, dtype=np.int32)
-        confidence = np.full((samples.height, depth), -np.inf)
-        at, rank = ranked["row"].to_numpy(), ranked["place"].to_numpy() - 1
-        predicted[at, rank] = codes
-        confidence[at, rank] = ranked["confidence"].fill_null(float("nan")).to_numpy()
-        ranked_samples = _RankedSamples(
-            samples, predicted, confidence, vocabulary, labels is None, {_NOT_ANNOTATED: strangers}
-        )
-        ids = wordnet_ids if wordnet_ids is not None else leading_ids(vocabulary)
+        predicted, confidence = _without_labels(samples.height, depth)
+        cells = ranked["row"].to_numpy(), ranked["place"].to_numpy() - 1
+        predicted[cells] = codes
+        confidence[cells] = ranked["confidence"].fill_null(float("nan")).to_numpy()
         notes = [] if has_confidence else ["predictions carry no confidence, so each passes every threshold"]
-        return ranked_samples.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, notes)
+        return cls._matched(
+            samples, predicted, confidence, {_NOT_ANNOTATED: unannotated}, notes, taxonomy, vocabulary,
+            wordnet_ids, is_open=labels is None, top=top, unions=unions or {}, cluster=cluster,
+            facts=facts or {},
+        )  # fmt: skip
 
     @classmethod
     def from_confidences(
@@ -152,7 +151,7 @@ class LabelMatches:
         kept: int = 10,
         unions: Terms | None = None,
         cluster: str | None = None,
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> LabelMatches:
         """The same from the confidences of all labels; of equal ones the first label comes first.
 
@@ -186,16 +185,62 @@ class LabelMatches:
         rows = annotated.select("sample").join(
             names.to_frame().with_row_index("row"), on="sample", how="left", maintain_order="left"
         )["row"]
-        there = rows.is_not_null().to_numpy()
+        is_answered = rows.is_not_null().to_numpy()
         positions = rows.drop_nulls().to_numpy().astype(np.int64)
         depth = min(kept, len(labels))
-        predicted = np.full((annotated.height, depth), -1, dtype=np.int32)
-        confidence = np.full((annotated.height, depth), -np.inf)
-        predicted[there], confidence[there] = highest(matrix, positions, depth)
-        strangers = {_NOT_ANNOTATED: len(samples) - positions.size}
-        ranked_samples = _RankedSamples(annotated, predicted, confidence, tuple(labels), False, strangers)
-        ids = wordnet_ids if wordnet_ids is not None else leading_ids(labels)
-        return ranked_samples.matched(cls, taxonomy, ids, top, unions or {}, cluster, facts or {}, [])
+        predicted, confidence = _without_labels(annotated.height, depth)
+        predicted[is_answered], confidence[is_answered] = highest(matrix, positions, depth)
+        return cls._matched(
+            annotated, predicted, confidence, {_NOT_ANNOTATED: len(samples) - positions.size}, [], taxonomy,
+            tuple(labels), wordnet_ids, is_open=False, top=top, unions=unions or {}, cluster=cluster,
+            facts=facts or {},
+        )  # fmt: skip
+
+    @classmethod
+    def _matched(
+        cls, samples: pl.DataFrame, predicted: Codes, confidence: Floats, dropped: dict[str, int],
+        notes: list[str], taxonomy: Terms, vocabulary: Texts, wordnet_ids: Sequence[str] | None, *,
+        is_open: bool, top: int, unions: Terms, cluster: str | None, facts: Facts,
+    ) -> LabelMatches:  # fmt: skip
+        """Leave out samples that cannot be used, and match labels with associations.
+
+        ``predicted`` and ``confidence`` are labels by rank, NaN where a confidence is missing; where answers
+        are open, any text may be one.
+        """
+        for name, parts in unions.items():
+            if name in taxonomy:
+                raise ParameterError(f"{name!r} is an association and a union; give one of them another name")
+            check_known(f"association in the union {name!r}", parts, taxonomy)
+        unanswered = ~(predicted >= 0).any(axis=1)
+        unsure = ~unanswered & np.isnan(confidence).any(axis=1)
+        usable = ~(unanswered | unsure)
+        counts = {**dropped, _NO_ANSWER: int(unanswered.sum()), _NO_CONFIDENCE: int(unsure.sum())}
+        predicted, confidence = predicted[usable], confidence[usable]
+        table = samples.filter(pl.Series(usable, dtype=pl.Boolean))
+        check_confidences(confidence, table["sample"])
+        ids = wordnet_ids if wordnet_ids is not None else leading_ids(vocabulary)
+        expressible, memo, scores = {}, {}, []
+        for name, terms in taxonomy.items():
+            members = memo["members", name] = belonging(terms, vocabulary, ids, free=is_open)
+            # -1, no label, finds the last entry
+            is_member = np.append(members, False)[predicted[:, :top]]
+            scores.append(np.where(is_member, confidence[:, :top], -np.inf).max(axis=1, initial=-np.inf))
+            labels = (label for label, inside in zip(vocabulary, members, strict=True) if inside)
+            words = (term for term in terms if not WORDNET.fullmatch(term))
+            expressible[name] = tuple(words if is_open else labels)
+        most = 1 if is_open else min(top, len(vocabulary))
+        if predicted.shape[1] < most and len(table):
+            notes.append(
+                f"samples have at most {predicted.shape[1]} predictions, fewer than the {most} that count; "
+                "rates are lower than they would be"
+            )
+        return cls(
+            table, tuple(taxonomy), np.stack(scores, axis=1) if scores else np.zeros((len(table), 0)),
+            confidence[:, 0] if confidence.shape[1] else np.full(len(table), -np.inf), expressible,
+            {name: tuple(parts) for name, parts in unions.items()}, vocabulary, predicted, confidence, top,
+            cluster, dict(facts), {reason: count for reason, count in sorted(counts.items()) if count},
+            tuple(notes), memo=memo,
+        )  # fmt: skip
 
     @property
     def attributes(self) -> list[str]:
@@ -203,15 +248,11 @@ class LabelMatches:
         return [name for name in self.table.columns if name != "sample"]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Texts:
         """The associations, then the unions of them."""
         return (*self.associations, *self.unions)
 
-    def check_attribute(self, *names: str) -> None:
-        """Raise UnknownName, with the closest names, unless there are such attributes."""
-        check_known("attribute of these samples", names, self.attributes)
-
-    def labels_of(self, name: str) -> tuple[str, ...]:
+    def labels_of(self, name: str) -> Texts:
         """The model's labels that belong to an association or union; empty where it cannot say it.
 
         Raises:
@@ -228,7 +269,7 @@ class LabelMatches:
         columns = [self.associations.index(part) for part in self._parts(name)]
         return np.asarray(self.scores[:, columns].max(axis=1, initial=-np.inf))
 
-    def _parts(self, name: str) -> tuple[str, ...]:
+    def _parts(self, name: str) -> Texts:
         check_known("association", name, self.names)
         return (name,) if name in self.associations else self.unions[name]
 
@@ -237,83 +278,9 @@ class LabelMatches:
         return np.asarray(np.any([self.memo["members", part] for part in self._parts(name)], axis=0))
 
 
-@dataclass(frozen=True, eq=False)
-class _RankedSamples:
-    """Ranked labels of annotated samples, not yet matched.
-
-    Attributes:
-        samples: The annotations.
-        predicted: Labels by rank, shape (N, K).
-        confidence: Their confidences, NaN where one is missing.
-        vocabulary: The labels.
-        free: Whether any text may be answered.
-        dropped: What is lost so far.
-    """
-
-    samples: pl.DataFrame
-    predicted: Codes
-    confidence: Floats
-    vocabulary: tuple[str, ...]
-    free: bool
-    dropped: dict[str, int]
-
-    def matched(
-        self,
-        kind: type[LabelMatches],
-        taxonomy: Terms,
-        ids: Sequence[str],
-        top: int,
-        unions: Terms,
-        cluster: str | None,
-        facts: Mapping[str, str],
-        notes: list[str],
-    ) -> LabelMatches:
-        """Leave out what cannot be used, and match labels with associations."""
-        for name, parts in unions.items():
-            if name in taxonomy:
-                raise ParameterError(f"{name!r} is an association and a union; give one of them another name")
-            check_known(f"association in the union {name!r}", parts, taxonomy)
-        empty = ~(self.predicted >= 0).any(axis=1)
-        vague = ~empty & np.isnan(self.confidence).any(axis=1)
-        usable = ~(empty | vague)
-        counts = {**self.dropped, _NO_ANSWER: int(empty.sum()), _NO_CONFIDENCE: int(vague.sum())}
-        predicted, confidence = self.predicted[usable], self.confidence[usable]
-        table = self.samples.filter(pl.Series(usable, dtype=pl.Boolean))
-        check_confidences(confidence, table["sample"])
-        spoken = self.vocabulary
-        expressible, memo, scores = {}, {}, []
-        padded = np.zeros(len(spoken) + 1, dtype=bool)  # -1, no label, finds the last entry
-        for name, terms in taxonomy.items():
-            padded[:-1] = belonging(terms, spoken, ids, free=self.free)
-            memo["members", name] = padded[:-1].copy()
-            hit = padded[predicted[:, :top]]
-            scores.append(np.where(hit, confidence[:, :top], -np.inf).max(axis=1, initial=-np.inf))
-            labels = tuple(label for label, inside in zip(spoken, padded[:-1], strict=True) if inside)
-            words = tuple(term for term in terms if not WORDNET.fullmatch(term))
-            expressible[name] = words if self.free else labels
-        most = min(top, len(spoken)) if not self.free else 1
-        if predicted.shape[1] < most and len(table):
-            notes.append(
-                f"samples have at most {predicted.shape[1]} predictions, fewer than the {most} that count; "
-                "rates are lower than they would be"
-            )
-        return kind(
-            table,
-            tuple(taxonomy),
-            np.stack(scores, axis=1) if scores else np.zeros((len(table), 0)),
-            confidence[:, 0] if confidence.shape[1] else np.full(len(table), -np.inf),
-            expressible,
-            {name: tuple(parts) for name, parts in unions.items()},
-            spoken,
-            predicted,
-            confidence,
-            top,
-            cluster,
-            dict(facts),
-            {reason: count for reason, count in sorted(counts.items()) if count},
-            tuple(notes),
-            memo,
-        )
+def _without_labels(samples: int, depth: int) -> tuple[Codes, Floats]:
+    """Labels and confidences of samples without any."""
+    return np.full((samples, depth), -1, dtype=np.int32), np.full((samples, depth), -np.inf)
 
 
 def _check_depth(top: int, depth: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
+from evenhand.core.errors import InputError, check_choice, check_known
 from evenhand.evidence.derivation.vector_search import (
     Blocks,
     NearestSearch,
@@ -18,6 +18,7 @@ from evenhand.evidence.derivation.vector_search import (
     vectors_of_array,
     vectors_of_table,
 )
+from evenhand.evidence.predictions.columns.annotated import Facts, Remembering, check_k
 from evenhand.evidence.predictions.columns.arrays import Mask, unmasked
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -35,7 +36,7 @@ _ALIKE = 1e-6  # cosines so near to 1 are those of one vector
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class Neighbours(Remembering):
     """The nearest database samples of each query by cosine; exact, found with faiss.
 
     Make one with ``from_embeddings`` or ``from_vectors``. No sample is in both: database samples that are
@@ -60,11 +61,10 @@ class Neighbours:
     cosines: Floats
     k: int
     cluster: str | None = None
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_embeddings(
@@ -77,7 +77,7 @@ class Neighbours:
         k: int = 50,
         cluster: str | None = None,
         overlap: str = "exclude",
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> Neighbours:
         """Search a table of embeddings for the nearest of each query; the database is read in blocks.
 
@@ -117,7 +117,7 @@ class Neighbours:
         k: int = 50,
         cluster: str | None = None,
         overlap: str = "exclude",
-        facts: Mapping[str, str] | None = None,
+        facts: Facts | None = None,
     ) -> Neighbours:
         """The same from arrays; each row belongs to the row of annotations in its place.
 
@@ -157,10 +157,9 @@ class Neighbours:
         k: int,
         cluster: str | None,
         overlap: str,
-        facts: Mapping[str, str],
+        facts: Facts,
     ) -> Neighbours:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
+        check_k(k)
         check_choice("overlap", overlap, ("exclude", "refuse"))
         queries, searched = (
             annotated_samples(annotations[0], cluster),

@@ -162,6 +162,19 @@ def _columns(block: npt.NDArray[Any], depth: int) -> Integers:
     return np.nonzero(enough)[1].reshape(len(block), depth)
 
 
+def check_probabilities(confidences: Floats) -> None:
+    """Refuse confidences outside [0, 1].
+
+    Raises:
+        InputError: Says what to give.
+    """
+    for wrong in (confidences.max(initial=0.0), confidences.min(initial=0.0)):
+        if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
+            raise InputError(
+                f"confidences reach {wrong:.4g}; give probabilities in [0, 1], such as the softmax of logits"
+            )
+
+
 def check_confidences(confidence: Floats, samples: pl.Series) -> None:
     """Refuse confidences outside [0, 1], or that rise with the rank.
 
@@ -172,12 +185,7 @@ def check_confidences(confidence: Floats, samples: pl.Series) -> None:
     Raises:
         InputError: Says what to give.
     """
-    there = confidence[~np.isneginf(confidence)]
-    for wrong in (there.max(initial=0.0), there.min(initial=0.0)):
-        if not -_ROUNDING <= wrong <= 1 + _ROUNDING:
-            raise InputError(
-                f"confidences reach {wrong:.4g}; give probabilities in [0, 1], such as the softmax of logits"
-            )
+    check_probabilities(confidence[~np.isneginf(confidence)])
     with np.errstate(invalid="ignore"):
         rising = np.flatnonzero((np.diff(confidence, axis=1) > _ROUNDING).any(axis=1))
     if rising.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.grouping import check_usable, crossed_codes
+from evenhand.evidence.predictions.columns.annotated import Lost, Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars
@@ -22,7 +23,7 @@ COLUMNS = ("query", "sample", "score")
 
 
 @dataclass(frozen=True, eq=False)
-class Pools:
+class Pools(Remembering):
     """Usable rows of Rankings by one grouping, as arrays; rows of a query in the order of the table.
 
     Attributes:
@@ -42,13 +43,13 @@ class Pools:
         kind: What a query is, as parts of findings call it.
     """
 
-    by: tuple[str, ...]
+    by: Texts
     groups: tuple[tuple[Label, ...], ...]
-    queries: tuple[str, ...]
+    queries: Texts
     codes: Codes
     scores: Floats
     group_sizes: Integers
-    dropped: tuple[tuple[str, int], ...]
+    dropped: Lost
     lost: Integers
     emptied: int
     samples: Integers
@@ -57,7 +58,6 @@ class Pools:
     cluster: str | None
     kind: str
     sets: bool = False  # whether clusters are sets inside which groups change places sample by sample
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def shared(self) -> bool:
@@ -72,7 +72,7 @@ class Pools:
 
 
 @dataclass(frozen=True, eq=False)
-class Rankings:
+class Rankings(Remembering):
     """A table of scores of samples for queries, with the samples' attributes. Higher scores come first.
 
     Make one with ``from_frame`` or ``from_scores``. The order of rows matters only to ``mode="paper"``, where
@@ -91,7 +91,6 @@ class Rankings:
     kind: str = "query"
     cluster: str | None = None
     sets: bool = False
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_frame(
@@ -228,7 +227,7 @@ def _refuse_repeated(table: pl.DataFrame) -> None:
         raise InputError(f"query {query!r} holds sample {sample!r} twice; keep one row for each")
 
 
-def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
+def _pools(rankings: Rankings, by: Texts) -> Pools:
     table = rankings.table
     attributes = [column for column in table.columns if column not in COLUMNS]
     check_known("column", by, attributes)
@@ -286,7 +285,7 @@ def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
     )
 
 
-def _missing(table: pl.DataFrame, absent: Mapping[str, Mask]) -> tuple[Mask, tuple[tuple[str, int], ...]]:
+def _missing(table: pl.DataFrame, absent: Mapping[str, Mask]) -> tuple[Mask, Lost]:
     """Usable rows, and distinct samples left out by the first reason that each has."""
     absent = {f"missing {name}": table[name].is_null().to_numpy() for name in COLUMNS} | dict(absent)
     usable = np.ones(len(table), dtype=bool)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_choice, check_known
 from evenhand.evidence.choices import Where, rows_where
+from evenhand.evidence.predictions.columns.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.ranked_labels import annotated_samples
 
@@ -22,7 +22,7 @@ _ABSENT = -1
 
 
 @dataclass(frozen=True, eq=False)
-class RoleChoices:
+class RoleChoices(Annotated):
     """Answers to questions whose options play roles, with what the samples are.
 
     An option is the ``target`` (the answer that a stereotype or a preference expects), the ``other``, or
@@ -46,6 +46,7 @@ class RoleChoices:
             (N,), NaN where none is; None where this was not asked.
     """
 
+    noun = "choices"
     annotated: pl.DataFrame
     codes: Integers
     scores: Floats
@@ -57,7 +58,6 @@ class RoleChoices:
     unannotated: int = 0
     unanswered: int = 0
     again: Floats | None = None
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def join(
@@ -97,15 +97,6 @@ class RoleChoices:
             there, codes, scores, wordings, cluster, truth, sets, tuple(treatments), outside,
             table.height - there.height, None if again is None else _unlike(inside, again, there["sample"]),
         )  # fmt: skip
-
-    @property
-    def attributes(self) -> list[str]:
-        """Names of the attributes."""
-        return [name for name in self.annotated.columns if name != "sample"]
-
-    def check_attribute(self, *names: str) -> None:
-        """Raise UnknownName, with the closest names, unless there are such attributes."""
-        check_known("attribute of these choices", names, self.attributes)
 
     def selected(self, where: Where) -> Mask:
         """Rows of ``annotated`` with one of the given values on each of the given attributes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from evenhand.evidence.derivation.item_sets import (
     sets_of_arrays,
     sets_of_embeddings,
 )
+from evenhand.evidence.predictions.columns.annotated import Remembering, Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 Losses: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -30,7 +31,7 @@ _ROUNDING = 1e-6  # scores in float32 may leave their range by so much
 
 
 @dataclass(frozen=True, eq=False)
-class Similarities:
+class Similarities(Remembering):
     """Cosines, or probabilities of a match, of target items with attribute items.
 
     Make one with ``from_vectors``, ``from_embeddings`` or ``from_scores``. Items may belong to several sets.
@@ -51,8 +52,8 @@ class Similarities:
     """
 
     values: Floats
-    targets: tuple[str, ...]
-    attributes: tuple[str, ...]
+    targets: Texts
+    attributes: Texts
     target_sets: Mapping[str, Integers]
     attribute_sets: Mapping[str, Integers]
     kind: str = "cosine"
@@ -60,7 +61,6 @@ class Similarities:
     dropped: Mapping[str, int] = field(default_factory=dict)
     lost_targets: Losses = field(default_factory=dict)
     lost_attributes: Losses = field(default_factory=dict)
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
     families: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -152,11 +152,7 @@ class Similarities:
         check_choice("kind", kind, _BOUNDS)
         rows, columns = ItemSets.of(target_sets), ItemSets.of(attribute_sets)
         table = (
-            scores.select(
-                pl.col("sample").cast(pl.String),
-                pl.col("candidate").cast(pl.String),
-                pl.col("score").cast(pl.Float64),
-            )
+            scores.select(pl.col("sample", "candidate").cast(pl.String), pl.col("score").cast(pl.Float64))
             .join(rows.numbered("row").lazy(), on="sample", maintain_order="left")
             .join(columns.numbered("column", "candidate").lazy(), on="candidate", maintain_order="left")
             .unique(["row", "column"], keep="first", maintain_order=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from evenhand.core.cards import DIFFERENCE, SEED_SPREAD, MetricCard
 from evenhand.core.errors import InputError, UnknownName
@@ -32,6 +32,17 @@ DE_VRIES = "De Vries et al., Does object recognition work for everyone?, CVPR wo
 BERGSMA = "Bergsma, A bias-correction for Cramér's V and Tschuprow's T, 2013"
 SAGAWA = "Sagawa et al., Distributionally Robust Neural Networks for Group Shifts, 2020"
 BONETT_PRICE = "Bonett and Price, Adjusted Wald confidence interval for paired proportions, 2012"
+
+GAP: dict[str, Any] = {
+    "range": (0, 1), "direction": "lower is fairer", "fair_at": 0.0, "unit": "share difference",
+}  # fmt: skip
+"""What metrics declare alike: how far shares of groups are apart."""
+SIGNED: dict[str, Any] = {**GAP, "range": (-1, 1), "direction": "descriptive"}
+"""One share less another."""
+EFFECT: dict[str, Any] = {**GAP, "unit": "Cramér's V"}
+LOG_RATIO: dict[str, Any] = {"range": (None, None), "fair_at": 0.0, "unit": "log ratio"}
+SKEWNESS: dict[str, Any] = {"range": (None, None), "direction": "descriptive", "unit": "skewness"}
+SHARE: dict[str, Any] = {"range": (0, 1), "unit": "share"}
 
 GROUP = "evenhand.metrics"
 """Entry point group through which packages declare metrics; the names are those of the metrics."""

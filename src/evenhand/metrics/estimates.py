@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import special
 
 from evenhand.core.cards import MetricCard, metric_id
-from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
+from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Key, NewDetails, Null, Part
 from evenhand.core.numbers.rounding import EDGE
 from evenhand.evidence.grouping import Grouped
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
-from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of
+from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, Fields
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central, crossing, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.paired.differences import Deviations
 
 Holder = TypeVar("Holder", Finding, Part)
+Levels: TypeAlias = Callable[[float], Interval | None]
+"""From a level to the interval at it, where there is one."""
 
 _HALVINGS = 20  # a millionth of p
 _ROUNDING = 1e-12  # as far apart as equal replicates may come
@@ -56,29 +58,26 @@ def band_of(value: float | None) -> Band | None:
     return next((name for edge, name in _BANDS if value < edge), "large")
 
 
-def described(
-    bound: _Bound, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
-) -> Finding:
+def described(bound: _Bound, name: str, params: Fields, value: float | None, **fields: Any) -> Finding:
     """A Finding with what bound evidence says already filled in."""
-    sizes: dict[str, Any] = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
+    sizes: Fields = {"n": bound.n, "groups": bound.group_sizes(), "dropped": bound.dropped}
     return as_finding(name, bound.by, params, value=value, **{**sizes, **fields})
 
 
 def as_finding(
     name: str,
     by: Sequence[str],
-    params: Mapping[str, Any],
+    params: Fields,
     *,
     card: MetricCard | None = None,
     lists: str | None = None,
-    limits: Callable[[float], Interval | None] | None = None,
+    limits: Levels | None = None,
     **fields: Any,
 ) -> Finding:
     """A Finding; what its metric declares is filled in where the metric is called, or by ``card``.
 
     Parameters are those that differ from their default; those that are None are left out. ``lists`` is what
-    lists are joined by where the metric is printed; ``limits`` goes from a level to the interval, where there
-    is one.
+    lists are joined by where the metric is printed; ``limits`` make the interval of every level.
     """
     facts = card or _UNDECLARED
     finding_params = {key: param for key, param in params.items() if param is not None}
@@ -88,6 +87,9 @@ def as_finding(
             k: lists.join(map(str, value)) if isinstance(value, list) else value
             for k, value in finding_params.items()
         }
+    fields["details"] = _plain(fields.get("details", {}))
+    if limits is not None:
+        fields.setdefault("interval", limits(LEVEL))
     fields["parts"] = list(map(_with_agreeing_band, fields.get("parts", ())))
     finding = Finding(
         metric=metric_id(name, by, printed), name=name, params=finding_params, by=list(by),
@@ -97,19 +99,52 @@ def as_finding(
     return finding if limits is None or finding.interval is None else finding.with_levels(limits)
 
 
-def build(
-    grouped: Grouped, name: str, params: Mapping[str, Any], value: float | None, **fields: Any
-) -> Finding:
+def part(
+    kind: str, key: Key, value: float | None, *, limits: Levels | None = None, details: Fields | None = None,
+    **fields: Any,
+) -> Part:  # fmt: skip
+    """A part, with the interval that its limits make; its own parts are left out."""
+    fields.pop("parts", None)
+    if limits is not None:
+        fields["interval"] = limits(LEVEL)
+    if value is not None:
+        value = number(value)
+    return Part(kind=kind, key=key, value=value, details=_plain(details or {}), **fields)
+
+
+def no_value(reason: str) -> Fields:
+    """Fields of what has no value."""
+    return {"value": None, "reason": reason}
+
+
+def losses(counts: Iterable[tuple[str, float]]) -> list[Dropped]:
+    """What was left out, by reason."""
+    return [Dropped(reason=reason, count=count) for reason, count in counts]
+
+
+def sizes_of(keys: Iterable[Key], sizes: Iterable[float]) -> list[GroupSize]:
+    """Rows of each group."""
+    return [GroupSize(key=key, n=n) for key, n in zip(keys, sizes, strict=True)]
+
+
+def _plain(details: Fields) -> NewDetails:
+    """Numbers as a finding has them, None where one is undefined."""
+    return {
+        name: detail if detail is None or isinstance(detail, str) else number(detail)
+        for name, detail in details.items()
+    }
+
+
+def build(grouped: Grouped, name: str, params: Fields, value: float | None, **fields: Any) -> Finding:
     """A Finding with what the grouping says already filled in.
 
     ``dropped`` among the fields adds to the rows the grouping dropped; details say how many units there are.
     """
     if grouped.units is not None:
-        fields["details"] = {**fields.get("details", {}), "units": float(grouped.units.count)}
-    dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
-    fields["dropped"] = dropped + fields.pop("dropped", [])
-    codes = enumerate(grouped.group_sizes.tolist() if grouped.by else [])
-    groups = [GroupSize(key=grouped.group_key(code), n=size) for code, size in codes]
+        fields["details"] = {**fields.get("details", {}), "units": grouped.units.count}
+    fields["dropped"] = losses(grouped.dropped) + fields.pop("dropped", [])
+    sizes = grouped.group_sizes.tolist() if grouped.by else []
+    groups = sizes_of(map(grouped.group_key, range(len(sizes))), sizes)
     return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
 
 
@@ -124,18 +159,31 @@ def few_decide(groups: Iterable[tuple[str, int]], units: str = "rows") -> list[s
     return [f"fewer than {FEWEST} {words} decide this: {', '.join(small)}"] if small else []
 
 
-def plain_interval(low: float, high: float, method: str, level: float) -> Interval | None:
-    """An interval, or None where an end is no number."""
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return None
-    return Interval(low=float(low), high=float(high), level=level, method=method)
+def at_levels(
+    limits: Callable[[float], Ends | Pair], method: str, *, value: float | None = None,
+    p_value: float | None = None, reference: float = 0.0, **sampling: Any,
+) -> Levels:  # fmt: skip
+    """From a level to the interval of limits; None where an end is no number.
+
+    It holds the ``value``, and a ``reference`` that a test with ``p_value`` does not reject at that level.
+    """
+
+    def make(level: float) -> Interval | None:
+        low, high = agreeing(pair_of(limits(level)), p_value, reference, level)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return None
+        if value is not None:
+            low, high = min(low, value), max(high, value)
+        return Interval(low=low, high=high, level=level, method=method, **sampling)
+
+    return make
 
 
-def percentile_interval(draws: Floats, *, level: float, method: str, seed: int) -> Interval | None:
+def percentile_interval(draws: Floats, *, method: str, seed: int, level: float = LEVEL) -> Interval | None:
     """The central part of bootstrap replicates; None where too many replicates are undefined."""
     if (usable := _usable(draws)) is None:
         return None
-    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(usable, central(level))
     return Interval(
         low=float(low), high=float(high), level=level, method=method, replicates=draws.size, seed=seed
     )
@@ -219,57 +267,48 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
 
 def p_of_both(p_value: float | None, reference: float, limits: Limits) -> float | None:
     """P of a test; where the interval holds the reference all the same, the p with which both leave it."""
-    if p_value is None or p_value > 1 - LEVEL or not limits(LEVEL)[0] <= reference <= limits(LEVEL)[1]:
+    if p_value is None or p_value > 1 - LEVEL:
         return p_value
-    return joint_p(p_value, reference, limits)
+    low, high = limits(LEVEL)
+    return joint_p(p_value, reference, limits) if low <= reference <= high else p_value
 
 
-def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> dict[str, Any]:
+def interval_and_p(limits: Limits, p_value: float | None, reference: float, method: str) -> Fields:
     """Fields of an interval at any level, and of a p that leaves a reference only where the interval does.
 
     ``p_value`` is that of a test, None without one; ``limits`` hold the reference where it is not rejected.
     """
     p_value = joint_p(p_value, reference, limits)
-
-    def make(level: float) -> Interval:
-        low, high = agreeing(limits(level), p_value, reference, level)
-        return Interval(low=low, high=high, level=level, method=method)
-
-    return {"p_value": p_value, "interval": make(LEVEL), "limits": make}
+    return {"p_value": p_value, "limits": at_levels(limits, method, p_value=p_value, reference=reference)}
 
 
 def against_reference(
-    value: float, limits: Limits, method: str, p_value: float | None, draws: Floats | None, exchanged: str,
-    seed: int, *, reference: float | None = 0.0, side: str = "high",
-) -> dict[str, Any]:  # fmt: skip
+    value: float, ends: Callable[[float], Ends | Pair], method: str, p_value: float | None,
+    draws: Floats | None, exchanged: str, seed: int, *, reference: float | None = 0.0, side: str = "high",
+) -> Fields:  # fmt: skip
     """Fields of a value whose p and interval say the same of a reference: interval, null band, p, and mde.
 
     ``draws`` are of the value with groups ``exchanged``, and ``side`` of them is unfair. The smallest
     detectable value passes their 95 % point with 80 % power, by the upper arm of the interval.
     """
+    limits = at_levels(ends, method, value=value)
     if reference is not None:
-        p_value = p_of_both(p_value, reference, limits)
-
-    def make(level: float) -> Interval:
-        low, high = limits(level)
-        ends = min(low, value), max(high, value)
-        if reference is not None:
-            ends = agreeing(ends, p_value, reference, level)
-        return Interval(low=ends[0], high=ends[1], level=level, method=method)
-
-    fields: dict[str, Any] = {"interval": make(LEVEL), "limits": make, "p_value": p_value}
+        p_value = p_of_both(p_value, reference, lambda level: pair_of(ends(level)))
+        limits = at_levels(ends, method, value=value, p_value=p_value, reference=reference)
+    interval = limits(LEVEL)
+    fields: Fields = {"interval": interval, "limits": limits, "p_value": p_value}
     if draws is not None:
-        fields["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed, side=side)
-        if side == "high" and not np.isnan(draws).all():
-            arm = (fields["interval"].high - value) / Z_LEVEL
+        fields["null"] = null_band(draws, method=exchanged, seed=seed, side=side)
+        if side == "high" and interval is not None and not np.isnan(draws).all():
+            arm = (interval.high - value) / Z_LEVEL
             fields["mde"] = number(float(np.nanquantile(draws, LEVEL) + Z_POWER * arm))
     return fields
 
 
 def turned_signs(
-    away: Deviations, rng: np.random.Generator, seed: int, who: str, unit: str, *, most: float = 1.0,
+    away: Deviations, rng: Rng, seed: int, who: str, unit: str, *, most: float = 1.0,
     scale: float = 1.0,
-) -> dict[str, Any]:  # fmt: skip
+) -> Fields:  # fmt: skip
     """Interval, null band, p and smallest detectable value of a mean of differences, times a scale.
 
     ``who`` are exchanged in each unit, which turns the sign of its differences. Differences are at most
@@ -298,7 +337,13 @@ def wilson_method(cluster: Integers | None, units: str) -> str:
 
 
 def null_band(
-    draws: Floats, *, level: float, method: str, seed: int, side: str = "both", mean: float | None = None
+    draws: Floats,
+    *,
+    method: str,
+    seed: int,
+    side: str = "both",
+    mean: float | None = None,
+    level: float = LEVEL,
 ) -> Null | None:
     """Mean and central part of null replicates; None where too many are undefined.
 
@@ -307,7 +352,7 @@ def null_band(
     """
     if (usable := _usable(draws)) is None:
         return None
-    ends = {"both": [(1 - level) / 2, (1 + level) / 2], "high": [0, level], "low": [1 - level, 1]}
+    ends = {"both": central(level), "high": (0, level), "low": (1 - level, 1)}
     low, high = np.quantile(usable, ends[side])
     if mean is None:  # of draws that are all alike it may differ from them by its last digit
         mean = float(low if np.ptp(usable) < _ROUNDING else usable.mean())

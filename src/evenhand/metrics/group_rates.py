@@ -9,25 +9,35 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.estimates import agreeing, described, few_decide, null_band, number, p_of_both
+from evenhand.metrics.estimates import (
+    agreeing,
+    at_levels,
+    described,
+    few_decide,
+    null_band,
+    number,
+    p_of_both,
+)
 from evenhand.metrics.named_groups import NamedGroups
-from evenhand.metrics.prepared import LEVEL, Z_POWER, Mode, Unknown
-from evenhand.stats.arrays import Ends, Floats, Integers, Pair, pair_of
-from evenhand.stats.exchange.compared_rates import ExchangedRates, MaxT
+from evenhand.metrics.prepared import LEVEL, Z_POWER, Fields, Mode, Unknown
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair, Rng, pair_of
+from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange
+from evenhand.stats.rankings.neighbour_labels import RelabelledGroups
 from evenhand.stats.rates.differences import (
     MOST_PAIRED,
     normal_quantile,
     pair_limits,
     range_limits,
+    rate_limits,
     worst_limits,
 )
 from evenhand.stats.rates.rates import Rates
@@ -39,59 +49,13 @@ _ROUNDING = 1e-9
 _ALPHA = 0.05
 
 
-class PermutedRates(Protocol):
-    """Rates of G groups whose units change places."""
-
-    def p_either(self) -> float:
-        """The p of a largest difference above or below that by chance, which limits agree with."""
-        ...
-
-    @property
-    def largest(self) -> MaxT:
-        """The largest difference of two groups, in standard errors."""
-        ...
-
-    def gaps(self, value: float, chance_at: float = 0.0) -> Floats:
-        """What a gap would be at the statistics of the draws, shape (R,)."""
-        ...
-
-
-class GroupComparison(Protocol):
-    """Some groups whose units change places."""
-
-    @property
-    def fixed(self) -> bool:
-        """Whether nothing can change places."""
-        ...
-
-    @property
-    def stratum(self) -> Integers | None:
-        """What groups are compared within; None where all is of one."""
-        ...
-
-    @property
-    def exchange(self) -> PermutedRates | None:
-        """None where nothing can change places, or too much."""
-        ...
-
-    @property
-    def expected(self) -> Floats:
-        """Rate of each group without differences, shape (G,)."""
-        ...
-
-    @property
-    def nulls(self) -> Floats:
-        """Rates by chance, shape (R, G)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
     """Some groups, their units exchanged, and what their strata alone lead to expect of their rates."""
 
     rows: UnitRows
     stratum: Integers | None  # of each row, codes; None where all are of one
-    rng: np.random.Generator
+    rng: Rng
 
     @cached_property
     def _within(self) -> UnitRows:
@@ -127,6 +91,29 @@ class ComparedRows:
 
 
 @dataclass(frozen=True, eq=False)
+class ComparedLabels:
+    """Groups whose labels change places everywhere they enter."""
+
+    exchange: RelabelledGroups
+    fixed: bool  # whether nothing can change places
+    stratum: None = None
+
+    @property
+    def expected(self) -> Floats:
+        """Precision of each group that chance leads to expect, shape (G,)."""
+        return self.exchange.expected
+
+    @property
+    def nulls(self) -> Floats:
+        """Precision by chance, shape (R, G)."""
+        return self.exchange.nulls
+
+
+GroupComparison: TypeAlias = ComparedRows | ComparedLabels
+"""Some groups whose units change places."""
+
+
+@dataclass(frozen=True, eq=False)
 class GroupRates(ABC):
     """What one metric asks of evidence that is bound to a grouping."""
 
@@ -147,6 +134,11 @@ class GroupRates(ABC):
     @abstractmethod
     def reason(self) -> str | None:
         """Why there is no rate at all."""
+
+    @property
+    def alone(self) -> str | None:
+        """Why nothing can be compared."""
+        return self.reason or ("single_group" if self.known.size < 2 else None)
 
     @property
     @abstractmethod
@@ -212,11 +204,8 @@ class GroupRates(ABC):
         if not overall.size[0]:
             return self.finding(value, reason=ONE_CLUSTER, **fields)
 
-        def make(level: float) -> Interval:
-            low, high = overall.limits(normal_quantile(level))
-            return self.interval((float(low[0]), float(high[0])), value, level, self.method)
-
-        return self.finding(value, interval=make(LEVEL), limits=make, **fields)
+        limits = at_levels(partial(rate_limits, overall), self.method, value=value)
+        return self.finding(value, limits=limits, **fields)
 
     def gap(
         self, pair: Sequence[int] | None = None, compared: GroupComparison | None = None, **fields: Any
@@ -229,17 +218,17 @@ class GroupRates(ABC):
         compared = compared or self.compared
         numbers, rates = self.values[codes], self.grouped.take(codes)
         first, second = (int(numbers.argmax()), int(numbers.argmin())) if pair is None else (0, 1)
-        value, details = float(numbers[first] - numbers[second]), dict[str, Any]()
+        value, details = float(numbers[first] - numbers[second]), Fields()
         for role, end in zip(
             self.ends if pair is None else ("first", "second"), (first, second), strict=True
         ):
-            details |= {role: self.bound.text(codes[end]), f"{role}_{self.what}": float(numbers[end])}
+            details |= {role: self.bound.text(codes[end]), f"{role}_{self.what}": numbers[end]}
         notes = [*fields.pop("notes", []), *(self.not_compared() if pair is None else [])]
         fields["notes"] = [*notes, *self.few([int(codes[end]) for end in (first, second)])]
         fields["details"] = details | fields.pop("details", {})
         if not self.infers:
             return self.finding(value, **fields | {"mde": None})
-        spread = _highest_less_lowest if pair is None else _first_less_second
+        spread = partial(np.ptp, axis=-1) if pair is None else _first_less_second
         expected, exchange = float(spread(compared.expected)), compared.exchange
         if compared.stratum is not None:
             fields["details"][self.gap_by_strata] = expected
@@ -256,11 +245,10 @@ class GroupRates(ABC):
 
         p_value = p_of_both(p_value, expected, limits)
 
-        def make(level: float) -> Interval:
+        def agreed(level: float) -> Pair:
             low, high = agreeing(limits(level), either, expected, level)
-            if p_value is not None and p_value > 1 - level:  # one-sided, it says nothing of less than chance
-                low = min(low, expected)
-            return self.interval((low, high), value, level, self.mover)
+            # one-sided, the test says nothing of less than chance
+            return agreeing((low, high), p_value, expected, level)[0], high
 
         if exchange is None:
             fields["notes"] += [CROWDED.format(unit=self.units)]
@@ -272,9 +260,10 @@ class GroupRates(ABC):
             if self.has_power and pair is None:
                 fields["mde"] = _detectable(draws, codes.size)
         at = expected if abs(expected) > _ROUNDING else None
-        return self.finding(value, interval=make(LEVEL), limits=make, chance_at=at, **fields)
+        levels = at_levels(agreed, self.mover, value=value)
+        return self.finding(value, limits=levels, chance_at=at, **fields)
 
-    def interval_of(self, code: int, value: float) -> dict[str, Any]:
+    def interval_of(self, code: int, value: float) -> Fields:
         """The interval of one group's rate as a field of its part, or the reason why there is none."""
         if not self.grouped.size[code]:
             return {"reason": ONE_CLUSTER}
@@ -288,22 +277,21 @@ class GroupRates(ABC):
     def band(self, draws: Floats, side: str = "both", mean: float | None = None) -> Null | None:
         """A null band of what exchanged groups give, around a mean where it is known."""
         method = self.exchanged_how
-        return null_band(draws, level=LEVEL, method=method, seed=self.seed, side=side, mean=mean)
+        return null_band(draws, method=method, seed=self.seed, side=side, mean=mean)
 
     def described(
-        self, value: float | None, params: Mapping[str, Any], facts: Mapping[str, Any], remarks: list[str],
+        self, value: float | None, params: Fields, facts: Mapping[str, Any], remarks: list[str],
         **fields: Any,
     ) -> Finding:  # fmt: skip
         """A Finding with what the grouping and the definition say filled in.
 
         ``facts`` tell the evidence from others; ``remarks`` come before the ``notes`` of the fields.
         """
-        unknown = {"unknown": self.unknown} if self.unknown != "keep" else {}
-        mode = {"mode": self.mode} if self.mode == "paper" else {}
+        unknown = self.unknown if self.unknown != "keep" else None
+        mode = self.mode if self.mode == "paper" else None
         notes = remarks + fields.pop("notes", [])
-        return described(
-            self.bound, self.name, {**params, **unknown, **facts, **mode}, value, notes=notes, **fields
-        )
+        all_params = {**params, "unknown": unknown, **facts, "mode": mode}
+        return described(self.bound, self.name, all_params, value, notes=notes, **fields)
 
     def not_compared(self) -> list[str]:
         """Notes that name the groups that are not compared, by why; nothing where there are none."""
@@ -343,7 +331,7 @@ class RowRates(GroupRates):
         exchange = self.compared.exchange if tested else None
         p_values = None if exchange is None else dict(zip(codes.tolist(), exchange.p_each(), strict=True))
 
-        def fields(code: int) -> dict[str, Any]:
+        def fields(code: int) -> Fields:
             details = self.about(code)
             if self.reason is not None:
                 return {"reason": self.reason, "value": None, "details": details}
@@ -351,7 +339,7 @@ class RowRates(GroupRates):
             more = self.interval_of(code, value) if self.infers else {}
             if p_values is not None and code in p_values:
                 null = self.band(self.compared.nulls[:, int(np.searchsorted(codes, code))])
-                more |= {"null": null, "p_value": float(p_values[code])}
+                more |= {"null": null, "p_value": p_values[code]}
             return {"value": value, "details": details, **more}
 
         return bound.parts(fields)
@@ -367,19 +355,12 @@ class RowRates(GroupRates):
         if self.compared.exchange is not None:
             fields["null"] = self.band(self.compared.nulls.min(axis=1), "low")
             fields["p_value"] = self.compared.exchange.below_rest().p_value
-
-        def make(level: float) -> Interval:
-            return self.interval(pair_of(worst_limits(rates, level)), value, level, self.worst_method)
-
-        return self.finding(value, interval=make(LEVEL), limits=make, **fields)
-
-
-def _highest_less_lowest(rates: Floats) -> Floats:
-    return np.asarray(np.ptp(rates, axis=-1))
+        limits = at_levels(partial(worst_limits, rates), self.worst_method, value=value)
+        return self.finding(value, limits=limits, **fields)
 
 
 def _first_less_second(rates: Floats) -> Floats:
-    return np.asarray(rates[..., 0] - rates[..., 1])
+    return rates[..., 0] - rates[..., 1]
 
 
 def _detectable(draws: Floats, groups: int) -> float | None:

@@ -10,20 +10,23 @@ from typing import Any, Self, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
+from evenhand.evidence.predictions.columns.annotated import Texts
+from evenhand.metrics.estimates import losses, part, sizes_of
+from evenhand.metrics.prepared import By, Fields, names_of
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
-Groups: TypeAlias = list[tuple[str, ...]]
+Groups: TypeAlias = list[Texts]
 T = TypeVar("T")
 
 
 class NamedGroups:
     """Rows by group."""
 
-    by: tuple[str, ...]  # attributes crossed
+    by: Texts  # attributes crossed
     groups: Groups  # that occur, sorted: one value per attribute of ``by``
     group: Integers  # of each row
     dropped: list[Dropped]  # what was left out, by reason
@@ -56,29 +59,30 @@ class NamedGroups:
         """A group as tables write it: ``female*darker``, or ``all`` without a grouping."""
         return "*".join(self.groups[code]) if self.by else "all"
 
+    @property
+    def texts(self) -> list[str]:
+        """All groups as tables write them."""
+        return [self.text(code) for code in range(len(self.groups))]
+
     def group_sizes(self) -> list[GroupSize]:
         """Rows of each group; nothing without a grouping."""
-        return [GroupSize(key=self.key(code), n=n) for code, n in enumerate(self.sizes.tolist()) if self.by]
+        codes = range(len(self.groups) if self.by else 0)
+        return sizes_of(map(self.key, codes), self.sizes[codes].tolist())
 
-    def parts(self, fields: Callable[[int], Mapping[str, Any]]) -> list[Part]:
+    def parts(self, fields: Callable[[int], Fields]) -> list[Part]:
         """A part for each group with what ``fields`` say of its code, p corrected; none without groups.
 
-        Limits at other levels and parts, which fields of a finding have too, are left out.
+        Limits make the interval; parts, which fields of a finding have too, are left out.
         """
         codes, kind = range(len(self.groups) if self.by else 0), "*".join(self.by)
-        return corrected(
-            [
-                Part(kind=kind, key=self.key(code), n=int(self.sizes[code]), **_of_part(fields(code)))
-                for code in codes
-            ]
-        )
+        return corrected([part(kind, self.key(code), n=self.sizes[code], **fields(code)) for code in codes])
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenRows(NamedGroups):
     """Chosen rows of a table, which have a value of every attribute."""
 
-    by: tuple[str, ...]
+    by: Texts
     chosen: Mask  # which rows these are
     groups: Groups
     group: Integers
@@ -90,23 +94,42 @@ class ChosenRows(NamedGroups):
         mask[mask] = self.group == code
         return replace(self, by=(), chosen=mask, groups=[()], group=self.group[self.group == code] * 0)
 
-    def with_parts(self, piece: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    def with_parts(self, piece: Callable[..., Fields]) -> Fields:
         """What is said of all rows, and as parts the same of each group, whose values follow its rows."""
         parts = self.parts(lambda code: piece(self.inside(code), *self.groups[code]))
         return piece(self) | ({"parts": parts} if self.by else {})
 
 
-def _of_part(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in ("limits", "parts")}
-
-
 def corrected(parts: list[Part]) -> list[Part]:
     """Parts with p corrected over them by Holm."""
-    p = np.array([np.nan if part.p_value is None else part.p_value for part in parts])
+    p = np.array([np.nan if tested.p_value is None else tested.p_value for tested in parts])
     return [
-        part if np.isnan(q) else part.model_copy(update={"p_adjusted": float(q)})
-        for part, q in zip(parts, adjust(p, "holm"), strict=True)
+        tested if np.isnan(q) else tested.model_copy(update={"p_adjusted": float(q)})
+        for tested, q in zip(parts, adjust(p, "holm"), strict=True)
     ]
+
+
+def check_pair(groups: Any, possible: Sequence[str], words: str) -> None:
+    """Refuse what does not name two different groups.
+
+    Raises:
+        ParameterError: It does not.
+    """
+    if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
+        raise ParameterError(f"groups={groups!r} is not possible; name two of {possible}: [{words}]")
+
+
+def bound_names(evidence: Any, kind: type, how: str, by: By) -> Texts:
+    """Names of the attributes of a grouping, which evidence of a kind has.
+
+    Raises:
+        InputError: It is evidence of another kind.
+        UnknownName: An attribute that does not exist.
+    """
+    check_kind(evidence, kind, how)
+    names = names_of(by)
+    evidence.check_attribute(*names)
+    return names
 
 
 def check_kind(evidence: Any, kind: type, how: str) -> None:
@@ -141,7 +164,7 @@ def unknown_in(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     return {f"unknown {name}": column.str.to_lowercase().is_in(words) for name, column in columns.items()}
 
 
-def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
+def texts(table: pl.DataFrame, names: Texts) -> dict[str, pl.Series]:
     """Values of attributes as texts."""
     return {name: table[name].cast(pl.String) for name in names}
 
@@ -199,23 +222,26 @@ def shared(units: Integers) -> Integers | None:
 
 def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
     """What was left out, by reason."""
-    return [Dropped(reason=reason, count=count) for reason, count in sorted(counts.items()) if count]
+    return losses((reason, count) for reason, count in sorted(counts.items()) if count)
 
 
 def bound(
     table: pl.DataFrame,
-    names: tuple[str, ...],
+    names: Texts,
     counts: Mapping[str, int],
     mask: Mask | None = None,
     unknown: str = "keep",
-) -> dict[str, Any]:
+) -> Fields:
     """The fields of ``ChosenRows`` for the rows of a table, or some of them.
 
     ``counts`` are of what was lost before; ``exclude`` leaves rows out whose annotators could not tell.
     """
-    columns, reasons, lost = texts(table, names), dict[str, pl.Series](), dict(counts)
-    for name, column in columns.items():
-        reasons |= missing({name: column}) | (unknown_in({name: column}) if unknown == "exclude" else {})
+    columns, reasons, lost = dict[str, pl.Series](), dict[str, pl.Series](), dict(counts)
+    for name in names:
+        columns[name] = table[name].cast(pl.String)
+        reasons[f"missing {name}"] = columns[name].is_null()
+        if unknown == "exclude":
+            reasons |= unknown_in({name: columns[name]})
     mask = left_out(np.ones(table.height, dtype=bool) if mask is None else mask, reasons, lost)
     groups, group = coded(columns, mask)
     return {"by": names, "chosen": mask, "groups": groups, "group": group, "dropped": dropped_of(lost)}

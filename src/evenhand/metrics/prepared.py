@@ -7,24 +7,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_args, overload
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, Literal, ParamSpec, Self, TypeAlias, TypeVar, get_args, overload
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric, metric
-from evenhand.core.random_streams import stream
-from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.predictions.arrays import named_groups
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.stats.arrays import Codes, Floats, Mask, keys_and_codes, sum_by
-from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
-from evenhand.stats.contingency.tables import TableBatch
-from evenhand.stats.rates.confusion import Confusion
+from evenhand.metrics.tables.margin_rates import Margins
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,14 +37,13 @@ Alternative = Literal["two_sided", "greater", "less"]
 
 Evidence: TypeAlias = "Predictions | Counts | BoundCounts"
 By: TypeAlias = str | Sequence[str]
+Fields: TypeAlias = dict[str, Any]
+"""Fields of a finding or a part, by name."""
 
 REPLICATES = 999
 LEVEL = 0.95
 Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
 """The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
-_MOST_CELLS = 1_000_000
-MOST_ROWS = 100_000_000
-"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 
 
 def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
@@ -62,7 +54,7 @@ def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[P, T], *args: P.a
     return remembered
 
 
-def names_of(by: By) -> tuple[str, ...]:
+def names_of(by: By) -> Texts:
     """A grouping as a tuple of attribute names; a text is one name."""
     names = (by,) if isinstance(by, str) else tuple(by)
     if len(set(names)) != len(names):
@@ -71,112 +63,25 @@ def names_of(by: By) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCounts:
+class BoundCounts(Margins):
     """Counts bound to a grouping, with tables and margins on demand."""
-
-    grouped: Grouped  # the usable rows
-    seed: int = 0  # the user's one seed
-    memo: dict[Any, Any] = field(default_factory=dict)  # results shared between metrics, by what they are
 
     @classmethod
     def of(cls, evidence: Evidence, by: By, seed: int = 0) -> BoundCounts:
         """Bind evidence to a grouping; evidence that is already bound passes through."""
         names = names_of(by)
         if isinstance(evidence, BoundCounts):
-            if evidence.grouped.by != names or evidence.seed != seed:
-                raise ParameterError(f"evidence bound to {evidence.grouped.by} cannot be used by {names}")
+            if evidence.by != names or evidence.seed != seed:
+                raise ParameterError(f"evidence bound to {evidence.by} cannot be used by {names}")
             return evidence
         check_seed(seed)
         counts = _counted(evidence, names)
-        return get_or_make(counts.memo, (names, seed), cls._bound, counts, names, seed)
+        return get_or_make(counts.memo, (names, seed), cls.bind, counts, names, seed=seed)
 
-    @classmethod
-    def _bound(cls, counts: Counts, names: tuple[str, ...], seed: int) -> BoundCounts:
-        return cls(Grouped.bind(counts, names), seed)
-
-    def stream(self, *purpose: object) -> np.random.Generator:
-        """The random stream for one purpose under this grouping."""
-        return stream(self.seed, "+".join(self.grouped.by), *purpose)
-
-    @cached_property
-    def weights(self) -> Floats:
-        """Rows of each cell as floats, shape (K,)."""
-        return self.grouped.n.astype(np.float64)
-
-    @cached_property
-    def separation(self) -> TableBatch:
-        """One group x prediction table per label, holding the rows whose truth it is."""
-        g = self.grouped
-        # cells are sorted by truth, group, prediction already
-        return TableBatch(g.truth, g.group, g.prediction, self.weights, len(g.labels))
-
-    @cached_property
-    def sufficiency(self) -> TableBatch:
-        """One group x truth table per label, holding the rows predicted as it."""
-        g = self.grouped
-        return TableBatch.from_cells(g.prediction, g.group, g.truth, g.n, len(g.labels))
-
-    @cached_property
-    def independence(self) -> TableBatch:
-        """The one group x prediction table of all rows."""
-        g = self.grouped
-        width = len(g.labels)
-        totals = sum_by(g.group.astype(np.int64) * width + g.prediction, self.weights)
-        keys = np.flatnonzero(totals)
-        zeros = np.zeros(keys.size, dtype=np.int64)
-        return TableBatch(zeros, keys // width, keys % width, totals[keys], 1)
-
-    @cached_property
-    def confusion(self) -> Confusion:
-        """Support, hits and predictions by group and label."""
-        return self.added_up(self.weights)
-
-    def added_up(self, values: Floats) -> Confusion:
-        """A number of each cell (rows, weights, their squares) added up by group and label."""
-        g, shape = self.grouped, (len(self.grouped.groups), self.grouped.n_used)
-
-        def by(label: Codes, some: Floats) -> Floats:
-            cell = g.group.astype(np.int64) * shape[1] + label
-            return sum_by(cell, some, shape[0] * shape[1]).reshape(shape)
-
-        return Confusion(by(g.truth, values), by(g.truth, values * self.right), by(g.prediction, values))
-
-    @cached_property
-    def right(self) -> Mask:
-        """Which cells are right answers, shape (K,)."""
-        return np.asarray(self.grouped.truth == self.grouped.prediction)
-
-    @cached_property
-    def classes(self) -> list[ClassCells]:
-        """The cells of each true class."""
-        g = self.grouped
-        return [
-            ClassCells(int(g.truth[some.start]), g.group[some], g.prediction[some], self.weights[some])
-            for some in runs(g.truth)
-        ]
-
-    def cellwise(self, replicates: int) -> bool:
-        """Whether replicates are drawn cell by cell (exact) or from the margins (very large tables)."""
-        groups, occupied = self.confusion.support.shape[0], self.grouped.truth.size
-        if self.grouped.n_rows > MOST_ROWS or occupied >= _MOST_CELLS:
-            return False
-        # a null table can fill every cell of its class's groups x labels
-        dense = sum(np.unique(cells.prediction).size for cells in self.classes) * groups
-        return bool(max(occupied, dense) * replicates <= CELL_BUDGET)
-
-    def expected_wrong(self) -> Floats:
-        """Errors by (group, label) if each class's errors fell to groups by their share of the class."""
-        g = self.grouped
-        support = self.confusion.support
-        wrong = g.truth != g.prediction
-        pair = g.truth[wrong].astype(np.int64) * len(g.labels) + g.prediction[wrong]
-        keys, where = keys_and_codes(pair)
-        errors = sum_by(where, g.n[wrong].astype(np.float64))
-        truth, label = keys // len(g.labels), keys % len(g.labels)
-        share = support / np.maximum(support.sum(axis=0), 1)
-        return np.stack(
-            [sum_by(label, errors * group_share[truth], support.shape[1]) for group_share in share]
-        )
+    @property
+    def grouped(self) -> Self:
+        """The usable rows, as earlier versions name them."""
+        return self
 
 
 def check_common(mode: Mode, inference: Inference, seed: int = 0) -> None:
@@ -192,13 +97,7 @@ def check_seed(seed: int) -> None:
         raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
 
 
-def check_k(k: int) -> None:
-    """Refuse a k that is no whole number from 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"k={k!r} is not possible; choose a whole number from 1")
-
-
-def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
+def _counted(evidence: Any, names: Texts) -> Counts:
     if isinstance(evidence, Predictions):
         return evidence.count(names)
     if isinstance(evidence, Counts):

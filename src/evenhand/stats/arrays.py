@@ -12,6 +12,7 @@ Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.integer]
 """Integers of any width."""
 Mask = npt.NDArray[np.bool_]
+Rng = np.random.Generator
 Ends = tuple[Floats, Floats]
 """Two arrays, such as low and high limits."""
 Pair = tuple[float, float]
@@ -27,6 +28,11 @@ def pair_of(ends: Ends | Pair, least: float = -np.inf, most: float = np.inf) -> 
     """Two limits as plain numbers, not outside of what is possible."""
     low, high = ends
     return max(float(low), least), min(float(high), most)
+
+
+def central(level: float) -> Pair:
+    """The shares below the two ends of the central part of a distribution: .025 and .975 for .95."""
+    return (1 - level) / 2, (1 + level) / 2
 
 
 def pieces(total: int, most: int, width: int = 1) -> Iterator[slice]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Pair, ratio
+from evenhand.stats.arrays import Floats, Pair, Rng, ratio
 
 FEWEST = 3
 """Pairs that a coefficient needs."""
@@ -52,9 +52,7 @@ def pearson_p(r: float, n: int) -> float:
     return float(2 * stats.t.sf(t, n - 2))
 
 
-def correlation(
-    x: Floats, y: Floats, rng: np.random.Generator, *, ranks: bool = False
-) -> tuple[Correlation, Floats, Floats]:
+def correlation(x: Floats, y: Floats, rng: Rng, *, ranks: bool = False) -> tuple[Correlation, Floats, Floats]:
     """Pearson's r, or Spearman's rho (``ranks``), with a p that holds where the spread of y differs along x.
 
     The p is of ``sum a b / sqrt(sum a^2 b^2)``, a and b the distances from the means, over orders of y: all
@@ -78,7 +76,7 @@ def correlation(
     return Correlation(value, _studentised_p(first, second, rng), estimate.n), first, second
 
 
-def _studentised_p(x: Floats, y: Floats, rng: np.random.Generator) -> float:
+def _studentised_p(x: Floats, y: Floats, rng: Rng) -> float:
     a, b = x - x.mean(), y - y.mean()
     every = x.size <= ENUMERATED
     orders = _orders(x.size) if every else rng.permuted(np.tile(np.arange(x.size), (_DRAWN, 1)), axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, codes_of
+from evenhand.stats.arrays import Floats, Integers, Rng, codes_of
 
 Outcomes = tuple[Integers, Floats]
 
@@ -17,7 +17,7 @@ DRAWS = 20_000
 _REACH = 12  # standard deviations, beyond which a number of hits has no probability that counts
 
 
-def top_outcomes(block: tuple[int, ...], draws: int, rng: np.random.Generator) -> Outcomes:
+def top_outcomes(block: tuple[int, ...], draws: int, rng: Rng) -> Outcomes:
     """What a random part of a block holds, ``block`` being the samples of each group.
 
     Counts, shape (M, G), and chances, shape (M,), by the multivariate hypergeometric distribution; drawn

@@ -33,8 +33,8 @@ from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.derivation.from_vectors import labels_in, plain
 from evenhand.evidence.household_hits import HouseholdHits
 from evenhand.files.images.sources import ImageFiles
-from evenhand.metrics.households import hit_rate as metrics
-from evenhand.metrics.households.tables import country_hit_rates, hit_curve, household_rates
+from evenhand.metrics.labels.households import hit_rate as metrics
+from evenhand.metrics.labels.households.tables import country_hit_rates, hit_curve, household_rates
 
 NAME = "indicators/geography"
 DEFAULT_BY = "income_bucket,region,income_bucket+region"

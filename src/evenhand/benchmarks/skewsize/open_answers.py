@@ -16,7 +16,6 @@ from evenhand.benchmarks.skewsize.yes_no import TwoWay
 from evenhand.core.cards import metric_id
 from evenhand.core.findings import Finding
 from evenhand.core.text.thoughts import without_thought
-from evenhand.evidence.grouping import Grouped
 from evenhand.evidence.open_answers.normalise import EMPTY
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
 from evenhand.evidence.predictions.counts import Counts
@@ -107,7 +106,7 @@ def raw_findings(
     """
     findings = []
     for grouping in by:
-        prepared = BoundCounts(Grouped.bind(counts, grouping), seed)
+        prepared = BoundCounts.bind(counts, grouping, seed=seed)
         findings += [
             metric(prepared, by=grouping, seed=seed, **effects)
             for metric in (

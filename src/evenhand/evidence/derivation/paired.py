@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
@@ -29,7 +30,7 @@ class Matched:
     """
 
     table: pl.DataFrame
-    columns: tuple[str, ...]
+    columns: Texts
     dropped: Losses
 
     @property
@@ -132,7 +133,7 @@ class Aligned:
             that another model has no row of.
     """
 
-    by: tuple[str, ...]
+    by: Texts
     labels: tuple[object, ...]
     groups: tuple[tuple[object, ...], ...]
     truth: Integers

@@ -25,6 +25,7 @@ from evenhand.evidence.open_answers.text import (
     without_punctuation,
 )
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
+from evenhand.evidence.predictions.columns.annotated import Texts
 
 STEPS = ("case", "frame", "article", "punctuation", "lemma", "synonym")
 """Steps that look at the text alone and at the vocabulary, in their order."""
@@ -47,7 +48,7 @@ class Pipeline:
         ParameterError: Steps in another order, or twice.
     """
 
-    steps: tuple[str, ...] = STEPS
+    steps: Texts = STEPS
     gendered: bool = True
 
     def __post_init__(self) -> None:
@@ -68,7 +69,7 @@ class Pipeline:
 class NormalisedAnswer:
     """One answer on its way: the text after each step, and what it came to."""
 
-    columns: tuple[str, ...]
+    columns: Texts
     prediction: str
     category: str
     matched: str
@@ -100,7 +101,7 @@ class PipelineRun:
                 raise UnknownName("label that was decided", label, (*self.vocabulary.names, *SPECIAL))
 
     @cached_property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Texts:
         """The columns of steps, with ``decision`` before the matchers."""
         steps = [step for step in self.pipeline.steps if step in STEPS]
         return (*steps, *(["decision"] if self.decisions is not None else []), *self.matchers)

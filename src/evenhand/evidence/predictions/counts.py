@@ -6,7 +6,7 @@ Optionally by what was sampled as a whole (a cluster: person, household, video),
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
 from evenhand.evidence.predictions.levels import (
@@ -46,7 +47,7 @@ PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Remembering):
     """How often each combination of truth, attributes and prediction occurs.
 
     Counts of shards, files or machines add with ``+`` to the counts of the whole.
@@ -65,7 +66,6 @@ class Counts:
     axes: tuple[Axis, ...]
     codes: Codes
     n: npt.NDArray[np.int64] | Floats
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
     moments: Floats | None = None
 
     @classmethod

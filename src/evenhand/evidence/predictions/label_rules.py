@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, one_line
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.bins import Bins, BinsLike, make_bins
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
@@ -76,9 +77,9 @@ class NormalizedCounts:
     counts: Counts
     changes: Changes = field(default_factory=dict)
     unused: tuple[Renaming, ...] = ()
-    unused_missing: tuple[str, ...] = ()
+    unused_missing: Texts = ()
     raw: tuple[Axis, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class LabelRules:
 
     renamings: tuple[Renaming, ...] = ()
     normalize: bool = False
-    missing: tuple[str, ...] = ()
+    missing: Texts = ()
     bins: tuple[Bins, ...] = ()
 
     @classmethod

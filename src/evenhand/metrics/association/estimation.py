@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, get_args
@@ -24,9 +24,9 @@ from evenhand.metrics.association.similarities import (
     pair_of,
     partition_null,
 )
-from evenhand.metrics.estimates import number
-from evenhand.metrics.prepared import Alternative, Inference, Mode
-from evenhand.stats.arrays import Ends, Floats, Integers
+from evenhand.metrics.estimates import number, part
+from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode, get_or_make
+from evenhand.stats.arrays import Ends, Floats, Integers, Rng
 from evenhand.stats.association.effect_size import (
     associations,
     auc,
@@ -130,13 +130,13 @@ class SetComparison(BoundSets):
         return self.inference == "auto" and not self.empty and self.spread
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """What tells this finding from others of its name."""
         if self.mode == "paper" or self.alternative == "two_sided":
             return super().params
         return {**super().params, "alternative": self.alternative}
 
-    def stream(self, *purpose: object) -> np.random.Generator:
+    def stream(self, *purpose: object) -> Rng:
         """The random stream for one purpose; metrics of one test share it."""
         return stream(self.seed, "association", self.evidence.form, *self.targets, *self.attributes, *purpose)
 
@@ -148,16 +148,17 @@ class SetComparison(BoundSets):
         """
         units, (n, _) = self.exchanged_items(self.phi)
         key = ("permutations", self.targets, self.attributes, self.seed, n, hash(units.tobytes()))
-        if key not in self.evidence.memo:
+
+        def make() -> Permutations:
             many, rng = units.size > _SAMPLED, self.stream("partitions")
             options = {"draws": 9, "exact_up_to": 0} if many else {}
             test = permutation_test(units[:n], units[n:], rng=rng, **options)
-            if many:
-                right, left, either = test.normal_right, test.normal_left, test.normal_two_sided
-                test = replace(test, right=right, left=left, two_sided=either, method="normal", partitions=0)
-            self.evidence.memo[key] = test
-        permutations: Permutations = self.evidence.memo[key]
-        return permutations
+            if not many:
+                return test
+            right, left, either = test.normal_right, test.normal_left, test.normal_two_sided
+            return replace(test, right=right, left=left, two_sided=either, method="normal", partitions=0)
+
+        return get_or_make(self.evidence.memo, key, make)
 
     @property
     def p_items(self) -> float | None:
@@ -166,7 +167,7 @@ class SetComparison(BoundSets):
         p_values = {"two_sided": test.two_sided, "greater": test.right, "less": test.left}
         return number(p_values[self.alternative])
 
-    def inferred(self, statistic: str, ddof: int) -> dict[str, Any]:
+    def inferred(self, statistic: str, ddof: int) -> Fields:
         """Null band, p and interval of ``d`` or ``difference`` over targets and attributes.
 
         In paper mode p is over targets alone.
@@ -179,7 +180,7 @@ class SetComparison(BoundSets):
             least = "three items" if self.families[0] is None else "three families"
             few = min(self.units[:2]) < 3
             why = f"X and Y need {least} each" if few else "neither X nor Y varies within itself"
-            fields: dict[str, Any] = {"notes": [f"no interval, and no p over {over} and {beside}: {why}"]}
+            fields: Fields = {"notes": [f"no interval, and no p over {over} and {beside}: {why}"]}
         else:
             single = "attribute" if self.families[1] is None else "family"
             what = f"{over}; a set of one {single} is no sample" if fixed else f"{over} and {beside}"
@@ -198,14 +199,14 @@ class SetComparison(BoundSets):
         test = self.permutations
         return {
             "p_items": self.p_items,
-            "p_right": number(test.right),
-            "p_left": number(test.left),
-            "p_two_sided": number(test.two_sided),
-            "p_right_normal": number(test.normal_right),
-            "p_left_normal": number(test.normal_left),
-            "p_two_sided_normal": number(test.normal_two_sided),
-            "z": number(test.z),
-            "partitions": float(test.partitions),
+            "p_right": test.right,
+            "p_left": test.left,
+            "p_two_sided": test.two_sided,
+            "p_right_normal": test.normal_right,
+            "p_left_normal": test.normal_left,
+            "p_two_sided_normal": test.normal_two_sided,
+            "z": test.z,
+            "partitions": test.partitions,
             "method": test.method,
         }
 
@@ -216,17 +217,15 @@ class SetComparison(BoundSets):
         if self.empty:
             return details
         return details | {
-            "difference": number(self.difference),
-            "bound": number(effect_bound(n, m, ddof)),
-            "effect_size": number(effect_size(self.x, self.y, ddof)),
-            "cohens_d": number(cohens_d(self.x, self.y)),
-            "auc": number(auc(self.x, self.y)),
-            "point_biserial": number(point_biserial(self.x, self.y)),
+            "difference": self.difference,
+            "bound": effect_bound(n, m, ddof),
+            "effect_size": effect_size(self.x, self.y, ddof),
+            "cohens_d": cohens_d(self.x, self.y),
+            "auc": auc(self.x, self.y),
+            "point_biserial": point_biserial(self.x, self.y),
         }
 
-    def finding(
-        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
-    ) -> Finding:
+    def finding(self, params: Fields, value: float | None, reason: str | None, **fields: Any) -> Finding:
         """A Finding with what the comparison and the definition say filled in."""
         notes = [*self._notes(), *fields.pop("notes", [])]
         return super().finding(params, value, reason, parts=self._parts(), notes=notes, **fields)
@@ -234,12 +233,9 @@ class SetComparison(BoundSets):
     def _parts(self) -> list[Part]:
         parts = []
         for name, phi in zip(self.targets, (self.x, self.y), strict=True):
-            value = None if self.empty else number(phi.mean())
-            sd = number(phi.std(ddof=1)) if phi.size > 1 and value is not None else None
-            reason = "empty_set" if value is None else None
-            parts.append(
-                Part(kind="set", key=name, value=value, reason=reason, details={"sd": sd}, n=phi.size)
-            )
+            sd = phi.std(ddof=1) if phi.size > 1 and not self.empty else None
+            value, reason = (None, "empty_set") if self.empty else (phi.mean(), None)
+            parts.append(part("set", name, value, reason=reason, details={"sd": sd}, n=phi.size))
         return parts
 
     def _notes(self) -> list[str]:
@@ -314,6 +310,6 @@ def left_out(comparison: SetComparison, targets: Floats, words: Floats) -> NewDe
         return {}
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
     return {
-        "without_low": number(values[low]), "without_low_item": ids[low],
-        "without_high": number(values[high]), "without_high_item": ids[high],
+        "without_low": values[low], "without_low_item": ids[low],
+        "without_high": values[high], "without_high_item": ids[high],
     }  # fmt: skip

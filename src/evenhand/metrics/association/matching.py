@@ -11,13 +11,14 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Finding, NewDetails, Null
 from evenhand.core.metric import metric
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import SetComparison
-from evenhand.metrics.association.similarities import BAND_DRAWS
+from evenhand.metrics.association.similarities import BAND_DRAWS, drawn_members
 from evenhand.metrics.association.weat import undefined
 from evenhand.metrics.catalogue import MMBIAS
 from evenhand.metrics.estimates import null_band, number, resampled_p
-from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_k
+from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
 from evenhand.stats.arrays import Floats, piece_sizes
 from evenhand.stats.association.effect_size import effect_bound
 
@@ -159,7 +160,7 @@ def _finding(comparison: SetComparison, k: int, reading: str, standardised: bool
     scale = 1 / float(comparison.phi.std(ddof=1)) if standardised else 1.0
     value = comparison.difference * scale
     details: NewDetails = comparison.scale_details(1)
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     if comparison.infers:
         fields = comparison.inferred("d" if standardised else "difference", 1)
         if reading == "per_group":
@@ -216,13 +217,12 @@ def _group_test(
     signs = np.where(np.arange(units.shape[1]) < na, 1.0, -1.0)
     for count in piece_sizes(BAND_DRAWS, _CELLS, max(total, units.shape[1])):
         membership = np.zeros((count, total))
-        picked = np.argpartition(rng.random((count, total)), n - 1, axis=1)[:, :n]
-        np.put_along_axis(membership, picked, 1.0, axis=1)
+        np.put_along_axis(membership, drawn_members(rng, count, total, n), 1.0, axis=1)
         means = [weights @ units for weights in (membership / n, (1 - membership) / m)]
         first, second = ((top_weights(mean, k) * mean) @ signs / k for mean in means)
         differences.append(first - second)
     draws = np.concatenate(differences)
     side = {"two_sided": "both", "greater": "high", "less": "low"}[comparison.alternative]
     band = np.clip(draws * scale, -bound, bound)
-    null = null_band(band, level=LEVEL, method="random partitions of the images", seed=comparison.seed)
+    null = null_band(band, method="random partitions of the images", seed=comparison.seed)
     return resampled_p(draws, comparison.difference, side), null

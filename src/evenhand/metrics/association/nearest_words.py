@@ -15,13 +15,14 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.core.findings import Dropped, Finding, Interval, Null, Part
 from evenhand.core.metric import metric
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.matching import top_weights
 from evenhand.metrics.association.similarities import SingleSet, partitioned
-from evenhand.metrics.catalogue import MMBIAS
-from evenhand.metrics.estimates import number, percentile_interval
-from evenhand.metrics.prepared import LEVEL, Inference, Mode, check_k
-from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
+from evenhand.metrics.catalogue import MMBIAS, SHARE
+from evenhand.metrics.estimates import part, percentile_interval
+from evenhand.metrics.prepared import LEVEL, Fields, Inference, Mode
+from evenhand.stats.arrays import Floats, Integers, Mask, central, piece_sizes
 from evenhand.stats.association.families import by_family
 from evenhand.stats.hypergeometric import top_outcomes
 
@@ -38,8 +39,8 @@ _ROUNDING = 1e-12
 @metric(
     title="Pleasant words among the nearest",
     summary="of the words nearest to a group’s images, the share that is pleasant",
-    formula="words of B among the first k / k", range=(0, 1), direction="descriptive",
-    source=Source(paper=MMBIAS, equation="section 5.1.1; Figure 5"), unit="share", order=360,
+    formula="words of B among the first k / k", **SHARE, direction="descriptive",
+    source=Source(paper=MMBIAS, equation="section 5.1.1; Figure 5"), order=360,
     family="associations",
     p_is_about="guessing",
     why_not_compared="it is made of the mean of a whole set",
@@ -97,7 +98,7 @@ def pleasant_at_k(
         return words.finding(k, None, reason)
     weights = top_weights(words.values[None], k)[0]
     value = float(weights[words.pleasant].sum() / k)
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     if inference == "auto":
         null, p, notes = _drawn_words(words, k, weights)
         fields = {"null": null, "p_value": p, "interval": _over_images(words, k), "notes": notes}
@@ -217,8 +218,8 @@ def _drawn_words(words: _Words, k: int, weights: Floats) -> tuple[Null, float, l
     pleasant, total = int(words.pleasant.sum()), words.columns.size
     counts, chance = top_outcomes((pleasant, total - pleasant), k, words.bound_set.stream("words"))
     below, share = np.cumsum(chance), counts[:, 0] / k
-    low = share[np.searchsorted(below, (1 - LEVEL) / 2 - 1e-12)]
-    high = share[min(int(np.searchsorted(below, (1 + LEVEL) / 2 - 1e-12)), share.size - 1)]
+    first, last = np.searchsorted(below, np.array(central(LEVEL)) - 1e-12)
+    low, high = share[first], share[min(int(last), share.size - 1)]
     mean = pleasant / total
     far = np.abs(share - mean) >= abs(float(weights[words.pleasant].sum() / k) - mean) - 1e-12
     null = Null(mean=mean, low=float(low), high=float(high), level=LEVEL, method="k words drawn from all")
@@ -260,9 +261,7 @@ def _over_images(words: _Words, k: int) -> Interval | None:
         weights = top_weights(times @ units / n, k)
         shares.append(weights[:, pleasant].sum(axis=1) / k)
     draws = np.concatenate(shares)
-    interval = percentile_interval(
-        draws, level=LEVEL, method="bootstrap over images", seed=words.bound_set.seed
-    )
+    interval = percentile_interval(draws, method="bootstrap over images", seed=words.bound_set.seed)
     if interval is None or interval.low < interval.high:
         return interval
     # no resample changed it, so that a change is rare, not impossible: one word more or less
@@ -274,7 +273,7 @@ def _over_images(words: _Words, k: int) -> Interval | None:
 def _parts(words: _Words, weights: Floats) -> list[Part]:
     n = len(words.bound_set.items)
     return [
-        Part(kind="word", key=word, value=number(value), n=n, details={"set": name, "rank": float(rank)})
+        part("word", word, value, n=n, details={"set": name, "rank": rank})
         for rank, word, name, value in words.ranked(weights > 0)
     ]
 

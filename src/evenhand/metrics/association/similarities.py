@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, Null
+from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.similarities import Similarities
-from evenhand.metrics.estimates import as_finding, plain_interval
-from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Integers, Mask
+from evenhand.metrics.estimates import as_finding, at_levels, losses, sizes_of
+from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng, central
 from evenhand.stats.association.families import by_family
+from evenhand.stats.association.permutation import Permutations, permutation_test
 from evenhand.stats.association.two_way import Families, TwoWayEstimate
 
 BAND_DRAWS = 9_999
@@ -37,11 +39,11 @@ class BoundSets:
 
     name: str  # the metric's name
     evidence: Similarities  # the similarities
-    targets: tuple[str, ...]  # names of the sets of targets
+    targets: Texts  # names of the sets of targets
     attributes: tuple[str, str]  # names of A and B
     block: Floats  # similarities of the items of the sets of targets in turn, with those of A, then B
-    items: tuple[str, ...]  # ids of the rows
-    words: tuple[str, ...]  # ids of the columns
+    items: Texts  # ids of the rows
+    words: Texts  # ids of the columns
     sizes: tuple[int, ...]  # of the sets, targets first
     mode: Mode  # as of the metric; so are ``inference`` and ``seed``
     inference: Inference
@@ -53,7 +55,7 @@ class BoundSets:
         return min(self.sizes) == 0
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """What tells this finding from others of its name."""
         sets = {"targets": list(self.targets)} if len(self.targets) > 1 else {"target": self.targets[0]}
         options = {"form": self.evidence.form or None, **sets, "attributes": list(self.attributes)}
@@ -115,12 +117,10 @@ class BoundSets:
             notes.append("in the interval only: p and band of mode='paper' exchange single items")
         return notes
 
-    def finding(
-        self, params: Mapping[str, Any], value: float | None, reason: str | None, **fields: Any
-    ) -> Finding:
+    def finding(self, params: Fields, value: float | None, reason: str | None, **fields: Any) -> Finding:
         """A Finding with what the sets and the definition say filled in; ``dropped`` and ``notes`` add."""
         lost = self.evidence.dropped_from(self.targets, self.attributes).items()
-        groups = [GroupSize(key=name, n=n) for name, n in zip(self.targets, self.sizes, strict=False)]
+        groups = sizes_of(self.targets, self.sizes[: len(self.targets)])
         sets = zip((*self.targets, *self.attributes), self.sizes, strict=True)
         notes = [f"the set {name!r} has no usable item" for name, size in sets if not size]
         notes += self.family_notes()
@@ -129,7 +129,7 @@ class BoundSets:
             (),
             {**self.params, **params},
             lists="|",
-            dropped=[Dropped(reason=why, count=n) for why, n in lost] + fields.pop("dropped", []),
+            dropped=losses(lost) + fields.pop("dropped", []),
             value=value,
             reason=reason if value is None else None,
             n=len(self.items),
@@ -173,7 +173,12 @@ class SingleSet(BoundSets):
         shared_words = set(self.words[: self.na]) & set(self.words[self.na :])
         return np.array([word in shared_words for word in self.words], dtype=bool)
 
-    def stream(self, *purpose: object) -> np.random.Generator:
+    def word_test(self, numbers: Floats) -> Permutations:
+        """A number of each attribute, exchanged between A and B."""
+        units, (na, _) = self.exchanged_words(numbers)
+        return permutation_test(units[:na], units[na:], rng=self.stream("words"))
+
+    def stream(self, *purpose: object) -> Rng:
         """The random stream for one purpose."""
         return stream(self.seed, self.name, self.evidence.form, *self.targets, *self.attributes, *purpose)
 
@@ -215,9 +220,7 @@ def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Integ
     return [by_value(evidence.values[np.ix_(rows, indices)].mean(axis=0), indices) for indices in columns]
 
 
-def block_of(
-    evidence: Similarities, rows: Integers, across: Integers
-) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+def block_of(evidence: Similarities, rows: Integers, across: Integers) -> tuple[Floats, Texts, Texts]:
     """Similarities of some rows and columns, with the ids of both."""
     items = tuple(evidence.targets[row] for row in rows.tolist())
     words = tuple(evidence.attributes[column] for column in across.tolist())
@@ -225,7 +228,7 @@ def block_of(
 
 
 def partition_null(
-    numbers: Floats, n: int, scale: float, bound: float, rng: np.random.Generator, seed: int, what: str
+    numbers: Floats, n: int, scale: float, bound: float, rng: Rng, seed: int, what: str
 ) -> Null:
     """What exchanging numbers between two sets gives for the difference of their means: its mean is 0.
 
@@ -240,33 +243,35 @@ def partition_null(
         method = f"partitions of the {what}, normal with their exact spread"
         return Null(mean=0, low=-half, high=half, level=LEVEL, method=method)
     draws, listed = partitioned(numbers, n, rng)
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) * scale
+    low, high = np.quantile(draws, central(LEVEL)) * scale
     method = f"{'all' if listed else 'random'} partitions of the {what}"
     sampling = {} if listed else {"replicates": draws.size, "seed": seed}
     return Null(mean=0, low=float(low), high=float(high), level=LEVEL, method=method, **sampling)
 
 
-def partitioned(numbers: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, bool]:
+def partitioned(numbers: Floats, n: int, rng: Rng) -> tuple[Floats, bool]:
     """Mean of n numbers less that of the others, over partitions; whether these are all there are."""
     total = numbers.size
     listed = comb(total, n) <= _LISTED
     if listed:
         members = np.array(list(combinations(range(total), n)), dtype=np.int64)
     else:
-        members = np.argpartition(rng.random((BAND_DRAWS, total)), n - 1, axis=1)[:, :n]
+        members = drawn_members(rng, BAND_DRAWS, total, n)
     sums = numbers[members].sum(axis=1)
     return sums / n - (numbers.sum() - sums) / (total - n), listed
 
 
+def drawn_members(rng: Rng, draws: int, total: int, n: int) -> Integers:
+    """Which n of all each draw has, shape (draws, n)."""
+    return np.argpartition(rng.random((draws, total)), n - 1, axis=1)[:, :n]
+
+
 def crossed_fields(
     estimate: TwoWayEstimate, how: str, nothing: str, alternative: Alternative = "two_sided"
-) -> dict[str, Any]:
+) -> Fields:
     """Null band, p and interval of a test over targets and attributes; ``nothing``: its null in words."""
     low, high = estimate.band(LEVEL)
     null = Null(mean=0, low=low, high=high, level=LEVEL, method=f"{nothing}: {how}")
-
-    def limits(level: float) -> Interval | None:
-        return plain_interval(*estimate.limits(level), how, level)
-
-    p_value = estimate.p_value(alternative)
-    return {"p_value": p_value, "null": null, "interval": limits(LEVEL), "limits": limits}
+    return {
+        "p_value": estimate.p_value(alternative), "null": null, "limits": at_levels(estimate.limits, how),
+    }  # fmt: skip

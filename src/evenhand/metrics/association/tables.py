@@ -18,7 +18,7 @@ from evenhand.stats.association.effect_size import (
     single_category,
     target_contributions,
 )
-from evenhand.stats.association.permutation import permutation_test, permutation_tests
+from evenhand.stats.association.permutation import permutation_tests
 
 Test: TypeAlias = tuple[str, str, str, str]
 
@@ -93,7 +93,6 @@ def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int)
         return pl.DataFrame(schema=SINGLE_CATEGORY)
     units, (na, nb) = bound_set.exchanged_words(bound_set.block)
     means = bound_set.block.mean(axis=0)
-    exchanged = bound_set.exchanged_words(means)[0]
     effects = single_category(
         bound_set.block, np.arange(bound_set.na), np.arange(bound_set.na, len(bound_set.words))
     )
@@ -102,7 +101,7 @@ def _single(evidence: Similarities, name: str, pair: tuple[str, str], seed: int)
         units[:, :na], units[:, na:], rng=bound_set.stream("items"), draws=ITEM_DRAWS,
         exact_up_to=_LISTED if few else 0,
     )  # fmt: skip
-    test = permutation_test(exchanged[:na], exchanged[na:], rng=bound_set.stream("words"))
+    test = bound_set.word_test(means)
     n = len(bound_set.items)
     d = effect_size(means[: bound_set.na], means[bound_set.na :])
     return _frame(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Finding, Interval, NewDetails, Part
+from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.core.metric import metric
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.association.estimation import (
@@ -25,9 +24,9 @@ from evenhand.metrics.association.similarities import (
     partition_null,
 )
 from evenhand.metrics.catalogue import CALISKAN, MMBIAS
-from evenhand.metrics.estimates import number, plain_interval
-from evenhand.metrics.prepared import LEVEL, Alternative, Inference, Mode
-from evenhand.stats.arrays import Floats
+from evenhand.metrics.estimates import Levels, at_levels, number, part
+from evenhand.metrics.prepared import Alternative, Fields, Inference, Mode
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.association.effect_size import (
     associations,
     auc,
@@ -35,7 +34,6 @@ from evenhand.stats.association.effect_size import (
     effect_size,
     single_category,
 )
-from evenhand.stats.association.permutation import permutation_test
 from evenhand.stats.association.two_way import Sizes, reduction_interval, single_set
 from evenhand.stats.paired.differences import Paired
 
@@ -105,13 +103,7 @@ def association_effect_size(
     check_ddof(ddof)
     reason = undefined(comparison, ddof)
     value = number(effect_size(comparison.x, comparison.y, ddof)) if reason is None else None
-    details = comparison.scale_details(ddof)
-    fields: dict[str, Any] = {}
-    if value is not None:
-        details |= comparison.p_details() | left_out(comparison, *effects_without(comparison, ddof))
-        if comparison.infers:
-            fields = comparison.inferred("d", ddof)
-    return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
+    return _compared(comparison, value, reason, "d", ddof)
 
 
 @metric(
@@ -147,13 +139,7 @@ def association_difference(
         alternative=alternative,
     )  # fmt: skip
     value = None if comparison.empty else number(comparison.difference)
-    details = comparison.scale_details(1)
-    fields: dict[str, Any] = {}
-    if value is not None:
-        details |= comparison.p_details() | left_out(comparison, *differences_without(comparison))
-        if comparison.infers:
-            fields = comparison.inferred("difference", 1)
-    return comparison.finding({}, value, "empty_set", details=details, **fields)
+    return _compared(comparison, value, "empty_set", "difference", 1)
 
 
 @metric(
@@ -207,21 +193,17 @@ def single_category_association(
     phi, by_word = associations(bound_set.block, a, b), bound_set.block.mean(axis=0)
     word_means = by_word[a], by_word[b]
     details: NewDetails = {
-        "effect_size": number(effect_size(*word_means)),
-        "bound": number(effect_bound(a.size, b.size)),
-        "sd": number(phi.std(ddof=1)) if phi.size > 1 else None,
-        "n_a": float(a.size),
-        "n_b": float(b.size),
-    }
-    fields: dict[str, Any] = {}
+        "effect_size": effect_size(*word_means), "bound": effect_bound(a.size, b.size),
+        "sd": phi.std(ddof=1) if phi.size > 1 else None, "n_a": a.size, "n_b": b.size,
+    }  # fmt: skip
+    fields: Fields = {}
     if inference == "auto":
         more, fields = _single_inference(bound_set, phi, by_word)
         details |= more
     parts = _item_parts(bound_set, phi, single_category(bound_set.block[:MOST_PARTS], a, b))
     notes = [f"parts are the first {MOST_PARTS} of {phi.size} items"] if phi.size > MOST_PARTS else []
-    return bound_set.finding(
-        {}, number(phi.mean()), None, details=details, parts=parts, notes=notes, **fields
-    )
+    fields |= {"details": details, "parts": parts, "notes": notes}
+    return bound_set.finding({}, number(phi.mean()), None, **fields)
 
 
 @metric(
@@ -276,36 +258,30 @@ def association_reduction(
     if reason is None:
         phis = [associations(block, np.arange(na), np.arange(na, na + nb)) for block in blocks]
         d = [effect_size(phi[:n], phi[n:], ddof) for phi in phis]
-        details = {"n_x": float(n), "n_y": float(m), **_pairs(phis, n)}
+        details = {"n_x": n, "n_y": m}
+        details |= {f"auc_{when}": auc(phi[:n], phi[n:]) for when, phi in zip(_WHEN, phis, strict=True)}
     value = number(abs(d[0]) - abs(d[1]))
-    details |= {"before": number(d[0]), "after": number(d[1])}
+    details |= {"before": d[0], "after": d[1]}
     if value is not None:
         details["sign"] = "changed" if d[0] * d[1] < 0 else "kept"
 
-    infers = value is not None and inference == "auto"
-    fields = _reduction_limits(comparison, blocks, ddof) if infers else {}
+    fields: Fields = {}
+    if value is not None and inference == "auto":
+        fields["limits"] = _reduction_levels(comparison, blocks, ddof)
     reason = reason or "equal_associations"
     return comparison.finding({"ddof": ddof}, value, reason, details=details, **fields)
 
 
-def _reduction_limits(comparison: SetComparison, blocks: Sequence[Floats], ddof: int) -> dict[str, Any]:
-    """The interval of a reduction, at any level."""
+def _reduction_levels(comparison: SetComparison, blocks: Sequence[Floats], ddof: int) -> Levels:
+    """Intervals of a reduction."""
     n, m, na, nb = comparison.sizes
+    sizes, families = Sizes(n, m, na, nb), comparison.families
+
+    def limits(level: float) -> Pair:
+        return reduction_interval(blocks[0], blocks[1], sizes, ddof=ddof, level=level, families=families)
+
     over = " and ".join(comparison.sampled("targets", "attributes"))
-    how = f"t over {over}, of d before and after on the same items"
-
-    def limits(level: float) -> Interval | None:
-        ends = reduction_interval(
-            blocks[0], blocks[1], Sizes(n, m, na, nb), ddof=ddof, level=level, families=comparison.families
-        )
-        return plain_interval(*ends, how, level)
-
-    return {"interval": limits(LEVEL), "limits": limits}
-
-
-def _pairs(phis: Sequence[Floats], n: int) -> NewDetails:
-    """The share of pairs in which an item of the first ``n`` has more than one of the others, of both."""
-    return {f"auc_{when}": auc(phi[:n], phi[n:]) for when, phi in zip(_WHEN, phis, strict=True)}
+    return at_levels(limits, f"t over {over}, of d before and after on the same items")
 
 
 def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
@@ -320,6 +296,18 @@ def _block_of(after: Similarities, comparison: SetComparison) -> Floats:
     column = {name: at for at, name in enumerate(after.attributes)}
     rows = [row_of[name] for name in comparison.items]
     return after.values[np.ix_(rows, [column[name] for name in comparison.words])]
+
+
+def _compared(
+    comparison: SetComparison, value: float | None, reason: str | None, statistic: str, ddof: int
+) -> Finding:
+    """The finding of ``d`` or ``difference``."""
+    details, fields, is_d = comparison.scale_details(ddof), Fields(), statistic == "d"
+    if value is not None:
+        without = effects_without(comparison, ddof) if is_d else differences_without(comparison)
+        details |= comparison.p_details() | left_out(comparison, *without)
+        fields = comparison.inferred(statistic, ddof) if comparison.infers else {}
+    return comparison.finding({"ddof": ddof if is_d else None}, value, reason, details=details, **fields)
 
 
 def check_ddof(ddof: int) -> None:
@@ -338,16 +326,13 @@ def undefined(comparison: SetComparison, ddof: int) -> str | None:
     return None if comparison.spread else "equal_associations"
 
 
-def _single_inference(
-    bound_set: SingleSet, phi: Floats, by_word: Floats
-) -> tuple[NewDetails, dict[str, Any]]:
+def _single_inference(bound_set: SingleSet, phi: Floats, by_word: Floats) -> tuple[NewDetails, Fields]:
     """The test over items and attributes, and beside it those over either alone."""
-    units, (na, _) = bound_set.exchanged_words(by_word)
-    words = permutation_test(units[:na], units[na:], rng=bound_set.stream("words"))
+    words = bound_set.word_test(by_word)
     items = Paired.of(bound_set.exchanged_items(phi)[0], bound_set.stream("items"))
     details: NewDetails = {
-        "z": number(words.z), "method": words.method, "p_attributes": number(words.two_sided),
-        "p_items": number(items.p_value),
+        "z": words.z, "method": words.method, "p_attributes": words.two_sided,
+        "p_items": items.p_value,
     }  # fmt: skip
     estimate = single_set(bound_set.block, bound_set.na, bound_set.families)
     fields = {}
@@ -364,9 +349,8 @@ def _single_inference(
 
 def _item_parts(bound_set: SingleSet, phi: Floats, effects: Floats) -> list[Part]:
     return [
-        Part(
-            kind="item", key=item, value=number(effect), n=len(bound_set.words),
-            details={"association": association},
+        part(
+            "item", item, effect, n=len(bound_set.words), details={"association": association},
             reason=None if np.isfinite(effect) else "equal_associations",
         )
         for item, effect, association in zip(bound_set.items, effects.tolist(), phi.tolist(), strict=False)

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import Finding, Interval, Part, key_of
+from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Choices, Where
-from evenhand.metrics.choices.rows import GAP, BoundChoices, Exchanged, OutcomeRates, Weight
-from evenhand.metrics.estimates import few_decide, interval_and_p, null_band, number, wilson_method
+from evenhand.metrics.choices.rows import GAP, BoundChoices, OutcomeRates, PermutedGenders, Weight
+from evenhand.metrics.estimates import (
+    at_levels,
+    few_decide,
+    interval_and_p,
+    null_band,
+    number,
+    part,
+    wilson_method,
+)
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, By, Inference, Mode, check_common, get_or_make
+from evenhand.metrics.prepared import (
+    LEVEL,
+    Z_LEVEL,
+    Z_POWER,
+    By,
+    Fields,
+    Inference,
+    Mode,
+    check_common,
+    get_or_make,
+)
 from evenhand.stats.arrays import Pair, pair_of
-from evenhand.stats.rates.differences import mean_limits, normal_quantile, pair_limits
+from evenhand.stats.rates.differences import mean_limits, pair_limits, rate_limits
 
 CONTEXT = "context"
 """Attribute over whose values paper mode takes the mean of accuracies."""
@@ -42,9 +61,9 @@ def choice_finding(
     check_common(mode, inference, seed)
     name, (outcome, weight) = rule.__name__, rule()
     bound = BoundChoices.of(evidence, by, where, mode)
-    total = Piece(bound, bound.rows(outcome), outcome, weight, seed, inference == "auto")
+    total = OutcomePart(bound, bound.rows(outcome), outcome, weight, seed, inference == "auto")
     value, notes = (total.value, []) if mode == "default" else _paper_value(total)
-    fields: dict[str, Any] = {"parts": _parts(total), "notes": notes}
+    fields: Fields = {"parts": _parts(total), "notes": notes}
     if weight != GAP:
         fields["details"] = {"guessing": sum(bound.choices.chance(outcome)) / 2}
     if value is None:
@@ -56,7 +75,7 @@ def choice_finding(
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class OutcomePart:
     """One mean or gap of an outcome: of all samples, or of a group."""
 
     bound: BoundChoices
@@ -74,9 +93,9 @@ class Piece:
             return self.rows.value(self.weight)
         return number(np.round((np.array(self.weight) * np.round(self.rows.shares, 2)).sum(), 2))
 
-    def inference(self) -> dict[str, Any]:
+    def inference(self) -> Fields:
         """Interval, null band, p and, for gaps, the minimum detectable one."""
-        if self.rows.alone:
+        if self.rows.is_one_unit:
             return {"reason": ONE_CLUSTER}
         exchange, method = self.exchanged(self.weight), f"MOVER of {self._wilson()} of both genders"
         if exchange is None:
@@ -86,12 +105,12 @@ class Piece:
         fields = interval_and_p(self._limits, exchange.p_value, at or 0.0, method)
         fields |= self._chance(exchange) | {"chance_at": at}
         if self.weight == GAP:
-            sd, interval = float(exchange.values.std()), fields["interval"]
+            sd, interval = float(exchange.values.std()), fields["limits"](LEVEL)
             error = (interval.high - interval.low) / (2 * Z_LEVEL)
             fields["mde"] = number(Z_LEVEL * sd + Z_POWER * max(sd, error))
         return fields
 
-    def exchanged(self, weight: Pair) -> Exchanged | None:
+    def exchanged(self, weight: Pair) -> PermutedGenders | None:
         """Genders exchanged; None for what no exchange says anything of."""
         if self.outcome == "neutral" and weight != GAP:
             return None  # a neutral choice is one for whoever is seen
@@ -99,13 +118,13 @@ class Piece:
                      self.outcome, str(weight))  # fmt: skip
         return self.rows.exchanged(weight, rng)
 
-    def _chance(self, exchange: Exchanged) -> dict[str, Any]:
+    def _chance(self, exchange: PermutedGenders) -> Fields:
         """The mean and the central part of what the exchange gives."""
         strata = self.bound.choices.strata
         method = "genders exchanged" if self.weight == GAP else "truths exchanged against the same choices"
         method += f" within {'+'.join(strata)}" if strata else ""
         mean = exchange.expected
-        band = null_band(exchange.values, level=LEVEL, method=method, seed=self.seed, mean=mean)
+        band = null_band(exchange.values, method=method, seed=self.seed, mean=mean)
         return {"chance_at": mean, "null": band}
 
     def _limits(self, level: float) -> Pair:
@@ -119,20 +138,20 @@ class Piece:
         kind = "*".join([*(bound.by if self.group else ()), "gender"])
         parts = []
         for which, (gender, n) in enumerate(zip(bound.choices.genders, rows.sizes.tolist(), strict=True)):
-            more: dict[str, Any] = {} if n else {"reason": "empty"}
+            more: Fields = {} if n else {"reason": "empty"}
             if n and self.infers and not paper:
                 more = self._gender(which)
             if n or not self.group:
                 share = number(np.round(rows.shares[which], 2) if paper else rows.shares[which])
-                parts.append(Part(kind=kind, key=key_of((*self.group, gender)), value=share, n=n, **more))
+                parts.append(part(kind, key_of((*self.group, gender)), share, n=n, **more))
         return parts
 
-    def _gender(self, which: int) -> dict[str, Any]:
+    def _gender(self, which: int) -> Fields:
         """Wilson's interval of one gender's rate, unless it is one unit; of all samples also its chance."""
-        fields: dict[str, Any] = {"reason": ONE_CLUSTER}
+        fields: Fields = {"reason": ONE_CLUSTER}
         if self.rows.rates.size[which]:
-            low, high = (float(end[which]) for end in self.rows.rates.limits(normal_quantile(LEVEL)))
-            fields = {"interval": Interval(low=low, high=high, level=LEVEL, method=self._wilson())}
+            limits = partial(rate_limits, self.rows.rates, code=which)
+            fields = {"limits": at_levels(limits, self._wilson())}
         if self.group or not self.rows.sizes.all():
             return fields
         key = (self.outcome, which, self.seed)  # drawn once for the mean and the gap of an outcome
@@ -143,7 +162,7 @@ class Piece:
         return wilson_method(self.rows.cluster, self.bound.units(self.rows))
 
 
-def _parts(total: Piece) -> list[Part]:
+def _parts(total: OutcomePart) -> list[Part]:
     """Each gender; then, under a grouping, each group and each group's genders."""
     bound, rows = total.bound, total.rows
     pieces = [
@@ -151,17 +170,17 @@ def _parts(total: Piece) -> list[Part]:
         for code, group in enumerate(bound.groups if bound.by else ())
     ]
 
-    def fields(code: int) -> dict[str, Any]:
+    def fields(code: int) -> Fields:
         piece = pieces[code]
         shares = dict(zip(bound.choices.genders, map(number, piece.rows.shares), strict=True))
         more = {"value": piece.value, "reason": piece.rows.reason, "details": shares}
         tested = piece.infers and bound.mode == "default" and piece.rows.reason is None
         return more | (piece.inference() if tested else {})
 
-    return [*total.genders(), *bound.parts(fields), *(part for piece in pieces for part in piece.genders())]
+    return [*total.genders(), *bound.parts(fields), *chain(*(piece.genders() for piece in pieces))]
 
 
-def _paper_value(total: Piece) -> tuple[float | None, list[str]]:
+def _paper_value(total: OutcomePart) -> tuple[float | None, list[str]]:
     """As the released code rounds; over several contexts the mean of their means, and no gap."""
     bound, levels = total.bound, list[str]()
     if CONTEXT in bound.choices.attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding
@@ -13,9 +12,9 @@ from evenhand.evidence.choices import Choices, Where
 from evenhand.metrics.catalogue import BONETT_PRICE, card_of
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates
-from evenhand.metrics.estimates import turned_signs
+from evenhand.metrics.estimates import no_value, turned_signs
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Inference, Mode, check_common
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, check_common
 from evenhand.stats.paired.differences import Deviations
 
 
@@ -71,11 +70,11 @@ def resolution_difference(
     bound, apart = _matched(bound, other, outcome)
     purpose = ("resolution_difference", str(bound.params), "+".join(bound.by), metric)
 
-    def compared(rows: OutcomeRates, *group: str) -> dict[str, Any]:
+    def compared(rows: OutcomeRates, *group: str) -> Fields:
         if rows.reason is not None:
-            return {"value": None, "reason": rows.reason}
+            return no_value(rows.reason)
         away = Deviations(rows.values, rows.second, weight, rows.cluster)
-        if inference == "none" or rows.alone:
+        if inference == "none" or rows.is_one_unit:
             return {"value": away.value, "reason": ONE_CLUSTER if inference == "auto" else None}
         unit = "sample" if rows.cluster is None else str(bound.choices.cluster)
         tested = turned_signs(away, stream(seed, *purpose, *group), seed, "models", unit, most=2.0)

@@ -7,7 +7,7 @@ import inspect
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import ParameterError
 from evenhand.core.metric import metric, of_family
-from evenhand.metrics.catalogue import VISOGENDER
+from evenhand.metrics.catalogue import SHARE, SIGNED, VISOGENDER
 from evenhand.metrics.choices.estimation import Rule, choice_finding
 from evenhand.metrics.choices.rows import GAP, MEAN
 
@@ -15,8 +15,8 @@ from evenhand.metrics.choices.rows import GAP, MEAN
 @metric(
     title="Right pronoun",
     summary="how often the pronoun of the perceived gender scores highest, mean over the two genders",
-    formula="mean over genders g of P(right pronoun | g)", range=(0, 1), direction="higher is better",
-    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"), unit="share", order=190,
+    formula="mean over genders g of P(right pronoun | g)", **SHARE, direction="higher is better",
+    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"), order=190,
     family="pronouns",
     sentences=Sentences(row="right pronoun", topic="Accuracy", hits="get the right pronoun",
         value="The right pronoun is chosen for a share of"),
@@ -61,9 +61,9 @@ def resolution_accuracy() -> Rule:
     title="Right pronoun, masculine minus feminine",
     summary="accuracy for masculine minus accuracy for feminine subjects; where a neutral pronoun is "
         "offered it mixes misgendering with neutral choices, so the two gaps below are read with it",
-    formula="P(right pronoun | first gender) - P(right pronoun | second gender)", range=(-1, 1),
-    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
-    unit="share difference", order=200, family="pronouns",
+    formula="P(right pronoun | first gender) - P(right pronoun | second gender)", **SIGNED,
+    source=Source(paper=VISOGENDER, equation="section 3.5; Table 2"),
+    order=200, family="pronouns",
     sentences=Sentences(row="right, masc. - fem.", topic="Accuracy",
         more="get the right pronoun more often",
         value="Accuracy for masculine minus feminine subjects"), compared="contributions",
@@ -91,8 +91,8 @@ def resolution_gap() -> Rule:
 @metric(
     title="Misgendered",
     summary="how often the pronoun of the other gender scores highest, mean over the two genders",
-    formula="mean over genders g of P(pronoun of the other gender | g)", range=(0, 1),
-    direction="lower is fairer", source="misgendering apart from neutral choices", unit="share",
+    formula="mean over genders g of P(pronoun of the other gender | g)", **SHARE,
+    direction="lower is fairer", source="misgendering apart from neutral choices",
     order=210, family="pronouns",
     sentences=Sentences(row="misgendered", topic="Misgendering", hits="are misgendered",
         value="The pronoun of the other gender is chosen for a share of"),
@@ -113,9 +113,9 @@ def misgendering_rate() -> Rule:
 @metric(
     title="Misgendered, masculine minus feminine",
     summary="misgendering of masculine minus that of feminine subjects",
-    formula="P(misgendered | first gender) - P(misgendered | second gender)", range=(-1, 1),
-    direction="descriptive", fair_at=0.0, source="misgendering apart from neutral choices",
-    unit="share difference", order=220, family="pronouns",
+    formula="P(misgendered | first gender) - P(misgendered | second gender)", **SIGNED,
+    source="misgendering apart from neutral choices",
+    order=220, family="pronouns",
     sentences=Sentences(row="misgendered, masc. - fem.", topic="Misgendering",
         more="are misgendered more often",
         value="Misgendering of masculine minus feminine subjects"), compared="contributions",
@@ -136,8 +136,8 @@ def misgendering_gap() -> Rule:
 @metric(
     title="Neutral pronoun",
     summary="how often a neutral pronoun (their) scores highest, mean over the two genders; no mistake in "
-        "itself", formula="mean over genders g of P(neutral pronoun | g)", range=(0, 1),
-    direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"), unit="share",
+        "itself", formula="mean over genders g of P(neutral pronoun | g)", **SHARE,
+    direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
     order=230, family="pronouns",
     sentences=Sentences(row="neutral pronoun", topic="The share of neutral pronouns",
         hits="get a neutral pronoun",
@@ -158,9 +158,9 @@ def neutral_rate() -> Rule:
 @metric(
     title="Neutral pronoun, masculine minus feminine",
     summary="neutral pronouns for masculine minus those for feminine subjects",
-    formula="P(neutral pronoun | first gender) - P(neutral pronoun | second gender)", range=(-1, 1),
-    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
-    unit="share difference", order=240, family="pronouns",
+    formula="P(neutral pronoun | first gender) - P(neutral pronoun | second gender)", **SIGNED,
+    source=Source(paper=VISOGENDER, equation="Appendix D.1; Table 4"),
+    order=240, family="pronouns",
     sentences=Sentences(row="neutral, masc. - fem.", topic="The share of neutral pronouns",
         more="get the neutral pronoun more often",
         value="Neutral pronouns for masculine minus feminine subjects"), compared="contributions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 
 from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices, Where
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import described, number
-from evenhand.metrics.prepared import By, Mode, get_or_make, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, ratio
+from evenhand.metrics.prepared import By, Fields, Mode, get_or_make
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng, ratio
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange, likeness
@@ -52,7 +53,7 @@ class OutcomeRates:
     @cached_property
     def hits(self) -> Floats:
         """How much each counts, in [0, 1]."""
-        return np.asarray(self.values / self.unit)
+        return self.values / self.unit
 
     @cached_property
     def gender(self) -> Integers:
@@ -86,7 +87,7 @@ class OutcomeRates:
         return self.sizes if self.cluster is None else units_in(self.cluster, self.gender, 2)
 
     @cached_property
-    def alone(self) -> bool:
+    def is_one_unit(self) -> bool:
         """Whether neither gender has the two units that say how units vary."""
         return bool(self.units.max() < FEWEST)
 
@@ -111,16 +112,16 @@ class OutcomeRates:
         """Numbers of the samples by gender and unit."""
         return UnitRows(values, self.gender, 2, self.cluster)
 
-    def exchanged(self, weight: Weight, rng: np.random.Generator) -> Exchanged | None:
+    def exchanged(self, weight: Weight, rng: Rng) -> PermutedGenders | None:
         """Genders exchanged at random; None where nothing can change places.
 
         For a gap the outcomes stay, and the genders of the samples change: gender makes no difference. For
         a mean, or one gender's rate, the choices stay, and the truths change: the choice has nothing to do
         with the person.
         """
-        values, slope = self._moved(weight)
+        values, slope = self._values_compared(weight)
         rows = self.unit_rows(values)
-        if rows.fixed or self.alone:
+        if rows.fixed or self.is_one_unit:
             return None
         mixed = np.where(rows.mixed[rows.units], rows.units + 1, 0)
         _, block = np.unique(np.stack([self.stratum, mixed]), axis=1, return_inverse=True)
@@ -128,9 +129,9 @@ class OutcomeRates:
         value = float(self.value(weight) or 0.0)
         exchanged_rates = exchange(rows, rng, DRAWS, stratum=self.stratum)
         apart = exchanged_rates.observed.rates[0, 0, 0] - exchanged_rates.observed.rates[0, 1, 0]
-        return Exchanged(exchanged_rates, slope, value - slope * float(apart))
+        return PermutedGenders(exchanged_rates, slope, value - slope * float(apart))
 
-    def _moved(self, weight: Weight) -> tuple[Floats, float]:
+    def _values_compared(self, weight: Weight) -> tuple[Floats, float]:
         """Values in [0, 1] whose difference between genders moves as the wanted one does, and how far."""
         if weight == GAP:
             return self.hits, 1.0
@@ -143,7 +144,7 @@ class OutcomeRates:
 
 
 @dataclass(frozen=True, eq=False)
-class Exchanged:
+class PermutedGenders:
     """What exchanging genders gives a mean or a gap."""
 
     drawn: ExchangedRates  # of what is left of values without their strata
@@ -164,13 +165,12 @@ class Exchanged:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundChoices(named.ChosenRows):
+class BoundChoices(named.ChosenRows, Remembering):
     """Usable choices under one grouping and selection."""
 
     choices: Choices
     where: Where
     mode: Mode
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, by: By, where: Where | None, mode: Mode = "default") -> BoundChoices:
@@ -180,14 +180,12 @@ class BoundChoices(named.ChosenRows):
             InputError: The evidence is not Choices.
             UnknownName: An attribute or value that does not exist.
         """
-        named.check_kind(evidence, Choices, "Choices.join")
-        names = names_of(by)
+        names = named.bound_names(evidence, Choices, "Choices.join", by)
         # of its own, since the caller may change theirs
         where = {name: some if isinstance(some, str) else tuple(some) for name, some in (where or {}).items()}
         key = ("bound", names, tuple(sorted(where.items())), mode)
 
         def bind() -> BoundChoices:
-            evidence.check_attribute(*names)
             inside, usable = evidence.selected(where), evidence.reason.is_null().to_numpy()
             counts = Counter(evidence.reason.to_numpy()[inside & ~usable].tolist())
             counts["not annotated"] = evidence.unannotated
@@ -225,7 +223,7 @@ class BoundChoices(named.ChosenRows):
         return get_or_make(self.memo, outcome, make)
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """What tells a finding from others of its name and grouping."""
         conditions = [f"{name}={named.listed(value)}" for name, value in sorted(self.where.items())]
         return {
@@ -242,7 +240,7 @@ class BoundChoices(named.ChosenRows):
         sizes = zip(self.choices.genders, self.rows("correct").sizes.tolist(), strict=True)
         return [GroupSize(key=gender, n=n) for gender, n in sizes if n]
 
-    def finding(self, name: str, params: dict[str, Any], **fields: Any) -> Finding:
+    def finding(self, name: str, params: Fields, **fields: Any) -> Finding:
         """A Finding with what the binding and the definition say filled in."""
         tied, notes = int(self.choices.tied[self.chosen].sum()), list(fields.pop("notes", []))
         if tied:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import partial
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_choice
-from evenhand.core.findings import Finding, Interval, Part
-from evenhand.metrics.catalogue import SAGAWA, SKEWSIZE
-from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.core.findings import Finding
+from evenhand.metrics.catalogue import GAP, SAGAWA, SHARE, SKEWSIZE
 from evenhand.metrics.classification.margins import (
     accuracy_parts,
     cell_gap_inference,
@@ -16,13 +15,12 @@ from evenhand.metrics.classification.margins import (
     margin_finding,
     mean_inference,
     range_inference,
-    wilson,
+    worst_cell,
     worst_cell_inference,
     worst_inference,
 )
-from evenhand.metrics.estimates import build, number
+from evenhand.metrics.estimates import at_levels, build, number, part
 from evenhand.metrics.prepared import (
-    LEVEL,
     BoundCounts,
     By,
     Evidence,
@@ -31,14 +29,14 @@ from evenhand.metrics.prepared import (
     check_common,
     classifier_metric,
 )
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.differences import rate_limits
 
 
 @classifier_metric(
     sentences=Sentences(models="is right more often", hits="are right"),
     title="Accuracy", summary="share of rows whose prediction is the truth",
-    formula="right rows / usable rows", range=(0, 1), direction="higher is better",
-    source=Source(paper=SKEWSIZE, equation="section 2.1"), unit="share", order=10,
+    formula="right rows / usable rows", **SHARE, direction="higher is better",
+    source=Source(paper=SKEWSIZE, equation="section 2.1"), order=10,
     family="mistakes", compared="counts",
     tags=("outcome", "performance",),
     made_of="right rows",
@@ -67,24 +65,17 @@ def accuracy(
     """
     check_common(mode, inference)
     prepared = BoundCounts.of(evidence, by, seed)
-    confusion = prepared.confusion
-    value, parts = float(confusion.accuracy()), accuracy_parts(prepared, inference)
-    if inference != "auto":
-        return build(prepared.grouped, "accuracy", {}, number(value), parts=parts)
-    margins = Margins.of(prepared)
-
-    def at(level: float) -> Interval:
-        low, high = margins.overall().limits(normal_quantile(level))
-        return wilson(float(low[0]), float(high[0]), level, margins.unit)
-
-    overall = number(value)
-    return build(prepared.grouped, "accuracy", {}, overall, interval=at(LEVEL), limits=at, parts=parts)
+    value, limits = number(float(prepared.confusion.accuracy())), None
+    if inference == "auto":
+        limits = at_levels(partial(rate_limits, prepared.overall()), prepared.wilson)
+    parts = accuracy_parts(prepared, inference)
+    return build(prepared, "accuracy", {}, value, limits=limits, parts=parts)
 
 
 @classifier_metric(
     title="Mean group accuracy", summary="the average of the groups’ accuracies, each group counting once",
-    formula="mean over groups z of P(right | z)", range=(0, 1), direction="higher is better",
-    source="macro average over groups", unit="share", order=20, family="mistakes", headline=False,
+    formula="mean over groups z of P(right | z)", **SHARE, direction="higher is better",
+    source="macro average over groups", order=20, family="mistakes", headline=False,
 )  # fmt: skip
 def mean_group_accuracy(
     evidence: Evidence, *, by: By, mode: Mode = "default", inference: Inference = "auto", seed: int = 0
@@ -103,8 +94,8 @@ def mean_group_accuracy(
 @classifier_metric(
     sentences=Sentences(models="is right more often in its worst group"),
     title="Worst-group accuracy", summary="the accuracy of the group the model serves worst",
-    formula="min over groups z of P(right | z)", range=(0, 1), direction="higher is better",
-    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share", order=30,
+    formula="min over groups z of P(right | z)", **SHARE, direction="higher is better",
+    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), order=30,
     family="mistakes", compared="counts",
     tags=("worst group",),
 )  # fmt: skip
@@ -129,8 +120,8 @@ def worst_group_accuracy(
 
 @classifier_metric(
     title="Worst class-and-group accuracy", summary="the lowest accuracy of any group within any class",
-    formula="min over classes y and groups z of P(right | y, z)", range=(0, 1), direction="higher is better",
-    source=SAGAWA, unit="share", order=40, family="mistakes", headline=False,
+    formula="min over classes y and groups z of P(right | y, z)", **SHARE, direction="higher is better",
+    source=SAGAWA, order=40, family="mistakes", headline=False,
     tags=("where it differs", "worst group",),
     made_of="one cell",
 )  # fmt: skip
@@ -145,24 +136,21 @@ def worst_class_group_accuracy(
     Source: Sagawa et al. 2020.
     """
     prepared = BoundCounts.of(evidence, by, seed)
-    g, cells = prepared.grouped, prepared.confusion.rates("true")
-    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
-    group = g.group_key(z)
-    part = Part(
-        kind="class*group", key=[g.label_key(label), *([group] if isinstance(group, str) else group)],
-        value=number(cells[z, label]), n=int(g.rows[(g.truth == label) & (g.group == z)].sum()),
-    )  # fmt: skip
+    z, label, n = worst_cell(prepared)
+    key = prepared.cell_key(label, z)
+    value = number(prepared.confusion.rates("true")[z, label])
+    worst = part("class*group", key, value, n=n)
     return margin_finding(
         prepared, "worst_class_group_accuracy", worst_cell_inference, mode=mode, inference=inference,
-        parts=[part],
+        parts=[worst],
     )  # fmt: skip
 
 
 @classifier_metric(
     sentences=Sentences(models="has the wider gap"),
     title="Accuracy gap", summary="accuracy minus the accuracy of the worst group",
-    formula="P(right) - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer",
-    fair_at=0.0, source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"), unit="share difference",
+    formula="P(right) - min over groups z of P(right | z)", **GAP,
+    source=Source(paper=SKEWSIZE, equation="section 2.1; Table 1"),
     order=50, family="mistakes", compared="counts",
     tags=("group gap",), first_line="rates", parts_of="accuracy", second_to="disparities",
     tested_by="accuracy_contrast",
@@ -207,8 +195,8 @@ def accuracy_gap(
 
 @classifier_metric(
     title="Accuracy range", summary="highest group accuracy minus lowest",
-    formula="max - min over groups z of P(right | z)", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source="range over groups", unit="share difference", order=60, family="mistakes", headline=False,
+    formula="max - min over groups z of P(right | z)", **GAP,
+    source="range over groups", order=60, family="mistakes", headline=False,
     tags=("group gap",),
 )  # fmt: skip
 def accuracy_range(

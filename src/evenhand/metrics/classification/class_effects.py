@@ -13,7 +13,7 @@ from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.classification.effect_options import EffectOptions, Form
 from evenhand.metrics.classification.null_effects import NullChi2, NullEffects, null_chi2, null_of_units
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, get_or_make
-from evenhand.stats.arrays import Codes, Ends, Floats, ratio
+from evenhand.stats.arrays import Codes, Ends, Floats, central, ratio
 from evenhand.stats.contingency import resampling
 from evenhand.stats.contingency.effect_intervals import (
     PhiSquared,
@@ -52,19 +52,18 @@ class ClassTables:
 
     @classmethod
     def _build(cls, prepared: BoundCounts, options: EffectOptions) -> ClassTables:
-        grouped = prepared.grouped
         unfiltered: TableBatch = getattr(prepared, options.form)
         labels = np.zeros(1, dtype=np.int64)
         if options.form != "independence":
             separate = options.form == "separation"
-            labels = np.sort(grouped.classes) if separate else np.unique(grouped.prediction)
+            labels = np.sort(prepared.classes) if separate else np.unique(prepared.prediction)
             unfiltered = unfiltered.select(labels)
         batch, pooled = unfiltered, None
         if options.mev > 0:
             pool = options.rare == "pool"
             batch = filter_by_expected(unfiltered, options.mev, options.mev_rule, pool=pool)
             pooled = int(unfiltered.column.max()) + 1 if pool else None
-        units = _unit_tables(grouped, options.form, batch, labels, pooled)
+        units = _unit_tables(prepared, options.form, batch, labels, pooled)
         return cls(prepared, options.form, labels, unfiltered, batch, units)
 
     @cached_property
@@ -92,7 +91,7 @@ class ClassTables:
 
     def key(self, table: int) -> str:
         """What a table is called: its label, or nothing for the only one."""
-        return "" if self.form == "independence" else self.prepared.grouped.label_key(int(self.labels[table]))
+        return "" if self.form == "independence" else self.prepared.label_key(int(self.labels[table]))
 
     def scale(self, kind: str) -> Floats:
         """What V is multiplied by to give a statistic."""
@@ -181,9 +180,18 @@ def plain_effects(
         "below_minimum_expected" if options.mev > 0 else "undefined",
     )
     reasons = [reason or None for reason in why.tolist()]
-    nothing = np.full((4, values.size), np.nan)
+    undefined = np.full((4, values.size), np.nan)
     return ClassEffects(
-        prepared, options, labels, tables, values, reasons, unfiltered.total, None, nothing[:3], nothing[3]
+        prepared,
+        options,
+        labels,
+        tables,
+        values,
+        reasons,
+        unfiltered.total,
+        None,
+        undefined[:3],
+        undefined[3],
     )
 
 
@@ -246,7 +254,7 @@ def _interval(effects: ClassEffects, p: Floats) -> Ends:
     draws = effect_bootstrap(effects)[0]
     ends = np.full((2, draws.shape[1]), np.nan)
     has_draws = ~np.isnan(draws).all(axis=0)
-    ends[:, has_draws] = np.nanquantile(draws[:, has_draws], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    ends[:, has_draws] = np.nanquantile(draws[:, has_draws], central(LEVEL), axis=0)
     return ends[0], ends[1]
 
 

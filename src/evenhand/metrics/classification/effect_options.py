@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict, get_args, get_type_hints
 
 from evenhand.core.errors import ParameterError, check_choice, check_known
-from evenhand.metrics.prepared import Inference, Mode, check_common
+from evenhand.metrics.prepared import Fields, Inference, Mode, check_common
 
 Form = Literal["separation", "sufficiency", "independence"]
 """Group x prediction given the truth, group x truth given the prediction, or group x prediction alone."""
@@ -80,7 +80,7 @@ class EffectOptions:
         return "cramers_v_yates" if yates else self.statistic
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> Fields:
         """The options that change a value and are not at their default."""
         names = ["mode", "statistic", "mev"] + (["mev_rule", "rare"] if self.mev else [])
         default = EffectOptions()

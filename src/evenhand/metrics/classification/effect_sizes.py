@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Callable
+from typing import TypeAlias, Unpack
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
-from evenhand.metrics.catalogue import BERGSMA, SKEWSIZE
+from evenhand.core.metric import of_family
+from evenhand.metrics.catalogue import BERGSMA, EFFECT, SKEWNESS, SKEWSIZE
 from evenhand.metrics.classification.class_effects import ClassEffects, class_effects
-from evenhand.metrics.classification.effect_options import EffectKeywords, EffectOptions, Form
+from evenhand.metrics.classification.effect_options import (
+    EffectKeywords,
+    EffectOptions,
+    Form,
+    Statistic,
+)
 from evenhand.metrics.classification.summaries import (
     pooled_finding,
     single_table,
@@ -17,19 +24,37 @@ from evenhand.metrics.classification.summaries import (
 )
 from evenhand.metrics.prepared import BoundCounts, By, Evidence, classifier_metric
 
+Measure: TypeAlias = tuple[Form, Callable[[ClassEffects, str], Finding]]
+"""Of which tables, and what becomes of their effect sizes."""
+_STATISTICS: dict[str, Statistic] = {
+    "cramers_v_pooled": "cramers_v", "cramers_v_corrected": "bergsma", "phi": "phi",
+}  # fmt: skip
+
+
+def _of_effects(
+    measure: Callable[[], Measure], evidence: Evidence, *, by: By, seed: int = 0,
+    **options: Unpack[EffectKeywords],
+) -> Finding:  # fmt: skip
+    """One of the metrics of effect sizes, which has the name of its measure."""
+    name, (form, finding) = measure.__name__, measure()
+    if name in _STATISTICS:
+        options["statistic"] = _STATISTICS[name]
+    return finding(class_effects(BoundCounts.of(evidence, by, seed), EffectOptions.make(form, options)), name)
+
 
 @classifier_metric(
     title="SkewSize",
     summary="how lopsided the classes’ effect sizes are (their skewness); blind to how large they are, so "
         "it is never read without the mean, median and largest effect size below it",
-    formula="m3 / m2^(3/2) of V_y over classes y", range=(None, None), direction="descriptive",
-    source=Source(paper=SKEWSIZE, equation="eq. 4; Appendix G.2"), unit="skewness",
+    formula="m3 / m2^(3/2) of V_y over classes y", **SKEWNESS,
+    source=Source(paper=SKEWSIZE, equation="eq. 4; Appendix G.2"),
     order=80, gate_beside="cramers_v_mean",
     family="mistakes",
     compared="counts", parts_direction="lower is fairer",
     made_of="effects of classes",
 )  # fmt: skip
-def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+@of_family(_of_effects)
+def skewsize() -> Measure:
     r"""SkewSize, separation form: the skewness over classes of the effect size of group on prediction.
 
     For each true class the table group x prediction (only rows and columns that occur) gives
@@ -57,22 +82,21 @@ def skewsize(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Eff
 
     Source: Albuquerque et al. 2024, eq. 2-4 and Appendix G.2.
     """
-    return skewness_finding(_effects(evidence, by, seed, "separation", options), "skewsize")
+    return "separation", skewness_finding
 
 
 @classifier_metric(
     title="SkewSize, sufficiency form",
     summary="the same skewness, computed within each predicted label instead of each true class",
-    formula="m3 / m2^(3/2) of V_c over predicted labels c", range=(None, None), direction="descriptive",
-    source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness",
+    formula="m3 / m2^(3/2) of V_c over predicted labels c", **SKEWNESS,
+    source=Source(paper=SKEWSIZE, equation="section 2.3"),
     order=120, gate_beside="cramers_v_mean",
     family="mistakes", headline=False,
     parts_direction="lower is fairer",
     made_of="effects of answers",
 )  # fmt: skip
-def skewsize_sufficiency(
-    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
-) -> Finding:
+@of_family(_of_effects)
+def skewsize_sufficiency() -> Measure:
     """SkewSize, sufficiency form: given the prediction, does the truth differ by group?
 
     As ``skewsize`` with truth and prediction exchanged: one group x truth table per predicted label.
@@ -80,19 +104,20 @@ def skewsize_sufficiency(
 
     Source: Albuquerque et al. 2024, section 2.3.
     """
-    return skewness_finding(_effects(evidence, by, seed, "sufficiency", options), "skewsize_sufficiency")
+    return "sufficiency", skewness_finding
 
 
 @classifier_metric(
     title="Effect size over all classes",
     summary="Cramér’s V of one table, group by prediction, without regard to the truth",
-    formula="sqrt(chi2 / (n (min(r, c) - 1)))", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2; section 2.3"), unit="Cramér's V", order=140,
+    formula="sqrt(chi2 / (n (min(r, c) - 1)))", **EFFECT,
+    source=Source(paper=SKEWSIZE, equation="eq. 2; section 2.3"), order=140,
     family="mistakes",
     tags=("group gap",),
     made_of="one table",
 )  # fmt: skip
-def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+@of_family(_of_effects)
+def cramers_v() -> Measure:
     """Cramér's V, independence form: the one table group x prediction, whatever the truth.
 
     ``V = sqrt(chi2 / (n * (min(r, c) - 1)))`` in [0, 1]; lower is fairer, 0 means that predictions are
@@ -102,22 +127,21 @@ def cramers_v(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[Ef
 
     Source: Albuquerque et al. 2024, eq. 2 and section 2.3.
     """
-    return single_table(_effects(evidence, by, seed, "independence", options), "cramers_v")
+    return "independence", single_table
 
 
 @classifier_metric(
     title="Effect size within the classes",
     summary="Cramér’s V of all classes together: do predictions depend on the group where the truth is the "
         "same?", formula="sqrt(sum over classes y of chi2_y / sum over y of n_y (min(r_y, c_y) - 1))",
-    range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"), unit="Cramér's V",
+    **EFFECT,
+    source=Source(paper="sum of chi-squared tests over classes", equation="eq. 2 pooled"),
     order=70, family="mistakes",
     tags=("where it differs",),
     made_of="all effects", first_line="classes", second_to="disparities", error_share=2 / 9,
 )  # fmt: skip
-def cramers_v_pooled(
-    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
-) -> Finding:
+@of_family(_of_effects)
+def cramers_v_pooled() -> Measure:
     r"""Cramér's V of all classes together: does the prediction depend on the group within the truth?
 
     ``sqrt(sum_y chi2_y / sum_y n_y (min(r_y, c_y) - 1))`` over usable classes y, in [0, 1]; lower is fairer,
@@ -132,22 +156,20 @@ def cramers_v_pooled(
 
     Source: the sum over strata of independent chi-squared tests; Cramér 1946.
     """
-    options = {**options, "statistic": "cramers_v"}
-    return pooled_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_pooled")
+    return "separation", pooled_finding
 
 
 @classifier_metric(
     sentences=Sentences(models="errs more differently by group, on average over classes,"),
     title="Mean effect size", summary="the average of the classes’ Cramér’s V",
-    formula="mean over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=90,
+    formula="mean over classes y of V_y", **EFFECT,
+    source=Source(paper=SKEWSIZE, equation="eq. 2"), order=90,
     family="mistakes", compared="counts",
     tags=("group gap",),
     made_of="mean effect",
 )  # fmt: skip
-def cramers_v_mean(
-    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
-) -> Finding:
+@of_family(_of_effects)
+def cramers_v_mean() -> Measure:
     """Mean over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
     ``corrected`` is the mean of the population that makes the observed mean the median of samples; the
@@ -158,20 +180,19 @@ def cramers_v_mean(
 
     Source: Albuquerque et al. 2024, eq. 2.
     """
-    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_mean")
+    return "separation", summary_finding
 
 
 @classifier_metric(
     sentences=Sentences(models="errs more differently by group, in the middle class,"),
     title="Median effect size", summary="the middle of the classes’ Cramér’s V",
-    formula="median over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=100,
+    formula="median over classes y of V_y", **EFFECT,
+    source=Source(paper=SKEWSIZE, equation="eq. 2"), order=100,
     family="mistakes", compared="counts",
     made_of="one effect",
 )  # fmt: skip
-def cramers_v_median(
-    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
-) -> Finding:
+@of_family(_of_effects)
+def cramers_v_median() -> Measure:
     """Median over classes of V in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
     ``corrected`` and interval as of the mean. p also combines the larger half of the classes' p (Benjamini
@@ -181,19 +202,20 @@ def cramers_v_median(
 
     Source: Albuquerque et al. 2024, eq. 2.
     """
-    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_median")
+    return "separation", summary_finding
 
 
 @classifier_metric(
     sentences=Sentences(models="errs more differently by group, in its worst class,"),
     title="Largest effect size", summary="the highest Cramér’s V of any class",
-    formula="max over classes y of V_y", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 2"), unit="Cramér's V", order=110,
+    formula="max over classes y of V_y", **EFFECT,
+    source=Source(paper=SKEWSIZE, equation="eq. 2"), order=110,
     family="mistakes", compared="counts",
     tags=("where it differs",),
     made_of="one effect",
 )  # fmt: skip
-def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+@of_family(_of_effects)
+def cramers_v_max() -> Measure:
     """Largest V over classes in separation form; in [0, 1], lower is fairer. Options as in ``skewsize``.
 
     ``corrected`` and interval as of the mean. p: the largest V with groups exchanged within classes.
@@ -202,20 +224,19 @@ def cramers_v_max(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpac
 
     Source: Albuquerque et al. 2024, eq. 2.
     """
-    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_max")
+    return "separation", summary_finding
 
 
 @classifier_metric(
     title="Effect size, bias-corrected",
     summary="the same V after Bergsma’s correction, which removes what chance adds",
     formula="mean over classes of sqrt(max(0, chi2 / n - (r - 1)(c - 1) / (n - 1)) / (min(r~, c~) - 1))",
-    range=(0, 1), direction="lower is fairer", fair_at=0.0, source=Source(paper=BERGSMA, equation="eq. 6-7"),
-    unit="Cramér's V", order=150, family="mistakes",
+    **EFFECT, source=Source(paper=BERGSMA, equation="eq. 6-7"),
+    order=150, family="mistakes",
     made_of="other effects of classes",
 )  # fmt: skip
-def cramers_v_corrected(
-    evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]
-) -> Finding:
+@of_family(_of_effects)
+def cramers_v_corrected() -> Measure:
     """Mean over classes of Bergsma's bias-corrected V; in [0, 1], lower is fairer. Parts are the classes.
 
     ``sqrt(max(0, phi2 - (r-1)(c-1)/(n-1)) / (min(r~, c~) - 1))``, ``r~ = r - (r-1)^2/(n-1)`` and c~
@@ -225,8 +246,7 @@ def cramers_v_corrected(
 
     Source: Bergsma 2013, eq. 6-7.
     """
-    options = {**options, "statistic": "bergsma"}
-    return summary_finding(_effects(evidence, by, seed, "separation", options), "cramers_v_corrected")
+    return "separation", summary_finding
 
 
 @classifier_metric(
@@ -236,7 +256,8 @@ def cramers_v_corrected(
     family="mistakes", headline=False,
     made_of="other effects of classes",
 )  # fmt: skip
-def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKeywords]) -> Finding:
+@of_family(_of_effects)
+def phi() -> Measure:
     """Mean over classes of phi, ``sqrt(chi2 / n)``, in separation form; lower is fairer. Parts: classes.
 
     In [0, sqrt(min(r, c) - 1)]; ``phi = V sqrt(min(r, c) - 1)``. Unlike V it can be compared between tables
@@ -246,8 +267,4 @@ def phi(evidence: Evidence, *, by: By, seed: int = 0, **options: Unpack[EffectKe
 
     Source: Albuquerque et al. 2024, Appendix B and Table 5.
     """
-    return summary_finding(_effects(evidence, by, seed, "separation", {**options, "statistic": "phi"}), "phi")
-
-
-def _effects(evidence: Evidence, by: By, seed: int, form: Form, options: EffectKeywords) -> ClassEffects:
-    return class_effects(BoundCounts.of(evidence, by, seed), EffectOptions.make(form, options))
+    return "separation", summary_finding

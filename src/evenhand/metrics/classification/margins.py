@@ -8,34 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from evenhand.core.findings import Details, Finding, Interval, Part
+from evenhand.core.findings import Details, Finding, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.estimates import against_reference, build, few_decide, null_band, number
-from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference, Mode, check_common
-from evenhand.stats.arrays import Floats, Pair, pair_of
+from evenhand.metrics.estimates import (
+    against_reference,
+    at_levels,
+    build,
+    few_decide,
+    null_band,
+    number,
+    part,
+)
+from evenhand.metrics.prepared import LEVEL, BoundCounts, Fields, Inference, Mode, check_common
+from evenhand.metrics.tables.margin_rates import Margins
+from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.exchange.compared_rates import MaxT, exceeded
 from evenhand.stats.rates.confusion import Confusion
 from evenhand.stats.rates.differences import (
     MOST_PAIRED,
     gap_limits,
     mean_limits,
-    normal_quantile,
     range_limits,
+    rate_limits,
     worst_limits,
 )
 from evenhand.stats.rates.rates import Rates
 
 _MOST_GROUPS = 3_000
 _ROUNDING = 1e-12  # as far apart as equal means may come
-_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
+_BY_BONFERRONI = "p by Bonferroni's inequality with linearised variances: weighted rows are not exchanged"
 _WORST_OF = "smallest of the {}' limits (Wilson below, Jeffreys above)"
-_ASYMPTOTIC = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
+_BY_TUKEY = "p by Tukey and Kramer with linearised variances: weighted rows are not exchanged"
 TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 
 
@@ -43,7 +50,7 @@ TOO_MANY = "no interval: too many groups and labels to compare a rate of each"
 class MarginInference:
     """What is known of a value beyond itself."""
 
-    ends: Callable[[float], tuple[Any, Any]]  # from a level to the limits
+    ends: Callable[[float], Ends | Pair]  # from a level to the limits
     method: str  # how these are made
     test: MaxT | None = None  # that groups make no difference
     draws: Floats | None = None  # the value with exchanged groups, shape (R,); None: as the test has it
@@ -79,7 +86,7 @@ def margin_finding(
     mode: Mode,
     inference: Inference,
     key: str | None = None,
-    params: dict[str, Any] | None = None,
+    params: Fields | None = None,
     parts: Sequence[Part] = (),
     value: float | None = None,
     details: Details | None = None,
@@ -91,37 +98,30 @@ def margin_finding(
     check_common(mode, inference)
     value = number(float(observed(prepared, mode).summary(key or name)) if value is None else value)
     # the differences between modes show on single groups only, so equal values carry one name
-    all_params = {**(params or {}), **({"mode": "paper"} if mode == "paper" else {})}
-    fields: dict[str, Any] = {"parts": list(parts), "details": details or {}}
-    groups = len(prepared.grouped.groups)
+    all_params = {**(params or {}), "mode": mode if mode == "paper" else None}
+    fields: Fields = {"parts": list(parts), "details": details or {}}
+    groups = len(prepared.groups)
     if value is None:
         reason = "single_group" if groups < 2 else "undefined"
-        return build(prepared.grouped, name, all_params, None, reason=reason, parts=list(parts))
-    margins = Margins.of(prepared)
-    result = infer(margins, value) if inference == "auto" else ""
+        return build(prepared, name, all_params, None, reason=reason, parts=list(parts))
+    result = infer(prepared, value) if inference == "auto" else ""
     if isinstance(result, str):
-        return build(prepared.grouped, name, all_params, value, notes=[result] if result else [], **fields)
+        return build(prepared, name, all_params, value, notes=[result] if result else [], **fields)
     centre = value if result.corrected is None else result.corrected
     inferred = against_reference(
-        centre, lambda level: pair_of(result.ends(level)), result.method, *result.p_and_draws(value),
+        centre, result.ends, result.method, *result.p_and_draws(value),
         result.exchanged, prepared.seed, reference=result.reference, side=result.side,
     )  # fmt: skip
-    notes = [*result.notes, *few_decide(result.deciding.items(), margins.unit)]
-    if margins.tables is not None and margins.tables.relabelling.fixed and groups > 1:
+    notes = [*result.notes, *few_decide(result.deciding.items(), prepared.unit)]
+    if prepared.tables is not None and prepared.tables.relabelling.fixed and groups > 1:
         notes.insert(0, explain("one_cluster"))
     noticed = {} if result.noticed is None else result.noticed(1 - LEVEL)
     fields["details"] = {**result.details, **fields["details"], **noticed}
     finding = build(
-        prepared.grouped, name, all_params, value, corrected=result.corrected,
+        prepared, name, all_params, value, corrected=result.corrected,
         chance_at=result.reference or None, notes=notes, **inferred, **fields,
     )  # fmt: skip
     return finding if result.noticed is None else finding.with_power(result.noticed)
-
-
-def wilson(low: float, high: float, level: float = LEVEL, unit: str = "rows") -> Interval:
-    """Wilson's interval as a result."""
-    method = "Wilson score" if unit == "rows" else f"Wilson score, effective size over {unit}"
-    return Interval(low=low, high=high, level=level, method=method)
 
 
 def mean_inference(margins: Margins, value: float) -> MarginInference:
@@ -141,7 +141,8 @@ def worst_inference(margins: Margins, value: float) -> MarginInference:
     return MarginInference(
         partial(worst_limits, rates), _WORST_OF.format("groups"), side="low",
         draws=None if margins.hits is None else margins.hits.rates.min(axis=1),
-        exchanged=f"{margins.exchanged} exchanged", deciding=_worst_group(margins, rates),
+        exchanged=f"{margins.exchanged} exchanged",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
     )  # fmt: skip
 
 
@@ -162,14 +163,16 @@ def gap_inference(margins: Margins, value: float) -> MarginInference | str:
     rates, size = _groups(margins), margins.confusion.group_size
     if size.size < 2:
         return ""
-    share, more = size / size.sum(), dict[str, Any]()
+    share, more = size / size.sum(), Fields()
     if margins.hits is None and margins.tables is None:
         t = -float(margins.compared("hit").from_rest[0, :, 0].min())
-        more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BONFERRONI]}
+        more = {"p_value": min(1.0, share.size * float(special.ndtr(-t))), "notes": [_BY_BONFERRONI]}
     return MarginInference(
         partial(gap_limits, rates, share), "MOVER of each group and the others, at once", reference=0.0,
-        test=None if margins.hits is None else margins.hits.below_rest(), exchanged=_scaled(margins),
-        deciding=_worst_group(margins, rates), **more,
+        test=None if margins.hits is None else margins.hits.below_rest(),
+        exchanged=f"{margins.exchanged} exchanged, in standard errors",
+        deciding=deciding(margins, [int(np.nanargmin(rates.value))]),
+        **more,
     )  # fmt: skip
 
 
@@ -178,13 +181,13 @@ def cell_gap_inference(margins: Margins, value: float) -> MarginInference | str:
 
     Classes differ in accuracy, so that chance is not at 0 but at the mean of the null.
     """
-    if not margins.by_label or len(margins.prepared.grouped.groups) < 2:
+    if not margins.by_label or len(margins.groups) < 2:
         return TOO_MANY if not margins.by_label else ""
     cells, total = _cells(margins), margins.overall()
 
     def ends(level: float) -> Pair:
         worst, best = (float(limit) for limit in worst_limits(cells, level))
-        low, high = (float(limit[0]) for limit in total.limits(normal_quantile(level)))
+        low, high = rate_limits(total, level)
         middle = float(total.value[0])
         below = np.hypot(middle - low, best - (middle - value))
         above = np.hypot(high - middle, middle - value - worst)
@@ -206,12 +209,13 @@ def range_inference(margins: Margins, value: float) -> MarginInference | str:
     extremes = [int(np.nanargmin(rates.value)), int(np.nanargmax(rates.value))]
     return MarginInference(
         lambda level: range_limits(rates, level, quantile=None if test is None else test.quantile(level)),
-        together("MOVER of each two groups", groups), reference=0.0, test=test, exchanged=_scaled(margins),
+        together("MOVER of each two groups", groups), reference=0.0, test=test,
+        exchanged=f"{margins.exchanged} exchanged, in standard errors",
         deciding=deciding(margins, extremes), **of_weights(margins, ("hit",), groups),
     )  # fmt: skip
 
 
-def of_weights(margins: Margins, kinds: Sequence[str], groups: int, families: int = 1) -> dict[str, Any]:
+def of_weights(margins: Margins, kinds: Sequence[str], groups: int, families: int = 1) -> Fields:
     """P of the largest difference of two groups of weighted rows, by Tukey and Kramer, with a note of it."""
     if margins.testable or margins.tables is not None:
         return {}
@@ -219,12 +223,7 @@ def of_weights(margins: Margins, kinds: Sequence[str], groups: int, families: in
 
     t = max(float(margins.compared(kind).largest()[0]) for kind in kinds)
     p = families * float(stats.studentized_range.sf(t * np.sqrt(2), groups, np.inf))
-    return {"p_value": min(1.0, p), "notes": [_ASYMPTOTIC]}
-
-
-def _scaled(margins: Margins) -> str:
-    """What was exchanged, where bands are those of the statistic."""
-    return f"{margins.exchanged} exchanged, in standard errors"
+    return {"p_value": min(1.0, p), "notes": [_BY_TUKEY]}
 
 
 def together(method: str, groups: int) -> str:
@@ -234,34 +233,30 @@ def together(method: str, groups: int) -> str:
 
 def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
     """Units of some groups by their names."""
-    return {group_name(margins.prepared, group): int(margins.units[group]) for group in groups}
-
-
-def group_name(prepared: BoundCounts, group: int) -> str:
-    """A group as one text."""
-    return " · ".join(map(str, prepared.grouped.groups[group]))
+    return {margins.group_text(group): int(margins.unit_sizes[group]) for group in groups}
 
 
 def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:
     """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
-    grouped, margins, parts = prepared.grouped, Margins.of(prepared), list[Part]()
-    if not grouped.by:
+    parts = list[Part]()
+    if not prepared.by:
         return parts
-    if inference == "auto":
-        rates, hits, exchanged = _groups(margins), margins.hits, f"{margins.exchanged} exchanged"
-        low, high = rates.limits(normal_quantile(LEVEL))
     accuracies = prepared.confusion.accuracy_by_group()
-    for z, n in enumerate(grouped.group_sizes.tolist()):
-        more: dict[str, Any] = {}
-        if inference == "auto":
-            alone = not rates.size[z] > 0
-            more["interval"] = None if alone else wilson(float(low[z]), float(high[z]), unit=margins.unit)
-            more["reason"] = "one_cluster" if alone else None
-            if hits is not None:
-                draws, seed = hits.rates[:, z], prepared.seed
-                more["null"] = null_band(draws, level=LEVEL, method=exchanged, seed=seed)
-        parts.append(Part(kind="group", key=grouped.group_key(z), value=number(accuracies[z]), n=n, **more))
+    for z, n in enumerate(prepared.group_sizes.tolist()):
+        fields = _inferred_part(prepared, z) if inference == "auto" else {}
+        parts.append(part("group", prepared.group_key(z), number(accuracies[z]), n=n, **fields))
     return parts
+
+
+def _inferred_part(margins: Margins, group: int) -> Fields:
+    rates, hits = _groups(margins).take(np.array([group])), margins.hits
+    fields: Fields = {"reason": "one_cluster"}
+    if rates.size[0] > 0:
+        fields = {"limits": at_levels(partial(rate_limits, rates), margins.wilson)}
+    if hits is not None:
+        draws, method = hits.rates[:, group], f"{margins.exchanged} exchanged"
+        fields["null"] = null_band(draws, method=method, seed=margins.seed)
+    return fields
 
 
 def _groups(margins: Margins) -> Rates:
@@ -281,18 +276,17 @@ def _by_cell(margins: Margins, key: str) -> tuple[Floats | None, str]:
     return (None, "") if chance is None else (chance.values[key], chance.method)
 
 
-def _worst_group(margins: Margins, rates: Rates) -> dict[str, int]:
-    """Units of the worst group by its name."""
-    return deciding(margins, [int(np.nanargmin(rates.value))])
+def worst_cell(prepared: Margins) -> tuple[int, int, int]:
+    """Group and class of the worst (class, group) cell, and its rows."""
+    cells = prepared.confusion.rates("true")
+    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
+    return z, label, int(prepared.rows[(prepared.truth == label) & (prepared.group == z)].sum())
 
 
 def _worst_cell(margins: Margins) -> dict[str, int]:
-    """Rows of the worst (class, group) cell by its name."""
-    prepared, cells = margins.prepared, margins.confusion.rates("true")
-    z, label = divmod(int(np.nanargmin(cells)), cells.shape[1])
-    name = f"{prepared.grouped.label_key(label)} of {group_name(prepared, z)}"
-    g = prepared.grouped
-    if margins.tables is not None:
-        unit = margins.tables.unit[(margins.tables.truth == label) & (margins.tables.group == z)]
-        return {name: int(np.unique(unit).size)}
-    return {name: int(g.rows[(g.truth == label) & (g.group == z)].sum())}
+    """Rows or clusters of the worst (class, group) cell by its name."""
+    tables = margins.tables
+    z, label, n = worst_cell(margins)
+    if tables is not None:
+        n = int(np.unique(tables.unit[(tables.truth == label) & (tables.group == z)]).size)
+    return {f"{margins.label_key(label)} of {margins.group_text(z)}": n}

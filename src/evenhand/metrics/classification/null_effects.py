@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.metrics.classification.margin_rates import draw_tables
 from evenhand.metrics.prepared import LEVEL, REPLICATES
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask
+from evenhand.metrics.tables.margin_rates import draw_tables
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
     every_table,
@@ -25,7 +25,7 @@ from evenhand.stats.exchange.compared_rates import each_exceeded, exceeded
 from evenhand.stats.exchange.unit_tables import UnitTables
 
 Margins = tuple[Floats, Floats]
-Streams = Callable[[int], np.random.Generator]
+Streams = Callable[[int], Rng]
 
 _SMALL = 200  # below this many rows a table is resampled: the gamma approximation is not good enough
 _NEAR = 1_000  # up to this many rows a sparse table is resampled, too,
@@ -112,7 +112,7 @@ def null_chi2(batch: TableBatch, tables: Association, streams: Streams) -> NullC
     return NullChi2(chi2, np.where(equal, tables.chi2, band), p, method, total)
 
 
-def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generator) -> NullChi2:
+def null_of_units(units: UnitTables, tables: Association, rng: Rng) -> NullChi2:
     """The same for counts that come in clusters or have weights: Rao and Scott's null, drawn.
 
     Small p are those of a distribution with the draws' three moments, where there are units enough.
@@ -121,8 +121,8 @@ def null_of_units(units: UnitTables, tables: Association, rng: np.random.Generat
     chi2 = units.draws(rng, REPLICATES)
     chi2[:, tables.dof <= 0] = np.nan
     if units.fixed:
-        nothing = np.full((3, tables.dof.size), np.nan)
-        return NullChi2(chi2, nothing[:2], nothing[2], [""] * tables.dof.size, np.nan)
+        undefined = np.full((3, tables.dof.size), np.nan)
+        return NullChi2(chi2, undefined[:2], undefined[2], [""] * tables.dof.size, np.nan)
     p = np.where(tables.dof > 0, each_exceeded(tables.chi2, chi2), np.nan)
     beyond = tail_of_draws(tables.chi2, chi2)
     p = np.where((p < _RARE) & ~units.few & np.isfinite(beyond), np.fmin(p, beyond), p)
@@ -209,9 +209,7 @@ def _resample(
     return listed
 
 
-def _sharpened(
-    rng: np.random.Generator, margins: Margins, draws: Floats, observed: float, budget: int
-) -> float:
+def _sharpened(rng: Rng, margins: Margins, draws: Floats, observed: float, budget: int) -> float:
     """P after further draws, until ten replicates exceed or the budget is spent.
 
     Where none ever exceeded, resampling only says p <= 1/(B+1), and the tail of the draws decides below that.

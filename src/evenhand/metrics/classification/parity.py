@@ -13,8 +13,7 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.catalogue import SKEWSIZE
-from evenhand.metrics.classification.margin_rates import ExchangedMargins, Margins
+from evenhand.metrics.catalogue import GAP, SKEWSIZE
 from evenhand.metrics.classification.margins import (
     TOO_MANY,
     MarginInference,
@@ -24,7 +23,7 @@ from evenhand.metrics.classification.margins import (
     of_weights,
     together,
 )
-from evenhand.metrics.estimates import build, number
+from evenhand.metrics.estimates import build, number, part
 from evenhand.metrics.prepared import (
     Aggregate,
     BoundCounts,
@@ -36,6 +35,7 @@ from evenhand.metrics.prepared import (
     check_common,
     classifier_metric,
 )
+from evenhand.metrics.tables.margin_rates import ExchangedMargins, Margins
 from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.compared_rates import MaxT
@@ -49,9 +49,9 @@ _HELD = 4_000_000  # labels x groups x groups held at a time
 @classifier_metric(
     title="Demographic parity difference",
     summary="how far apart the groups are in how often a label is predicted",
-    formula="mean or max over labels c of max - min over groups z of P(predicted c | z)", range=(0, 1),
-    direction="lower is fairer", fair_at=0.0, source=Source(paper=SKEWSIZE, equation="eq. 5"),
-    unit="share difference", order=170, family="mistakes",
+    formula="mean or max over labels c of max - min over groups z of P(predicted c | z)", **GAP,
+    source=Source(paper=SKEWSIZE, equation="eq. 5"),
+    order=170, family="mistakes",
     tags=("group gap",),
     made_of="shares",
 )  # fmt: skip
@@ -103,8 +103,8 @@ def demographic_parity(
     title="Equalized odds difference",
     summary="how far apart the groups are in their true-positive and false-positive rates",
     formula="mean or max over labels of the larger, or the average, of the ranges over groups of true and "
-        "false positive rate", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"), unit="share difference", order=180,
+        "false positive rate", **GAP,
+    source=Source(paper=SKEWSIZE, equation="eq. 6; Table 1"), order=180,
     family="mistakes",
     tags=("group gap", "where it differs",),
     made_of="shares",
@@ -168,21 +168,20 @@ def _full_odds(prepared: BoundCounts, aggregate: Aggregate, mode: Mode, inferenc
     ranges, truths, labels = range_by_column(batch)
     is_comparable = comparable[truths]
     # a label that is never predicted given a truth has a range of 0 there
-    values = np.full(prepared.grouped.n_used, 0.0 if comparable.any() else np.nan)
+    values = np.full(prepared.n_used, 0.0 if comparable.any() else np.nan)
     np.maximum.at(values, labels[is_comparable], ranges[is_comparable])
     value = number(float(over_classes(values, aggregate)))
-    params = {"eo": "full", "aggregate": aggregate, **({"mode": mode} if mode == "paper" else {})}
+    params = {"eo": "full", "aggregate": aggregate, "mode": mode if mode == "paper" else None}
     reason = "single_group" if value is None else None
     parts = _label_parts(prepared, values)
-    return build(prepared.grouped, "equalized_odds", params, value, reason=reason, parts=parts)
+    return build(prepared, "equalized_odds", params, value, reason=reason, parts=parts)
 
 
 def _label_parts(prepared: BoundCounts, values: Floats) -> list[Part]:
-    grouped = prepared.grouped
-    support = np.bincount(grouped.truth, grouped.rows, grouped.n_used)
+    support = np.bincount(prepared.truth, prepared.rows, prepared.n_used)
     reasons = [None if np.isfinite(value) else "single_group" for value in values]
     return [
-        Part(kind="class", key=grouped.label_key(code), value=number(value), n=support[code], reason=reason)
+        part("class", prepared.label_key(code), value, n=support[code], reason=reason)
         for code, (value, reason) in enumerate(zip(values, reasons, strict=True))
     ]
 
@@ -217,7 +216,7 @@ class RangeSummary:
 
 def inference_of(question: RangeSummary, margins: Margins, value: float) -> MarginInference | str:
     """How the value of a question is inferred."""
-    if len(margins.prepared.grouped.groups) < 2:
+    if len(margins.groups) < 2:
         return ""
     if not margins.by_label:
         return TOO_MANY

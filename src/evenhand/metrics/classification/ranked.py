@@ -17,7 +17,7 @@ from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.levels import Codes, Encoder
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.metrics.catalogue import SKEWSIZE
+from evenhand.metrics.catalogue import SKEWNESS, SKEWSIZE
 from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
@@ -33,9 +33,8 @@ _FEWEST = 99
 
 @metric(
     title="SkewSize of the top k", summary="the same skewness, counting each of the k first predictions",
-    formula="m3 / m2^(3/2) of V_y over classes y, of the k best labels", range=(None, None),
-    direction="descriptive", source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness",
-
+    formula="m3 / m2^(3/2) of V_y over classes y, of the k best labels", **SKEWNESS,
+    source=Source(paper=SKEWSIZE, equation="section 2.3"),
     order=130,
     gate_beside="cramers_v_mean", family="mistakes", headline=False, parts_direction="lower is fairer",
     made_of="effects of ranks",
@@ -79,9 +78,8 @@ def skewsize_topk(
 @metric(
     title="SkewSize of confidences",
     summary="the same skewness, of tables that sum the images’ confidences in each label",
-    formula="m3 / m2^(3/2) of V_y over classes y, of summed confidences", range=(None, None),
-    direction="descriptive", source=Source(paper=SKEWSIZE, equation="section 2.3"), unit="skewness",
-
+    formula="m3 / m2^(3/2) of V_y over classes y, of summed confidences", **SKEWNESS,
+    source=Source(paper=SKEWSIZE, equation="section 2.3"),
     order=135,
     gate_beside="cramers_v_mean", family="mistakes", headline=False, parts_direction="lower is fairer",
     made_of="effects of ranks",
@@ -159,7 +157,7 @@ def _ranked(
     prepared = BoundCounts.of(evidence, by, seed)
     labels, dropped = _image_labels(evidence, prepared, params.get("k"))
     options = EffectOptions.make("separation", {"alpha": alpha, "inference": inference})
-    codes = np.sort(prepared.grouped.classes).astype(np.int64)
+    codes = np.sort(prepared.classes).astype(np.int64)
     batch = labels.tables(labels.group).select(codes)
     effects = plain_effects(prepared, options, codes, association(batch), batch)
     if inference != "none":
@@ -209,9 +207,8 @@ def _image_labels(
     evidence: Predictions, prepared: BoundCounts, k: int | None
 ) -> tuple[ImageLabels, list[Dropped]]:
     """Rows of images whose truth, attributes and label are all present, and what else was left out."""
-    grouped = prepared.grouped
     columns = {"image": evidence.id, "truth": evidence.truth, "label": evidence.prediction}
-    columns |= {f"by{index}": name for index, name in enumerate(grouped.by)}
+    columns |= {f"by{index}": name for index, name in enumerate(prepared.by)}
     columns["rank"] = evidence.rank
     if k is None:
         columns["weight"] = evidence.confidence
@@ -258,18 +255,17 @@ def _left_out(read: pl.DataFrame) -> list[Dropped]:
 
 def _encode(rows: pl.DataFrame, prepared: BoundCounts) -> ImageLabels:
     """Codes of images and labels in the grouping's own numbering; labels beyond it follow."""
-    grouped = prepared.grouped
     images = rows.unique("image", keep="first", maintain_order=True).with_row_index("position")
     image = rows.join(images.select("image", "position"), on="image", how="left", maintain_order="left")
-    position = {value: index for index, value in enumerate(grouped.labels)}
+    position = {value: index for index, value in enumerate(prepared.labels)}
 
     def coded(values: pl.Series, name: str) -> Integers:
         codes, levels = _values_of(values, name)
         return np.array([position.setdefault(value, len(position)) for value in levels])[codes]
 
     label, truth = coded(rows["label"], "label"), coded(images["truth"], "truth")
-    attributes = [_values_of(images[f"by{index}"], "attribute") for index in range(len(grouped.by))]
-    group_of = {key: index for index, key in enumerate(grouped.groups)}
+    attributes = [_values_of(images[f"by{index}"], "attribute") for index in range(len(prepared.by))]
+    group_of = {key: index for index, key in enumerate(prepared.groups)}
     keys = zip(*([levels[code] for code in codes] for codes, levels in attributes), strict=True)
     return ImageLabels(
         image["position"].cast(pl.Int64).to_numpy(),

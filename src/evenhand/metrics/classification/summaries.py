@@ -20,18 +20,18 @@ from evenhand.metrics.classification.class_effects import (
     pooled_squares,
     summary_limits,
 )
-from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.classification.margins import deciding, group_name
+from evenhand.metrics.classification.margins import deciding
 from evenhand.metrics.estimates import (
     band_of,
     build,
     few_decide,
     null_band,
     number,
+    part,
     percentile_interval,
     resampled_p,
 )
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Mode
+from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts, Fields, Mode
 from evenhand.stats.arrays import Floats, ratio
 from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, combined_p
@@ -61,14 +61,18 @@ def skewness_finding(
     used = int((~np.isnan(effects.values)).sum())
     most = f"|SkewSize| of so many values is at most {skewness_bound(used):.3f}"
     contrasts = [] if more else _contrasts(effects, value)
-    fields: dict[str, Any] = {"params": options.changed, "contrasts": contrasts, "dropped": [], **more}
+    fields: Fields = {"params": options.changed, "contrasts": contrasts, "dropped": [], **more}
     is_fixed = effects.null is not None and bool(np.isnan(effects.null.p).all())  # no draw changes anything
     if effects.null is not None and value is not None and reason is None and not is_fixed:
         draws, method = bootstrap(effects)
         fields["interval"] = _spread(skewness(draws), value, method, seed)
-        fields["null"] = null_band(skewness(effects.null.draws), level=LEVEL, method=_DRAWN, seed=seed)
+        fields["null"] = null_band(skewness(effects.null.draws), method=_DRAWN, seed=seed)
+    notes = [f"{used} of {effects.values.size} classes used; {most}"] * (used > 2)
+    for field, text in (("interval", "spread over resamples"), ("null", "null")):
+        if fields.get(field, True) is None:
+            notes.append(f"no {text}: replicates do not spread, or a tenth of them has no value")
     return build(
-        effects.prepared.grouped,
+        effects.prepared,
         name,
         fields.pop("params"),
         value,
@@ -76,7 +80,7 @@ def skewness_finding(
         parts=class_parts(effects),
         adjustment=options.adjustment if effects.null is not None else None,
         dropped=fields.pop("dropped") + _dropped_classes(effects),
-        notes=[f"{used} of {effects.values.size} classes used; {most}"] * (used > 2) + _unresampled(fields),
+        notes=notes,
         **fields,
     )
 
@@ -87,7 +91,7 @@ def _spread(draws: Floats, value: float, method: str, seed: int) -> Interval | N
     Resamples contain the noise of the sample once more: this says how much the value moves, not where that of
     the population lies.
     """
-    interval = percentile_interval(draws, level=LEVEL, method=_SPREAD.format(method), seed=seed)
+    interval = percentile_interval(draws, method=_SPREAD.format(method), seed=seed)
     if interval is None or max(interval.high, value) - min(interval.low, value) <= 1e-12:
         return None
     return interval.model_copy(update={"low": min(interval.low, value), "high": max(interval.high, value)})
@@ -98,12 +102,15 @@ def summary_finding(effects: ClassEffects, name: str) -> Finding:
     summary = _SUMMARY_OF.get(name, "mean")
     usable = ~np.isnan(effects.values)
     value = number(float(SUMMARIES[summary](effects.values[usable]))) if usable.any() else None
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     if effects.null is not None and value is not None:
-        fields = _summary_inference(effects, summary, value)
+        fields = _summary_test(effects, summary, value)
+        fields["corrected"], limits = summary_limits(effects, summary, fields["p_value"])
+        untested = fields["p_value"] is None and fields["null"] is None
+        fields |= {"notes": [explain("one_cluster")]} if untested else {"limits": limits}
     with_parts = name in ("cramers_v_corrected", "phi")
     return build(
-        effects.prepared.grouped,
+        effects.prepared,
         name,
         {key: v for key, v in effects.options.changed.items() if key != "statistic" or not with_parts},
         value,
@@ -115,16 +122,7 @@ def summary_finding(effects: ClassEffects, name: str) -> Finding:
     )
 
 
-def _summary_inference(effects: ClassEffects, summary: str, value: float) -> dict[str, Any]:
-    """Null band, p and interval of a summary."""
-    fields = _summary_test(effects, summary, value)
-    corrected, limits = summary_limits(effects, summary, fields["p_value"])
-    if fields["p_value"] is None and fields["null"] is None:
-        return {**fields, "corrected": corrected, "notes": [explain("one_cluster")]}
-    return {**fields, "corrected": corrected, "interval": limits(LEVEL), "limits": limits}
-
-
-def _summary_test(effects: ClassEffects, summary: str, value: float) -> dict[str, Any]:
+def _summary_test(effects: ClassEffects, summary: str, value: float) -> Fields:
     """The null band and p of a summary; neither where a class has none."""
     if effects.null is None or np.isnan(effects.null.p[effects.tables.dof > 0]).any():
         return {"null": None, "p_value": None}
@@ -144,19 +142,18 @@ def pooled_finding(effects: ClassEffects, name: str) -> Finding:
     """V over all classes together: chi-squared and its largest possible value, both summed over classes."""
     prepared, used = effects.prepared, np.flatnonzero(effects.tables.dof > 0)
     value: float | None = None
-    fields: dict[str, Any] = {"reason": "no_usable_class"}
+    fields: Fields = {"reason": "no_usable_class"}
     if used.size:
         most = (effects.tables.n * effects.tables.dof)[used]
         value = float(np.sqrt(effects.tables.chi2[used].sum() / most.sum()))
-        margins = Margins.of(prepared)
-        every = deciding(margins, range(len(prepared.grouped.groups)))
-        fields = {"notes": few_decide(every.items(), margins.unit)}
+        every = deciding(prepared, range(len(prepared.groups)))
+        fields = {"notes": few_decide(every.items(), prepared.unit)}
         if effects.null is not None:
             draws = np.sqrt(effects.null.draws[:, used] ** 2 @ most / most.sum())
             fields = _pooled_inference(effects, draws, value, effects.null.total, fields["notes"])
         fields["details"] = _apart(effects)
     return build(
-        prepared.grouped, name, effects.options.changed, value, band=band_of(value),
+        prepared, name, effects.options.changed, value, band=band_of(value),
         dropped=_dropped_classes(effects), **fields,
     )  # fmt: skip
 
@@ -166,21 +163,20 @@ def _apart(effects: ClassEffects) -> NewDetails:
     apart = standing_apart(ClassTables.of(effects.prepared, effects.options).batch)
     if apart is None:
         return {}
-    group = group_name(effects.prepared, apart.row)
+    group = effects.prepared.group_text(apart.row)
     numbers = {"apart_n": apart.n, "apart_moved": apart.moved, "apart_by_chance": apart.by_chance}
     return {"apart": group, **{name: number(value) for name, value in numbers.items()}}
 
 
 def _pooled_inference(
     effects: ClassEffects, draws: Floats, value: float, p: float, notes: list[str]
-) -> dict[str, Any]:
+) -> Fields:
     squared = pooled_squares(effects)
-    fields: dict[str, Any] = {"corrected": float(squared.corrected[0])}
+    fields: Fields = {"corrected": float(squared.corrected[0])}
     if np.isnan(p):
         return {**fields, "notes": [explain("one_cluster"), *notes]}
-    limits = limits_of_one(squared, p)
     fields |= _against_null(effects.prepared, draws, value)
-    return {**fields, "p_value": p, "interval": limits(LEVEL), "limits": limits, "notes": notes}
+    return {**fields, "p_value": p, "limits": limits_of_one(squared, p), "notes": notes}
 
 
 def single_table(effects: ClassEffects, name: str) -> Finding:
@@ -189,7 +185,7 @@ def single_table(effects: ClassEffects, name: str) -> Finding:
     fields = ("corrected", "reason", "interval", "null", "p_value", "mde", "band")
     p = part.p_value if effects.options.interval == "score" else None
     return build(
-        effects.prepared.grouped,
+        effects.prepared,
         name,
         effects.options.changed,
         part.value,
@@ -210,9 +206,9 @@ def _skewness_of(values: Floats, mode: Mode) -> tuple[float | None, str | None]:
     return value, None if value is not None else "no_spread"
 
 
-def _against_null(prepared: BoundCounts, null: Floats, value: float) -> dict[str, Any]:
+def _against_null(prepared: BoundCounts, null: Floats, value: float) -> Fields:
     """Null band, from the least to the 95 % point, and p of a summary over classes."""
-    band = null_band(null, level=LEVEL, method=_DRAWN, seed=prepared.seed, side="high")
+    band = null_band(null, method=_DRAWN, seed=prepared.seed, side="high")
     return {"null": band, "p_value": None if band is None else resampled_p(null, value, "high")}
 
 
@@ -228,12 +224,12 @@ def _part(effects: ClassEffects, table: int, accuracy: Floats | None) -> Part:
     details: NewDetails = {}
     if accuracy is not None and label < accuracy.shape[1]:
         if effects.tables.n[table] != effects.n[table]:
-            details["n_used"] = number(effects.tables.n[table])
-        details |= {"accuracy": number(accuracy[0, label]), "accuracy_gap": number(accuracy[1, label])}
-    return Part(
-        kind="class",
-        key="all" if options.form == "independence" else effects.prepared.grouped.label_key(label),
-        value=value,
+            details["n_used"] = effects.tables.n[table]
+        details |= {"accuracy": accuracy[0, label], "accuracy_gap": accuracy[1, label]}
+    return part(
+        "class",
+        "all" if options.form == "independence" else effects.prepared.label_key(label),
+        value,
         chance_at=0.0,
         band=band_of(value) if options.statistic != "phi" else None,
         n=effects.n[table],
@@ -243,7 +239,7 @@ def _part(effects: ClassEffects, table: int, accuracy: Floats | None) -> Part:
     )
 
 
-def _part_inference(effects: ClassEffects, table: int) -> dict[str, Any]:
+def _part_inference(effects: ClassEffects, table: int) -> Fields:
     null = effects.null
     if null is None:
         return {}
@@ -307,10 +303,3 @@ def _contrasts(effects: ClassEffects, value: float | None) -> list[Contrast]:
         "default does not, so that tables of different shape are measured alike."
     )
     return [Contrast(label=f"{other.mode} mode", value=other_value, reason=why)]
-
-
-def _unresampled(fields: dict[str, Any]) -> list[str]:
-    """Say so where replicates were made and too many of them have no value."""
-    names = {"interval": "spread over resamples", "null": "null"}
-    missing = [text for name, text in names.items() if name in fields and fields[name] is None]
-    return [f"no {text}: replicates do not spread, or a tenth of them has no value" for text in missing]

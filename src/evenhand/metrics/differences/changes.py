@@ -13,6 +13,7 @@ from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.numbers.rounding import low_and_high
 from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
 from evenhand.stats.arrays import Floats, keys_and_codes
@@ -92,13 +93,13 @@ class Changes:
         return {name: table for name, table in merged.items() if table.height}
 
 
-def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
+def _change_rows(finding: Finding, pair: Texts) -> pl.DataFrame:
     """The parts of a finding, the surest first."""
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
         (
             *pair, measure, part.kind, key_text(part.key), part.value, part.corrected,
-            *_interval_of(part),
+            *low_and_high(part.interval), part.interval and part.interval.level,
             *low_and_high(part.null),
             part.p_value, part.p_adjusted, part.details.get("q_value"), part.details.get("first"),
             part.details.get("second"), part.n, part.details.get("n_gained"), part.details.get("n_lost"),
@@ -107,12 +108,6 @@ def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
         for part in sorted(finding.parts, key=_sureness)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=CHANGES, orient="row")
-
-
-def _interval_of(part: Part) -> tuple[float | None, ...]:
-    """Both ends and the level."""
-    interval = part.interval
-    return (None,) * 3 if interval is None else (interval.low, interval.high, interval.level)
 
 
 def _bounded(finding: Finding, most: int) -> Finding:
@@ -139,7 +134,7 @@ def _sureness(part: Part) -> tuple[float, float, float, str]:
     )
 
 
-def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
+def _flip_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     by_group = flips_of(aligned, aligned.group, len(groups))
@@ -159,7 +154,7 @@ def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFra
 
 
 def _written(
-    pair: tuple[str, ...],
+    pair: Texts,
     groups: Sequence[str],
     labels: Sequence[str | None],
     flips: Flips,
@@ -175,7 +170,7 @@ def _written(
     ]  # fmt: skip
 
 
-def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
+def _answer_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
     """The most frequent pairs of different answers of each group."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     labels = pl.Series([str(label) for label in aligned.labels], dtype=pl.String)

@@ -12,13 +12,14 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.findings import Dropped, GroupSize, key_of
+from evenhand.core.findings import key_of
 from evenhand.core.random_streams import stream
 from evenhand.evidence.derivation.paired import Aligned, Losses, without_missing
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
+from evenhand.metrics.estimates import losses, sizes_of
 from evenhand.metrics.prepared import REPLICATES, By, names_of
-from evenhand.stats.arrays import Codes, Ends, Floats, Mask, keys_and_codes
+from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng, keys_and_codes
 from evenhand.stats.contingency import model_summaries
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import ComparedClass, Drawn, JointClass, SeparateClass
@@ -229,7 +230,7 @@ class ComparedCounts:
         """The replicates, and those of each class's effect size where two models are compared."""
         labels, by, units = self.labels, "+".join(self.aligned.by), self.units
 
-        def streams(index: int, start: int) -> np.random.Generator:
+        def streams(index: int, start: int) -> Rng:
             return stream(self.seed, "models", "resampled", by, labels[index], start)
 
         shape = (len(self.names), len(labels), REPLICATES)
@@ -295,10 +296,8 @@ def _counted(table: pl.DataFrame) -> Counts:
 def compared_rows(aligned: Aligned, which: int) -> dict[str, Any]:
     """Rows of one of the models, by group, and what was left out, as fields of a finding."""
     sizes = aligned.sizes[which]
-    pairs = zip(aligned.groups, sizes.tolist(), strict=True)
-    groups = [GroupSize(key=key_of(key), n=n) for key, n in pairs]
-    dropped = [Dropped(reason=reason, count=count) for reason, count in aligned.dropped]
-    return {"n": float(sizes.sum()), "groups": groups, "dropped": dropped}
+    groups = sizes_of(map(key_of, aligned.groups), sizes.tolist())
+    return {"n": float(sizes.sum()), "groups": groups, "dropped": losses(aligned.dropped)}
 
 
 def flips_of(aligned: Aligned, unit: Codes, units: int) -> Flips:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Interval, NewDetails, Null
 from evenhand.core.significance import FROM_INTERVAL
-from evenhand.metrics.estimates import number, plain_interval
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.estimates import at_levels, number
+from evenhand.metrics.prepared import LEVEL, Fields
 from evenhand.stats.arrays import Floats, Limits
 from evenhand.stats.rates.differences import normal_quantile, p_of_limits
 
@@ -20,10 +19,10 @@ POWER = 0.8  # of the minimum detectable difference
 
 def both_values(values: Floats) -> NewDetails:
     """The values of both models, as details of their difference."""
-    return {"first": number(float(values[0])), "second": number(float(values[1]))}
+    return {"first": number(values[0]), "second": number(values[1])}
 
 
-def difference_of(values: Floats, names: Sequence[str]) -> tuple[float | None, dict[str, Any]]:
+def difference_of(values: Floats, names: Sequence[str]) -> tuple[float | None, Fields]:
     """First minus second and, where a model has no value, the reason as a field of a finding."""
     value = number(float(values[0] - values[1]))
     if value is not None:
@@ -34,17 +33,14 @@ def difference_of(values: Floats, names: Sequence[str]) -> tuple[float | None, d
 
 def inferred(
     limits: Limits, value: float, middle: float, method: str, alpha: float, p: float | None = None
-) -> dict[str, Any]:
+) -> Fields:
     """Interval, null band, p and minimum detectable difference as fields of a finding.
 
     ``limits`` are those of ``middle``: the corrected difference, or the plain ``value`` itself; ``alpha`` is
     the level of the strictest test. Without a p of a test it is that of the level at which the limits leave
     0 out. Where nothing varies: no interval, and p 1 if the models are alike.
     """
-
-    def make(level: float) -> Interval | None:
-        return plain_interval(*limits(level), method, level)
-
+    make = at_levels(limits, method)
     interval = make(LEVEL)
     if interval is None:
         return {"p_value": 1.0 if value == 0 else None, "mde": None}

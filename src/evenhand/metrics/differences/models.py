@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -32,8 +31,8 @@ from evenhand.metrics.differences.parts import (
 )
 from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
 from evenhand.metrics.estimates import agreeing, as_finding
-from evenhand.metrics.prepared import LEVEL, By
-from evenhand.stats.arrays import Codes, Pair, pair_of
+from evenhand.metrics.prepared import LEVEL, By, Fields
+from evenhand.stats.arrays import Codes, Pair, Rng, pair_of
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.rates.clustered import FEWEST
@@ -151,12 +150,12 @@ class _Differences:
             parts = [part.model_copy(update=_WITHOUT) for part in parts]
         details = {"compared": "same samples" if aligned.joined else "not paired", **both_values(values)}
         if self.units is not None:
-            details["units"] = float(self.units.units)
+            details["units"] = self.units.units
         if compared.standardised:  # what was done about other mixes of classes and groups
             own_values = both_values(compared.own[metric][:, 0])
             details |= {
                 "weights": WEIGHTS, "mix_distance": compared.unlike, "first_own_mix": own_values["first"],
-                "second_own_mix": own_values["second"], "second_rows": float(aligned.sizes[1].sum()),
+                "second_own_mix": own_values["second"], "second_rows": aligned.sizes[1].sum(),
             }  # fmt: skip
         return as_finding(
             f"{metric}_difference", aligned.by, {"model": first, "reference": second},
@@ -165,7 +164,7 @@ class _Differences:
             **fields,
         )  # fmt: skip
 
-    def _mover(self, metric: str, value: float, alpha: float) -> dict[str, Any]:
+    def _mover(self, metric: str, value: float, alpha: float) -> Fields:
         """From the limits of both models and the correlation of their figures."""
         of = self._effects if metric in _OF_EFFECTS else self._groups
         first, second = of(metric, 0), of(metric, 1)
@@ -179,7 +178,7 @@ class _Differences:
         middle = float(first(LEVEL)[1] - second(LEVEL)[1])
         return inferred(limits, value, middle, OF_EFFECTS, alpha) | {"corrected": middle}
 
-    def _accuracy(self, value: float, alpha: float) -> dict[str, Any]:
+    def _accuracy(self, value: float, alpha: float) -> Fields:
         aligned = self.compared.aligned
         method = PAIRED if aligned.joined else APART
         if self.units is None:
@@ -203,7 +202,7 @@ class _Differences:
         truth, group = self.compared.places(units.keys)
         return {"class": truth, "group": group}.get(kind, np.where(group < 0, -1, 0))
 
-    def _stream(self, kind: str) -> np.random.Generator:
+    def _stream(self, kind: str) -> Rng:
         compared = self.compared
         return stream(compared.seed, "models", "signs", "+".join(compared.aligned.by), *compared.names, kind)
 

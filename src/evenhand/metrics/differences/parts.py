@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -15,8 +13,8 @@ from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.differences.counts import ComparedCounts, changed, flips_of, shares_of
 from evenhand.metrics.differences.inference import both_values, null_around
 from evenhand.metrics.differences.units import UnitChanges
-from evenhand.metrics.estimates import number
-from evenhand.metrics.prepared import LEVEL, BoundCounts
+from evenhand.metrics.estimates import number, part
+from evenhand.metrics.prepared import LEVEL, BoundCounts, Fields
 from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.summary_intervals import Squares, class_ends
@@ -102,9 +100,9 @@ def effect_size_changes(pair: ComparedCounts, correlation: Floats, *, alpha: flo
         {"details": both_values(column)} | ({"reason": reason} if reason else {"corrected": float(centre)})
         for column, reason, centre in zip(values.T, reasons, middle, strict=True)
     ]
-    tests = _Tests(p, alpha)
+    levels = 1 - holm_levels(p, alpha)
     return _parts(
-        "class", pair.labels, rows, value, middle, limits(tests.levels), tests, method=OF_EFFECTS, more=more
+        "class", pair.labels, rows, value, middle, limits(levels), p, levels, method=OF_EFFECTS, more=more
     )
 
 
@@ -121,7 +119,7 @@ def _classes_of(
             np.array([compared.cells.effect(tables[model], model)[0] for compared, tables in class_tables])
         )
         prepared, effects, squared = effects_of(pair, model)
-        codes = {prepared.grouped.label_key(int(code)): index for index, code in enumerate(effects.labels)}
+        codes = {prepared.label_key(int(code)): index for index, code in enumerate(effects.labels)}
         positions = np.array([codes[label] for label in pair.labels])
         own_effects.append((effects.values[positions], squared.each(partial(np.take, indices=positions))))
         reasons = [reason or effects.reasons[index] for reason, index in zip(reasons, positions, strict=True)]
@@ -141,9 +139,9 @@ def _accuracies(
     values = np.array([rates.value for rates in shares_of(a, unit, len(keys)).rates()])
     rows = np.bincount(unit, a.n if a.joined else a.n[0], len(keys)).astype(np.float64)
     p, value = changes.p, values[0] - values[1]
-    tests = _Tests(p, alpha)
-    low, high = changes.interval(tests.levels)
-    holds_zero = p > 1 - tests.levels  # limits hold 0 where the test of the same level does not reject it
+    levels = 1 - holm_levels(p, alpha)
+    low, high = changes.interval(levels)
+    holds_zero = p > 1 - levels  # limits hold 0 where the test of the same level does not reject it
     ends = np.where(holds_zero, np.minimum(low, 0), low), np.where(holds_zero, np.maximum(high, 0), high)
     details = [both_values(column) for column in values.T]
     if a.joined:
@@ -152,40 +150,24 @@ def _accuracies(
             detail |= {"n_gained": gained, "n_lost": lost}
     more = [{"details": detail} for detail in details]
     method = method or (PAIRED if a.joined else APART)
-    return _parts(kind, keys, rows, value, value, ends, tests, method=method, more=more)
-
-
-@dataclass(frozen=True, eq=False)
-class _Tests:
-    """The tests of one family of parts."""
-
-    p: Floats  # of each part; NaN where nothing is tested
-    alpha: float  # of the family
-
-    @property
-    def levels(self) -> Floats:
-        """The level of each part's interval, by its place in Holm's steps."""
-        return 1 - holm_levels(self.p, self.alpha)
+    return _parts(kind, keys, rows, value, value, ends, p, levels, method=method, more=more)
 
 
 def _parts(
     kind: str, keys: Sequence[Key], rows: Floats | Codes, value: Floats, middle: Floats, ends: Ends,
-    tests: _Tests, *, method: str, more: Sequence[dict[str, Any]],
+    p: Floats, levels: Floats, *, method: str, more: Sequence[Fields],
 ) -> list[Part]:  # fmt: skip
     """A part for each of k classes or groups, with p corrected over them; ``more`` are further fields."""
-    p, adjusted, rates, parts = tests.p, adjust(tests.p, "holm"), adjust(tests.p, "bh"), []
+    adjusted, rates, parts = adjust(p, "holm"), adjust(p, "bh"), list[Part]()
     for i, key in enumerate(keys):
-        fields: dict[str, Any] = {}
+        fields: Fields = {}
         if not np.isnan([value[i], ends[0][i], ends[1][i], p[i]]).any():
             low, high = float(ends[0][i]), float(ends[1][i])
-            interval = Interval(low=low, high=high, level=float(tests.levels[i]), method=method)
+            interval = Interval(low=low, high=high, level=float(levels[i]), method=method)
             more[i]["details"]["q_value"] = number(rates[i])
             fields = {
                 "interval": interval, "null": null_around(float(value[i]), float(middle[i]), interval),
                 "p_value": float(p[i]), "p_adjusted": number(adjusted[i]),
             }  # fmt: skip
-        part_value = number(value[i])
-        parts.append(
-            Part(kind=kind, key=key, value=part_value, n=float(rows[i]), chance_at=0.0, **fields, **more[i])
-        )
+        parts.append(part(kind, key, value[i], n=rows[i], chance_at=0.0, **fields, **more[i]))
     return parts

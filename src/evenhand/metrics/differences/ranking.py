@@ -20,7 +20,6 @@ from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.differences.counts import ComparedCounts
 from evenhand.metrics.differences.seeds import OverSeeds, SeedGroup
 from evenhand.metrics.estimates import percentile_interval
-from evenhand.metrics.prepared import LEVEL
 from evenhand.stats.arrays import Floats
 
 MEASURES: dict[str, Callable[..., Finding]] = {
@@ -121,7 +120,7 @@ def _ranking_notes(compared: ComparedCounts, metric: str, model: int, finding: F
         return RankingNotes(value, low, high, finding.reason, finding.n)
     draws = compared.resampled[metric][model]
     method = "bootstrap within class and group"
-    interval = percentile_interval(draws, level=LEVEL, method=method, seed=compared.seed)
+    interval = percentile_interval(draws, method=method, seed=compared.seed)
     low, high = low_and_high(interval)
     return RankingNotes(value, low, high, finding.reason, finding.n)
 

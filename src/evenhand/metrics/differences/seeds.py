@@ -14,8 +14,8 @@ from evenhand.core.findings import Dropped, Finding, Interval, Param, Part
 from evenhand.metrics.catalogue import card_of
 from evenhand.metrics.differences.counts import ComparedCounts, compared_rows
 from evenhand.metrics.differences.inference import POWER, inferred
-from evenhand.metrics.estimates import as_finding, number
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.estimates import as_finding, number, part
+from evenhand.metrics.prepared import LEVEL, Fields
 from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.paired import seeds as between_seeds
 from evenhand.stats.paired.seeds import SeedEstimate
@@ -86,7 +86,7 @@ class OverSeeds:
             name, group, params, value=estimate.sd, interval=interval if estimate.sd > 0 else None,
             parts=parts,
             details={
-                "seeds": float(len(group.places)), "mean": middle.value, "mean_low": middle.low,
+                "seeds": len(group.places), "mean": middle.value, "mean_low": middle.low,
                 "mean_high": middle.high, "sampling_error": self._sampling_error(metric, group),
             },
         )  # fmt: skip
@@ -134,11 +134,11 @@ class OverSeeds:
             details={
                 "compared": "same samples" if self.compared.joined else "not paired",
                 **({"mix_distance": self.compared.unlike} if self.compared.standardised else {}),
-                "first": float(here.mean()), "second": float(there.mean()),
-                "first_seeds": float(here.size), "second_seeds": float(there.size),
+                "first": here.mean(), "second": there.mean(),
+                "first_seeds": here.size, "second_seeds": there.size,
                 "seed_error": estimate.seed_error,
                 "sample_error": None if shared is None else math.sqrt(shared),
-                "paired_by": "seed" if by_seed else None, "degrees_of_freedom": number(estimate.df),
+                "paired_by": "seed" if by_seed else None, "degrees_of_freedom": estimate.df,
             },
         )  # fmt: skip
 
@@ -212,8 +212,8 @@ def seed_part(seed: str, run: str, value: float | None, ends: Ends, n: float) ->
     interval = None
     if low is not None and high is not None:
         interval = Interval(low=low, high=high, level=LEVEL, method="sampling interval of the run")
-    return Part(
-        kind="seed", key=seed, value=value, interval=interval, n=n, details={"run": run},
+    return part(
+        "seed", seed, value, interval=interval, n=n, details={"run": run},
         reason="undefined" if value is None else None,
     )  # fmt: skip
 
@@ -243,9 +243,7 @@ def estimated(
     return replace(turned, value=-turned.value, low=-turned.high, high=-turned.low), how
 
 
-def uncertain(
-    estimate: SeedEstimate, how: str, alpha: float, ends: Pair = (-math.inf, math.inf)
-) -> dict[str, Any]:
+def uncertain(estimate: SeedEstimate, how: str, alpha: float, ends: Pair = (-math.inf, math.inf)) -> Fields:
     """Interval, null band, p and smallest detectable difference; a note where nothing varies.
 
     ``alpha`` is the level of the test over the number of tests; the interval stays between ``ends``.

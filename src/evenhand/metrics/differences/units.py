@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.metrics.estimates import joint_p
-from evenhand.stats.arrays import Codes, Ends, Floats, Pair, keys_and_codes, pair_of, sum_by
+from evenhand.stats.arrays import Codes, Ends, Floats, Pair, Rng, keys_and_codes, pair_of, sum_by
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import mean_limits, p_of_limits
@@ -82,7 +82,7 @@ class UnitAnswers:
         """Accuracies of each model, shape (k,)."""
         return [Rates.of_clusters(model_means) for model_means in self._means(codes, k)]
 
-    def changes(self, codes: Codes, k: int, rng: np.random.Generator) -> UnitChanges:
+    def changes(self, codes: Codes, k: int, rng: Rng) -> UnitChanges:
         """How far the models differ in each of k classes or groups."""
         merged = []
         for first, second in zip(*self._means(codes, k), strict=True):
@@ -108,7 +108,7 @@ class UnitChanges:
 
     pairs: Sequence[Rates]  # both models' rate of each
     flips: Sequence[Floats]  # what each unit adds to each difference, where both answered the same rows
-    rng: np.random.Generator
+    rng: Rng
 
     def interval(self, level: float | Floats) -> Ends:
         """MOVER limits of each difference, Wilson's of both rates at their effective size, with t."""

@@ -6,7 +6,7 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.label_matches import LabelMatches
-from evenhand.metrics.catalogue import INDICATORS
+from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
 from evenhand.metrics.labels.estimation import HARMFUL, LabelRates, gap_finding, rate_finding
 from evenhand.metrics.prepared import By, Inference, Mode, Unknown
 
@@ -14,8 +14,8 @@ from evenhand.metrics.prepared import By, Inference, Mode, Unknown
 @metric(
     title="Labels of one kind",
     summary="share of images with a label of this kind among the first, as sure as the threshold",
-    formula="images with a label of the kind among the first / images", range=(0, 1), direction="descriptive",
-    source=Source(paper=INDICATORS, equation="section 3.1; Table 3"), unit="share", order=390,
+    formula="images with a label of the kind among the first / images", **SHARE, direction="descriptive",
+    source=Source(paper=INDICATORS, equation="section 3.1; Table 3"), order=390,
     family="labels",
     sentences=Sentences(row="{association}", hits="get a label of the kind “{association}”"),
     compared="contributions",
@@ -71,9 +71,9 @@ def label_association_rate(
 
 @metric(
     title="Labels of one kind, largest gap", summary="highest rate of any group minus the lowest",
-    formula="max - min over groups z of P(label of the kind | z)", range=(0, 1), direction="lower is fairer",
-    fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
-    unit="share difference", order=400, family="labels",
+    formula="max - min over groups z of P(label of the kind | z)", **GAP,
+    source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
+    order=400, family="labels",
     sentences=Sentences(row="  gap of {association}", more="get such labels more often"),
     first_line="rates", parts_of="label_association_rate",
     compared="contributions",
@@ -113,8 +113,8 @@ def label_association_gap(
     title="Harmful labels",
     summary="share of images with a non-human or crime label among the first, as sure as the threshold; an "
         "image counts once; read coverage with it",
-    formula="images with a harmful label among the first / images", range=(0, 1), direction="lower is fairer",
-    source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"), unit="share", order=370,
+    formula="images with a harmful label among the first / images", **SHARE, direction="lower is fairer",
+    source=Source(paper=INDICATORS, equation="section 3.1; Figure 3"), order=370,
     family="labels",
     sentences=Sentences(row="harmful", hits="get a harmful label"),
     compared="contributions",
@@ -148,9 +148,9 @@ def harmful_association_rate(
 @metric(
     title="Harmful labels, largest gap",
     summary="highest rate of harmful labels of any group minus the lowest",
-    formula="max - min over groups z of P(harmful label | z)", range=(0, 1), direction="lower is fairer",
-    fair_at=0.0, source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
-    unit="share difference", order=380, family="labels",
+    formula="max - min over groups z of P(harmful label | z)", **GAP,
+    source=Source(paper=INDICATORS, equation="section 3.1, range over groups"),
+    order=380, family="labels",
     sentences=Sentences(row="  gap of harmful", more="get harmful labels more often"),
     first_line="rates", parts_of="harmful_association_rate",
     compared="contributions",

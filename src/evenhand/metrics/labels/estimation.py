@@ -11,10 +11,11 @@ import numpy as np
 from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
+from evenhand.evidence.predictions.columns.annotated import check_threshold
 from evenhand.metrics.estimates import wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
-from evenhand.metrics.labels.tables import BoundMatches, check_threshold
-from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, get_or_make
+from evenhand.metrics.labels.tables import BoundMatches
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.rates import Rates, group_rates
@@ -115,12 +116,11 @@ class LabelRates(RowRates):
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with coverage and what the binding and the definition say filled in."""
         matches = self.bound.matches
-        params: dict[str, Any] = {
-            **({} if self.name.startswith(HARMFUL) else {"association": self.association}),
-            "threshold": self.threshold,
-            **({"top": matches.top} if matches.top != 5 else {}),
-        }
-        details = {"coverage": float(self.coverage.mean()) if self.bound.n else None}
+        params = {
+            "association": None if self.name.startswith(HARMFUL) else self.association,
+            "threshold": self.threshold, "top": matches.top if matches.top != 5 else None,
+        }  # fmt: skip
+        details = {"coverage": self.coverage.mean() if self.bound.n else None}
         details |= fields.pop("details", {})
         notes = [*matches.notes, *self._silent()]
         return self.described(value, params, matches.facts, notes, details=details, **fields)
@@ -140,7 +140,7 @@ class LabelRates(RowRates):
 
     def about(self, code: int) -> NewDetails:
         """Coverage of one group, and in paper mode the percentage of the rate."""
-        details: NewDetails = {"coverage": float(self._covered[code])}
+        details: NewDetails = {"coverage": self._covered[code]}
         if self.mode == "paper" and self.reason is None:
             details["percent"] = percent(self.counts[code], int(self.bound.sizes[code]))
         return details
@@ -151,7 +151,7 @@ def rate_finding(association: LabelRates) -> Finding:
     if association.reason is not None:
         return association.finding(None, reason=association.reason, parts=association.parts())
     hit, bound = association.hit, association.bound
-    value, details = float(hit.sum()) / bound.n, dict[str, Any]()
+    value, details = float(hit.sum()) / bound.n, Fields()
     if association.mode == "paper":
         details = {"percent": percent(hit.sum(), bound.n)}
         value = details["percent"] / 100
@@ -161,7 +161,7 @@ def rate_finding(association: LabelRates) -> Finding:
 
 def gap_finding(association: LabelRates) -> Finding:
     """Largest minus smallest rate of the known groups."""
-    reason = association.reason or ("single_group" if association.known.size < 2 else None)
+    reason = association.alone
     return association.finding(None, reason=reason) if reason else association.gap()
 
 

@@ -11,16 +11,16 @@ import numpy as np
 from scipy import stats
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, Interval, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.judged_images import JudgedImages
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import described, interval_and_p, null_band, resampled_p
+from evenhand.metrics.catalogue import SHARE
+from evenhand.metrics.estimates import described, interval_and_p, no_value, null_band, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair
+from evenhand.metrics.prepared import LEVEL, By, Fields, Inference, check_common
+from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central
 from evenhand.stats.rates import judged
 
 DALL_EVAL = "Cho, Zala and Bansal, DALL-Eval, ICCV 2023 (arXiv 2202.04053)"
@@ -45,9 +45,7 @@ class BoundPrompts(named.ChosenRows):
             InputError: The evidence is not JudgedImages.
             UnknownName: An attribute that does not exist.
         """
-        named.check_kind(evidence, JudgedImages, "JudgedImages.join")
-        names = names_of(by)
-        check_known("attribute of these prompts", names, evidence.attributes)
+        names = named.bound_names(evidence, JudgedImages, "JudgedImages.join", by)
         judge = judged.Judge(evidence.confusion)
         silent = evidence.counts[:, :-1].sum(axis=1) == 0
         counts = {"prompt without a judged image": int(silent.sum())}
@@ -111,7 +109,7 @@ class BoundPrompts(named.ChosenRows):
         """The reference over all images, shape (K,)."""
         return np.average(self.reference, axis=0, weights=self.counts[:, :-1].sum(axis=1))
 
-    def null(self, rng: np.random.Generator) -> Ends:
+    def null(self, rng: Rng) -> Ends:
         """Shares of prompts, and of all images, where every image shows the reference."""
         images = self.counts.sum(axis=1)
         return judged.judged_draws(images, self.reference, self.confusions, self.judge.rates, rng)
@@ -122,29 +120,27 @@ class BoundPrompts(named.ChosenRows):
         return "" if self.judge.believed else " and draws of the judge's confusion"
 
 
-def _tested(
-    value: float, null: Floats, side: str, seed: int, method: str, limits: Limits | None
-) -> dict[str, Any]:
+def _tested(value: float, null: Floats, side: str, seed: int, method: str, limits: Limits | None) -> Fields:
     """Null band, p that holds for the interval too where there is one, and limits that agree with it."""
-    band = null_band(null, level=LEVEL, method=_LIKE_REFERENCE, seed=seed, side=side)
+    band = null_band(null, method=_LIKE_REFERENCE, seed=seed, side=side)
     p_value = resampled_p(null, value, side)
     if band is None:
         return {"p_value": p_value}
-    fields: dict[str, Any] = {"null": band, "chance_at": band.mean, "p_value": p_value}
+    fields: Fields = {"null": band, "chance_at": band.mean, "p_value": p_value}
     fields["details"] = {"excess": value - band.mean}
     if limits is None:
         return fields | {"reason": ONE_CLUSTER}
     return fields | interval_and_p(limits, p_value, band.mean, method)
 
 
-def _distance(bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> dict[str, Any]:
+def _distance(bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> Fields:
     """All images together, with each category."""
     if bound.reason:
-        return {"value": None, "reason": bound.reason}
+        return no_value(bound.reason)
     named_images = bound.counts[:, :-1]
     value = float(judged.total_variation(bound.shares, bound.target))
     uncorrected = judged.total_variation(judged.as_shares(named_images.sum(axis=0)), bound.target)
-    facts = {} if bound.judge.believed else {"uncorrected": float(uncorrected)}
+    facts = {} if bound.judge.believed else {"uncorrected": uncorrected}
     if inference == "none":
         return {"value": value, "details": facts, "parts": _categories(bound, None)}
     purpose = ("perceived_distance", *bound.by, *group)
@@ -166,13 +162,11 @@ def _categories(bound: BoundPrompts, draws: Floats | None) -> list[Part]:
     for code, name in enumerate(bound.evidence.categories):
         interval = None
         if draws is not None:
-            low, high = np.nanquantile(draws[:, code], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+            low, high = np.nanquantile(draws[:, code], central(LEVEL)).tolist()
             interval = Interval(low=low, high=high, level=LEVEL, method=f"Jeffreys draws{bound.and_judge}")
-        facts = {"named": float(bound.counts[:, code].sum()), "reference": float(bound.target[code])}
+        facts = {"named": bound.counts[:, code].sum(), "reference": bound.target[code]}
         share = float(bound.shares[code])
-        parts.append(
-            Part(kind="category", key=name, value=share, interval=interval, n=bound.n, details=dict(facts))
-        )
+        parts.append(part("category", name, share, interval=interval, n=bound.n, details=facts))
     return parts
 
 
@@ -193,16 +187,14 @@ _MEASURES: dict[str, tuple[Callable[[Floats, Floats], Floats], str]] = {
 }
 
 
-def _over_prompts(
-    name: str, bound: BoundPrompts, inference: Inference, seed: int, *group: str
-) -> dict[str, Any]:
+def _over_prompts(name: str, bound: BoundPrompts, inference: Inference, seed: int, *group: str) -> Fields:
     """The mean of a number over prompts, and the number of each."""
     if bound.reason:
-        return {"value": None, "reason": bound.reason}
+        return no_value(bound.reason)
     measure, side = _MEASURES[name]
     values = measure(bound.prompt_shares, bound.reference)
     value, prompts = float(values.mean()), len(values)
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     tests: list[float | None] = [None] * prompts
     if inference == "auto":
         null = measure(bound.null(stream(seed, "null", name, *bound.by, *group))[0], bound.reference)
@@ -219,7 +211,7 @@ def _over_prompts(
         tests = [resampled_p(null[:, row], number, side) for row, number in enumerate(values.tolist())]
     names, images = bound.evidence.annotated["prompt"].filter(bound.chosen), bound.counts.sum(axis=1)
     parts = [
-        Part(kind="prompt", key=prompt, value=number, n=n, p_value=p_value)
+        part("prompt", prompt, number, n=n, p_value=p_value)
         for prompt, number, n, p_value in zip(names, values.tolist(), images.tolist(), tests, strict=True)
     ]
     return {"value": value, **fields, "parts": named.corrected(parts)}
@@ -229,7 +221,7 @@ def _finding(name: str, evidence: JudgedImages, by: By, inference: Inference, se
     check_common("default", inference, seed)
     bound = BoundPrompts.of(evidence, by, seed)
 
-    def fields(some: BoundPrompts, *group: str) -> dict[str, Any]:
+    def fields(some: BoundPrompts, *group: str) -> Fields:
         if name in _MEASURES:
             return _over_prompts(name, some, inference, seed, *group)
         return _distance(some, inference, seed, *group)
@@ -240,8 +232,8 @@ def _finding(name: str, evidence: JudgedImages, by: By, inference: Inference, se
 @metric(
     title="Perceived shares beside a reference", summary="how far the shares of what a judge perceives in "
         "images lie from those of a reference, all images together",
-    formula="1/2 sum over categories of |share - reference|", range=(0, 1), direction="lower is fairer",
-    source=Source(paper=ROGAN_GLADEN, equation="correction of a judge's errors"), unit="share",
+    formula="1/2 sum over categories of |share - reference|", **SHARE, direction="lower is fairer",
+    source=Source(paper=ROGAN_GLADEN, equation="correction of a judge's errors"),
     order=975, family="perceived", first_line="value",
     sentences=Sentences(row="shares from the reference", topic="Perceived shares",
         value="The shares of what is perceived in images lie from the reference by"),
@@ -309,9 +301,9 @@ def prompt_deviation(
 @metric(
     title="Diversity of prompts", summary="how evenly categories are perceived in the images of one prompt, "
         "mean over prompts; 1 where all are equally frequent",
-    formula="mean over prompts of entropy of shares / log of the number of categories", range=(0, 1),
+    formula="mean over prompts of entropy of shares / log of the number of categories", **SHARE,
     direction="higher is fairer", source=Source(paper="entropy of what is perceived in images of a prompt"),
-    unit="share", order=990, family="perceived", first_line="value",
+    order=990, family="perceived", first_line="value",
     sentences=Sentences(row="diversity of prompts", topic="The diversity of prompts",
         value="Over prompts, the entropy of what is perceived is, of the largest possible,"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
@@ -12,9 +12,9 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
+from evenhand.evidence.predictions.columns.annotated import Remembering, check_threshold
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.named_groups import check_kind
-from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make, names_of
+from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import reached, reached_rates
@@ -187,7 +187,7 @@ def matched_labels(matches: LabelMatches) -> pl.DataFrame:
 
 def _texts(bound: BoundMatches, times: int) -> pl.Series:
     """The groups as tables write them, each so many times."""
-    texts = pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String)
+    texts = pl.Series(bound.texts, dtype=pl.String)
     return texts.gather(np.repeat(np.arange(len(bound.groups)), times))
 
 
@@ -223,11 +223,10 @@ def _mean(values: Floats, group: Integers, groups: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundMatches(named.ChosenRows):
+class BoundMatches(named.ChosenRows, Remembering):
     """Samples by group."""
 
     matches: LabelMatches
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, by: By, unknown: Unknown = "keep") -> BoundMatches:
@@ -238,9 +237,7 @@ class BoundMatches(named.ChosenRows):
             UnknownName: An attribute that does not exist.
         """
         check_choice("unknown", unknown, get_args(Unknown))
-        check_kind(evidence, LabelMatches, "LabelMatches.from_predictions")
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = named.bound_names(evidence, LabelMatches, "LabelMatches.from_predictions", by)
         key = ("groups", names, unknown)
 
         def bind() -> BoundMatches:
@@ -265,16 +262,3 @@ class BoundMatches(named.ChosenRows):
     def best(self) -> Floats:
         """Confidence of the first prediction, shape (n,)."""
         return self.matches.best[self.chosen]
-
-
-def check_threshold(value: float) -> float:
-    """A threshold of confidences as a float.
-
-    Raises:
-        ParameterError: It is no number in [0, 1].
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ParameterError(
-            f"threshold={value!r} is not possible; choose a confidence in [0, 1], such as 0.1"
-        )
-    return float(value)

@@ -14,11 +14,13 @@ from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.metrics.catalogue import INDICATORS
-from evenhand.metrics.group_rates import GroupRates
-from evenhand.metrics.prepared import By, Inference, Mode, Unknown, check_common, check_k, get_or_make
+from evenhand.evidence.predictions.columns.annotated import check_k
+from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
+from evenhand.metrics.estimates import no_value, part
+from evenhand.metrics.group_rates import ComparedLabels, GroupRates
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
 from evenhand.metrics.retrieval.queries import BoundQueries
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups, RelabelledPrecision, relabel
 from evenhand.stats.rankings.neighbour_pairs import FirstItems, Marks, NeighbourRows, Precisions
 from evenhand.stats.rates.rates import Rates
@@ -35,8 +37,8 @@ _LARGE = 0.01  # a gap by chance alone that is worth a note
     title="Same group among the nearest k",
     summary="share of the k nearest images that are of the query’s group; read the chance level with it, "
         "which the database’s mix gives",
-    formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)", range=(0, 1),
-    direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"), unit="share",
+    formula="sum over queries q and j <= k of [neighbour j of q is of q's group] / (n k)", **SHARE,
+    direction="higher is better", source=Source(paper=INDICATORS, equation="section 3.3"),
     order=460, family="neighbours",
     sentences=Sentences(row="same {match}, first {k}", hits="nearest {noun} show the same {match}"),
     compared="contributions", p_is_about="guessing",
@@ -101,8 +103,8 @@ def precision_at_k(
 @metric(
     title="Same group among the nearest k, largest gap",
     summary="highest precision of any group minus the lowest; random neighbours can give a gap too",
-    formula="max - min over groups of precision_at_k", range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=INDICATORS, equation="section 3.3, range over groups"), unit="share difference",
+    formula="max - min over groups of precision_at_k", **GAP,
+    source=Source(paper=INDICATORS, equation="section 3.3, range over groups"),
     order=470, family="neighbours",
     sentences=Sentences(row="  gap, first {k}", more="have more neighbours of their own group"),
     first_line="rates", parts_of="precision_at_k",
@@ -219,9 +221,10 @@ class Precision(GroupRates):
         return get_or_make(bound.neighbours.memo, ("relabelled", *purpose, self.seed), draw)
 
     @cached_property
-    def compared(self) -> _ComparedQueries:
+    def compared(self) -> ComparedLabels:
         """The known groups, whose labels change places."""
-        return _ComparedQueries(self, RelabelledGroups(self.relabelled, self.known))
+        is_fixed = int(self.units_of[self.known].max()) < 2  # each group is one unit
+        return ComparedLabels(RelabelledGroups(self.relabelled, self.known), is_fixed)
 
     @property
     def grouped(self) -> Rates:
@@ -261,52 +264,28 @@ class Precision(GroupRates):
         exchange = self.relabelled if self.bound.by and self.infers and self.reason is None else None
         p_values = None if exchange is None else exchange.p_each()
 
-        def fields(code: int) -> dict[str, Any]:
+        def fields(code: int) -> Fields:
             if self.reason is not None:
-                return {"value": None, "reason": self.reason}
+                return no_value(self.reason)
             value = float(self.values[code])
             details = _details(value, float(self.observed.chance[code]))
-            details["n_of"] = float(self.bound.sizes[code] * self.k)
+            details["n_of"] = self.bound.sizes[code] * self.k
             part_fields = {"value": value, "details": details}
             if exchange is None or p_values is None:
                 return part_fields
             null = self.band(exchange.rates[:, code], mean=float(exchange.expected[code]))
             return part_fields | {
                 "null": null,
-                "p_value": float(p_values[code]),
+                "p_value": p_values[code],
                 **self.interval_of(code, value),
             }
 
         kind, here = "*".join(self.bound.by), set(self.bound.groups)
         return self.bound.parts(fields) + [
-            Part(kind=kind, key=key_of(group), value=None, n=count, reason=NOT_HELD)
+            part(kind, key_of(group), None, n=count, reason=NOT_HELD)
             for group, count in self.bound.apart.items()
             if group not in here
         ]
-
-
-@dataclass(frozen=True, eq=False)
-class _ComparedQueries:
-    """Groups of queries as ``GroupRates`` compares them."""
-
-    asked: Precision
-    exchange: RelabelledGroups
-    stratum: Integers | None = None
-
-    @property
-    def fixed(self) -> bool:
-        """Whether each group is one unit."""
-        return int(self.asked.units_of[self.asked.known].max()) < 2
-
-    @property
-    def expected(self) -> Floats:
-        """Precision that chance leads to expect, shape (G,)."""
-        return self.exchange.expected
-
-    @property
-    def nulls(self) -> Floats:
-        """Precision by chance, shape (R, G)."""
-        return self.exchange.nulls
 
 
 def precision_finding(neighbours: Precision) -> Finding:
@@ -314,7 +293,7 @@ def precision_finding(neighbours: Precision) -> Finding:
     if neighbours.reason is not None:
         return neighbours.finding(None, reason=neighbours.reason, parts=neighbours.parts())
     value = min(float(neighbours.observed.total), 1.0)
-    fields: dict[str, Any] = {"details": _details(value, float(neighbours.observed.total_chance))}
+    fields: Fields = {"details": _details(value, float(neighbours.observed.total_chance))}
     if not neighbours.infers:
         return neighbours.rate(value, None, **fields)
     exchange = neighbours.relabelled
@@ -327,13 +306,12 @@ def precision_finding(neighbours: Precision) -> Finding:
 def gap_finding(neighbours: Precision) -> Finding:
     """Largest minus smallest precision of the known groups."""
     codes = neighbours.known
-    reason = neighbours.reason or ("single_group" if codes.size < 2 else None)
-    if reason is not None:
-        return neighbours.finding(None, reason=reason)
+    if neighbours.alone is not None:
+        return neighbours.finding(None, reason=neighbours.alone)
     precision, chance = neighbours.values[codes], neighbours.observed.chance[codes]
     by_chance = float(np.ptp(chance))
     notes = [_UNEVEN.format(by_chance)] if by_chance > _LARGE else []
-    details = {"gap_by_chance": by_chance, "gap_above_chance": float(np.ptp(precision - chance))}
+    details = {"gap_by_chance": by_chance, "gap_above_chance": np.ptp(precision - chance)}
     return neighbours.gap(notes=notes, details=details)
 
 

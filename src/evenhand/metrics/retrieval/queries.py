@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, get_args
@@ -15,6 +15,7 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
+from evenhand.evidence.predictions.columns.annotated import Remembering, Texts
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, Unknown, get_or_make, names_of
@@ -24,21 +25,20 @@ _BUCKET = re.compile(r"(?P<low>\d+)\s*[-–]\s*(?P<high>\d+)|(?P<from>\d+)\s*\+|
 
 
 @dataclass(frozen=True, eq=False)
-class BoundQueries(NamedGroups):
+class BoundQueries(NamedGroups, Remembering):
     """Queries by group, with the value that their neighbours have to have."""
 
     neighbours: Neighbours
-    match: tuple[str, ...]  # attributes that have to match, crossed
-    by: tuple[str, ...]
+    match: Texts  # attributes that have to match, crossed
+    by: Texts
     rows: Integers  # of ``neighbours.queries`` that are in it
     query_labels: Integers  # code of the value of each query in it
     labels: Integers  # code of the value of each database sample; -1: no query in it has this value
     groups: Groups
     group: Integers
-    apart: dict[tuple[str, ...], int]  # queries of each group whose value the database does not have
+    apart: dict[Texts, int]  # queries of each group whose value the database does not have
     dropped: list[Dropped]  # queries and database samples
     notes: list[str]  # what to know about both sides
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, evidence: Any, match: By, by: By, unknown: Unknown, *, paper: bool = False) -> BoundQueries:
@@ -64,7 +64,7 @@ class BoundQueries(NamedGroups):
 
     @classmethod
     def _bound(
-        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: Unknown, paper: bool
+        cls, evidence: Neighbours, match: Texts, by: Texts, unknown: Unknown, paper: bool
     ) -> BoundQueries:
         for name in match:
             _check_meaning(name, evidence.queries[name], evidence.database[name])
@@ -87,11 +87,17 @@ class BoundQueries(NamedGroups):
         values, query_labels = named.coded(query_texts, is_included)
         code = {value: number for number, value in enumerate(values)}
         labels = np.array([code.get(key, -1) for key in _keys(database_texts)], dtype=np.int64)
+        notes = []
+        for (name, column), unknown_ones in zip(
+            database_texts.items(), named.unknown_in(database_texts).values(), strict=True
+        ):
+            if count := int((column.is_null() | unknown_ones).sum()):
+                notes.append(f"{count} database samples have no known {name}; they count as a mismatch")
         dropped = {**counts, **{f"database: {reason}": n for reason, n in evidence.left_out.items()}}
         return cls(
             evidence, match, by, np.flatnonzero(is_included), query_labels, labels,
             *named.coded(grouped, is_included),
-            apart, named.dropped_of(dropped), _database_notes(database_texts),
+            apart, named.dropped_of(dropped), notes,
         )  # fmt: skip
 
     def without(self, gone: Mask, reason: str) -> BoundQueries:
@@ -126,17 +132,8 @@ class BoundQueries(NamedGroups):
         return named.shared(self.units[0])
 
 
-def _keys(columns: dict[str, pl.Series]) -> list[tuple[str, ...]]:
+def _keys(columns: dict[str, pl.Series]) -> list[Texts]:
     return list(zip(*(column.to_list() for column in columns.values()), strict=True))
-
-
-def _database_notes(columns: dict[str, pl.Series]) -> list[str]:
-    counts = {
-        name: int((columns[name].is_null() | where).sum())
-        for name, where in zip(columns, named.unknown_in(columns).values(), strict=True)
-    }
-    note = "{} database samples have no known {}; they count as a mismatch"
-    return [note.format(count, name) for name, count in counts.items() if count]
 
 
 def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
@@ -151,17 +148,13 @@ def _check_meaning(name: str, queries: pl.Series, database: pl.Series) -> None:
                 f"{name!r} is divided differently in queries and database ({left_level!r} and "
                 f"{right_level!r} overlap); annotate both in the same ranges, or match another attribute"
             )
-    if not left & right and _named_differently(left, right):
+    # of a single value each, few samples are as likely as two names of the same
+    folded = [{level.strip().casefold() for level in levels} for levels in (left, right)]
+    if not left & right and (folded[0] & folded[1] or min(len(left), len(right)) > 1):
         raise InputError(
             f"queries and database share no value of {name!r} ({_some(left)}; {_some(right)}); give both the "
             "same names, or match another attribute"
         )
-
-
-def _named_differently(left: set[str], right: set[str]) -> bool:
-    """Whether values that differ are names of the same; of a single value each, few samples are as likely."""
-    folded = [{level.strip().casefold() for level in levels} for levels in (left, right)]
-    return bool(folded[0] & folded[1]) or min(len(left), len(right)) > 1
 
 
 def _levels(column: pl.Series) -> set[str]:

@@ -10,24 +10,25 @@ import numpy as np
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
+from evenhand.evidence.predictions.columns.annotated import check_k
 from evenhand.evidence.rankings import Rankings
-from evenhand.metrics.catalogue import GEYIK, VISOGENDER
-from evenhand.metrics.prepared import By, Inference, Mode, check_k
+from evenhand.metrics.catalogue import GEYIK, LOG_RATIO, SIGNED, VISOGENDER
+from evenhand.metrics.prepared import By, Inference, Mode
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic, Target
 from evenhand.metrics.retrieval.ranking_estimation import retrieval_finding
 from evenhand.metrics.retrieval.ranking_figures import (
     WIDE,
-    absent_as,
+    constant_variance,
     difference_finding,
-    even,
-    explain,
     extreme_skew,
+    mark_undefined,
     needs_two_groups,
     skew_figures,
-    top_finding,
+    skew_of_absent,
+    top_statistic,
     two_groups,
 )
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools
@@ -37,9 +38,9 @@ from evenhand.stats.rankings.null import NullDistribution
 @metric(
     title="Bias among the first k",
     summary="the first group’s share of the first k places less the second group’s; an odd k never gives 0",
-    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k", range=(-1, 1),
-    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="share difference", order=260, family="rankings",
+    formula="mean over queries of (n1 - n2) / (n1 + n2) among the first k", **SIGNED,
+    source=Source(paper=VISOGENDER, equation="Appendix A"),
+    order=260, family="rankings",
     sentences=Sentences(value="the share of {first} minus {second}", more="come first more often"),
     first_line="rankings",
     compared="contributions",
@@ -95,9 +96,9 @@ def bias_at_k(
 @metric(
     title="Skew among the first k",
     summary="logarithm of a group’s share of the first k over its share of the pool; above 0: more of it",
-    formula="mean over queries of ln(share of the first k / share of the pool)", range=(None, None),
-    direction="descriptive", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio", order=270, family="rankings", headline=False, compared="contributions",
+    formula="mean over queries of ln(share of the first k / share of the pool)", **LOG_RATIO,
+    direction="descriptive", source=Source(paper=VISOGENDER, equation="Appendix A"),
+    order=270, family="rankings", headline=False, compared="contributions",
 )  # fmt: skip
 def skew_at_k(
     evidence: Rankings,
@@ -141,24 +142,24 @@ def skew_at_k(
     code = bound.code_of(group)
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
-        return rankings.skews(counts, pools, bound.targets(pools), k, absent_as(bound))[:, code]
+        return rankings.skews(counts, pools, bound.targets(pools), k, skew_of_absent(bound))[:, code]
 
     figures = replace(skew_figures(bound, k, values_of, [code]), deciding=(code,))
-    explain(figures, figures.pools[:, code] == 0, "group_not_in_pool")
+    mark_undefined(figures, figures.pools[:, code] == 0, "group_not_in_pool")
 
     def spread(pools: Integers) -> Floats:  # of the logarithm of a share
         return np.asarray(pools.sum(axis=1) / np.maximum(pools[:, code], 1) - 1)
 
-    statistic = top_finding(bound, k, values_of, "both", WIDE, spread)
+    statistic = top_statistic(bound, k, values_of, "both", WIDE, spread)
     return retrieval_finding(bound, figures, {"k": k, "group": group}, statistic)
 
 
 @metric(
     title="Largest skew among the first k",
     summary="skew of the group that is favoured most; a fair model does not reach 0 either",
-    formula="mean over queries of the largest skew_at_k of a group", range=(None, None),
-    direction="lower is fairer", fair_at=0.0, source=Source(paper=VISOGENDER, equation="Appendix A"),
-    unit="log ratio", order=280, family="rankings",
+    formula="mean over queries of the largest skew_at_k of a group", **LOG_RATIO,
+    direction="lower is fairer", source=Source(paper=VISOGENDER, equation="Appendix A"),
+    order=280, family="rankings",
     sentences=Sentences(symbol="MaxSkew", value="the favoured group’s skew"), compared="contributions",
     tags=("group gap",),
 )  # fmt: skip
@@ -188,9 +189,9 @@ def max_skew_at_k(
 @metric(
     title="Smallest skew among the first k",
     summary="skew of the group that is favoured least; a fair model does not reach 0 either",
-    formula="mean over queries of the smallest skew_at_k of a group", range=(None, None),
-    direction="higher is fairer", fair_at=0.0, source=Source(paper=GEYIK, equation="MinSkew@k"),
-    unit="log ratio", order=290, family="rankings", headline=False,
+    formula="mean over queries of the smallest skew_at_k of a group", **LOG_RATIO,
+    direction="higher is fairer", source=Source(paper=GEYIK, equation="MinSkew@k"),
+    order=290, family="rankings", headline=False,
     sentences=Sentences(symbol="MinSkew", value="the least favoured group’s skew"), compared="contributions",
 )  # fmt: skip
 def min_skew_at_k(
@@ -252,7 +253,7 @@ def ndkl(
     def of(ranked: RankedPools) -> Floats:
         return rankings.ndkl(ranked, bound.targets(ranked.pools), k)
 
-    def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
+    def null_of(pool: Integers, rng: Rng) -> NullDistribution:
         return ranking_null.null_of_ndkl(pool.tolist(), bound.targets(pool[None])[0], rng, k)
 
     pieces = [
@@ -260,11 +261,11 @@ def ndkl(
     ]
     values, pools, tied = (np.concatenate(column) for column in zip(*pieces, strict=True))
     figures = Figures(values, {}, pools, tied)
-    explain(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
+    mark_undefined(figures, pools.sum(axis=1) < (k or 0), "k_exceeds_pool")
     needs_two_groups(bound, figures)
 
     def like_pool(pools: Integers) -> Floats:
         return rankings.divergence(pools, bound.targets(pools))
 
-    statistic = Statistic(of, null_of, like_pool, even, "high", (0, np.inf))
+    statistic = Statistic(of, null_of, like_pool, constant_variance, "high", (0, np.inf))
     return retrieval_finding(bound, figures, {"k": k}, statistic)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_known
 from evenhand.core.random_streams import stream
 from evenhand.evidence.rankings import Pools, Rankings
-from evenhand.metrics.prepared import By, Inference, Mode, check_common, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, check_common, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng
 from evenhand.stats.rankings.fairness import RankedPools, Tops, target_shares, tops
 from evenhand.stats.rankings.null import NullDistribution
 
 Target = str | Mapping[str, float]
 Details: TypeAlias = dict[str, list[float | str | None]]
-Look = Callable[[Tops, Integers], Details]
+RankingView = Callable[[Tops, Integers], Details]
 Values = Callable[[Integers, Integers, int], Floats]
 """From counts among the first k and pools, both of shape (T, G), and k to values, shape (T,)."""
 
@@ -98,7 +98,7 @@ class BoundRankings:
         return self.group_names.index(group)
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """What the metric's printed name tells of target and mode."""
         printed = self.target
         if not isinstance(printed, str):
@@ -130,7 +130,7 @@ class BoundRankings:
                 self.pools.memo[key] = ranked
             yield piece, ranked
 
-    def stream(self, *purpose: object) -> np.random.Generator:
+    def stream(self, *purpose: object) -> Rng:
         """The random stream for one purpose."""
         return stream(self.seed, "+".join(self.pools.by), self.name, *sorted(self.params.items()), *purpose)
 
@@ -158,8 +158,8 @@ class Figures:
         return {query: self.reasons.get(query, "undefined") for query in missing}
 
 
-def top_figures(bound: BoundRankings, k: int, values_of: Values, look: Look | None = None) -> Figures:
-    """A figure of the first k places; ``look`` goes from their contents and pools to details of queries."""
+def top_figures(bound: BoundRankings, k: int, values_of: Values, view: RankingView | None = None) -> Figures:
+    """A figure of the first k places; ``view`` goes from their contents and pools to details of queries."""
     parts: list[tuple[Floats, Integers, Mask]] = []
     details: Details = {}
     for piece, ranked in bound.ranked():
@@ -168,7 +168,7 @@ def top_figures(bound: BoundRankings, k: int, values_of: Values, look: Look | No
         outcome_values = values_of(outcomes.counts, ranked.pools[outcomes.owner], k)
         values = outcomes.mean(np.where(enough[outcomes.owner], outcome_values, np.nan))
         parts.append((values, ranked.pools, ranked.open_at(k) & enough))
-        for name, column in (look(outcomes, ranked.pools) if look else {}).items():
+        for name, column in (view(outcomes, ranked.pools) if view else {}).items():
             details.setdefault(name, []).extend(column)
     values, pools, tied = (np.concatenate(column) for column in zip(*parts, strict=True))
     short = np.flatnonzero(pools.sum(axis=1) < k)
@@ -180,9 +180,7 @@ class Statistic:
     """A figure of one ranking, as chance needs it."""
 
     of: Callable[[RankedPools], Floats]  # from rankings to their values, shape (R,)
-    null_of: Callable[
-        [Integers, np.random.Generator], NullDistribution
-    ]  # of all rankings of one pool, shape (G,)
+    null_of: Callable[[Integers, Rng], NullDistribution]  # of all rankings of one pool, shape (G,)
     like_pool: Callable[[Integers], Floats]  # from pools, shape (R, G), to values of tops like them
     spread: Callable[[Integers], Floats]  # from them to what the variance is proportional to
     side: str  # which side of chance is unfair: ``high``, ``low`` or ``both``

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, NewDetails, Null, Part
+from evenhand.core.findings import Dropped, Finding, NewDetails, Null, Part
 from evenhand.core.text.reasons import explain
-from evenhand.metrics.estimates import agreeing, as_finding, few_decide, number
-from evenhand.metrics.prepared import LEVEL
+from evenhand.metrics.estimates import (
+    agreeing,
+    as_finding,
+    at_levels,
+    few_decide,
+    losses,
+    number,
+    part,
+    sizes_of,
+)
+from evenhand.metrics.named_groups import corrected
+from evenhand.metrics.prepared import LEVEL, Fields
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Pair
 from evenhand.stats.exchange.relabelling import units_in
-from evenhand.stats.multiplicity import adjust
 from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
 from evenhand.stats.rankings.fairness import RankedPools
 from evenhand.stats.rankings.null import NullDistribution, drawn_values, null_of_mean
@@ -27,62 +34,54 @@ _METHOD = "studentised exchange of groups, over queries and units"
 
 
 def retrieval_finding(
-    bound: BoundRankings, figures: Figures, params: Mapping[str, Any], statistic: Statistic
+    bound: BoundRankings, figures: Figures, params: Fields, statistic: Statistic
 ) -> Finding:
     """The mean over queries with all that belongs to it; ``params`` are those beside target and mode."""
-    values = figures.values[~np.isnan(figures.values)]
+    values, pools = figures.values[~np.isnan(figures.values)], bound.pools
     value = number(values.mean()) if values.size else None
     sigma = float(values.std(ddof=1)) if values.size > 1 else None
-    details: NewDetails = {"sigma": sigma, "queries": float(values.size)}
+    details: NewDetails = {"sigma": sigma, "queries": values.size}
     if figures.tied.any():
-        details["tied_queries"] = float(figures.tied.sum())
-    notes, inference = [*_notes(bound, figures), *figures.notes], FigureInference()
-    if value is not None:
-        notes += _few(bound, figures)
-    if bound.inference == "auto" and value is not None:
-        inference = _infer(bound, figures, statistic)
-        notes += inference.notes
-        if inference.whole is not None:
-            details |= _against(inference.whole, value)
-    pools, reasons = bound.pools, set(figures.lacking.values())
-    sizes = pools.group_sizes.tolist()
-    fields: dict[str, Any] = {
-        "value": value, "n": sum(sizes), "notes": notes, "details": details,
-        "groups": [GroupSize(key=pools.group_key(code), n=n) for code, n in enumerate(sizes)],
-        "parts": _parts(bound, figures, inference.chances, statistic.side),
-        "dropped": _dropped(bound, figures),
-    }  # fmt: skip
+        details["tied_queries"] = figures.tied.sum()
+    notes = [*_notes(bound, figures), *figures.notes]
+    fields, chances, sizes = Fields(), dict[int, NullDistribution](), pools.group_sizes.tolist()
     if value is None:
+        reasons = set(figures.lacking.values())
         fields["reason"] = reasons.pop() if len(reasons) == 1 else "no_usable_query"
-    return as_finding(bound.name, pools.by, {**params, **bound.params}, **fields, **inference.fields)
+    else:
+        units = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
+        few = ((bound.group_names[code], units[code]) for code in figures.deciding)
+        notes += few_decide(few, pools.cluster or "samples")
+        if bound.inference == "auto":
+            fields, chances = _infer(bound, figures, statistic)
+    return as_finding(
+        bound.name, pools.by, {**params, **bound.params}, value=value, n=sum(sizes),
+        notes=notes + fields.pop("notes", []), details=details | fields.pop("details", {}),
+        groups=sizes_of(map(pools.group_key, range(len(sizes))), sizes),
+        parts=_parts(bound, figures, chances, statistic.side), dropped=_dropped(bound, figures), **fields,
+    )  # fmt: skip
 
 
 def _against(chance: NullDistribution, value: float) -> NewDetails:
-    return {"null_sd": number(chance.sd), "z": number(chance.z(value))}
+    return {"null_sd": chance.sd, "z": chance.z(value)}
 
 
 def _parts(
     bound: BoundRankings, figures: Figures, chances: Mapping[int, NullDistribution], side: str
 ) -> list[Part]:
-    values, sizes, lacking = figures.values, figures.pools.sum(axis=1), figures.lacking
-    p = np.full(values.size, np.nan)
-    for query, chance in chances.items():
-        p[query] = chance.p_value(float(values[query]), side)
+    sizes, lacking, parts = figures.pools.sum(axis=1), figures.lacking, list[Part]()
     distinct = {id(chance): chance for chance in chances.values()}
     nulls = {key: _null_of(chance, bound.seed, "this pool") for key, chance in distinct.items()}
-    corrected, parts = adjust(p, "holm"), []
-    for query, name in enumerate(bound.pools.queries):
-        value = number(values[query])
+    for query, (name, value) in enumerate(zip(bound.pools.queries, figures.values.tolist(), strict=True)):
         details = {key: column[query] for key, column in figures.details.items()}
         if figures.tied[query]:
             details["tied"] = "at the cut"
-        fields: dict[str, Any] = {"value": value, "n": sizes[query], "reason": lacking.get(query)}
-        if query in chances and value is not None:
+        fields: Fields = {"n": sizes[query], "reason": lacking.get(query)}
+        if query in chances:
             details |= _against(chances[query], value)
-            fields |= {"p_value": p[query], "p_adjusted": number(corrected[query])}
-            fields["null"] = nulls[id(chances[query])]
-        parts.append(Part(kind=bound.pools.kind, key=name, details=details, **fields))
-    return parts
+            fields |= {"p_value": chances[query].p_value(value, side), "null": nulls[id(chances[query])]}
+        parts.append(part(bound.pools.kind, name, number(value), details=details, **fields))
+    return corrected(parts)
 
 
 def _dropped(bound: BoundRankings, figures: Figures) -> list[Dropped]:
@@ -90,7 +89,7 @@ def _dropped(bound: BoundRankings, figures: Figures) -> list[Dropped]:
     if bound.pools.emptied:
         counts["query without usable samples"] = bound.pools.emptied
     counts |= {f"query: {reason}": count for reason, count in Counter(figures.lacking.values()).items()}
-    return [Dropped(reason=reason, count=count) for reason, count in counts.items()]
+    return losses(counts.items())
 
 
 def _notes(bound: BoundRankings, figures: Figures) -> list[str]:
@@ -105,14 +104,6 @@ def _notes(bound: BoundRankings, figures: Figures) -> list[str]:
     return notes
 
 
-def _few(bound: BoundRankings, figures: Figures) -> list[str]:
-    """A note on groups of few units that decide the value."""
-    pools = bound.pools
-    sizes = units_in(pools.units, pools.labels, len(pools.groups)).tolist()
-    group_sizes = ((bound.group_names[code], sizes[code]) for code in figures.deciding)
-    return few_decide(group_sizes, pools.cluster or "samples")
-
-
 def absent_note(absent: Sequence[object], k: int, *, paper: bool) -> list[str]:
     """What was done about groups that are not among the first k."""
     count = sum(name is not None for name in absent)
@@ -125,74 +116,66 @@ def absent_note(absent: Sequence[object], k: int, *, paper: bool) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class FigureInference:
-    """What exchanging groups says of a figure; empty where nothing can change places."""
+def _infer(
+    bound: BoundRankings, figures: Figures, statistic: Statistic
+) -> tuple[Fields, dict[int, NullDistribution]]:
+    """Compare a figure, which one query at least has, with rankings that know nothing of the groups.
 
-    whole: NullDistribution | None = None  # the null of the mean over queries
-    chances: Mapping[int, NullDistribution] = field(default_factory=dict)  # the null of each usable query
-    fields: Mapping[str, Any] = field(default_factory=dict)  # null band, p and interval of the finding
-    notes: tuple[str, ...] = ()  # what to know about them
-
-
-def _infer(bound: BoundRankings, figures: Figures, statistic: Statistic) -> FigureInference:
-    """Compare a figure, which one query at least has, with rankings that know nothing of the groups."""
+    The fields of the finding, and the null of each usable query; empty where nothing can change places.
+    """
     usable = np.flatnonzero(~np.isnan(figures.values))
     values, pools = figures.values[usable], bound.pools
-    single = pools.cluster is None
-    chances = _of_pools(bound, figures.pools, usable, statistic) if single else {}
+    single, chances = pools.cluster is None, dict[int, NullDistribution]()
+    if single:  # equal pools share one null
+        pool_of = {query: tuple(figures.pools[query].tolist()) for query in usable.tolist()}
+        distinct = dict.fromkeys(pool_of.values())
+        nulls = {pool: statistic.null_of(np.array(pool), bound.stream("null", pool)) for pool in distinct}
+        chances = {query: nulls[pool] for query, pool in pool_of.items()}
     if single and not pools.shared:
         pool_nulls = [chances[query] for query in usable.tolist()]
         means = Means.of(values, drawn_values(pool_nulls, bound.stream("draws")), shared=False)
         mean_null, what = null_of_mean(pool_nulls), "each pool, convolved over queries"
-        return _inferred(bound, statistic, means, mean_null, chances, _null_of(mean_null, bound.seed, what))
-    ranked = RankedPools.rank(
-        pools.codes[usable], pools.scores[usable], len(pools.groups), "stable" if bound.paper else "expected"
-    )
-    samples = RankedPools.rank(pools.samples[usable], pools.scores[usable], 1, "stable").codes
-    exchange = RankingExchange(samples.astype(np.int64), ranked, pools.labels, pools.units, sets=pools.sets)
-    if exchange.fixed:
-        return FigureInference(notes=(explain("one_cluster"),))
-    query_draws, changed = _drawn(bound, exchange, statistic)
-    means = Means.of(values, query_draws, shared=pools.shared, pools=changed)
-    mean_null = _of_draws(means.draws)
-    if not single:
-        chances = {query: _of_draws(query_draws[:, at]) for at, query in enumerate(usable.tolist())}
-    unit = pools.cluster or "sample"
-    method = f"groups exchanged between units ({unit}) of the pools, once for all queries"
-    null = _null_of(mean_null, bound.seed, "").model_copy(update={"method": method})
-    return _inferred(bound, statistic, means, mean_null, chances, null)
-
-
-def _inferred(
-    bound: BoundRankings,
-    statistic: Statistic,
-    means: Means,
-    mean_null: NullDistribution,
-    chances: Mapping[int, NullDistribution],
-    null: Null,
-) -> FigureInference:
+        null = _null_of(mean_null, bound.seed, what)
+    else:
+        ties = "stable" if bound.paper else "expected"
+        ranked = RankedPools.rank(pools.codes[usable], pools.scores[usable], len(pools.groups), ties)
+        samples = RankedPools.rank(pools.samples[usable], pools.scores[usable], 1, "stable").codes
+        exchange = RankingExchange(
+            samples.astype(np.int64), ranked, pools.labels, pools.units, sets=pools.sets
+        )
+        if exchange.fixed:
+            return {"notes": [explain("one_cluster")]}, {}
+        query_draws, changed = _drawn(bound, exchange, statistic)
+        means = Means.of(values, query_draws, shared=pools.shared, pools=changed)
+        mean_null = _of_draws(means.draws)
+        if not single:
+            chances = {query: _of_draws(query_draws[:, at]) for at, query in enumerate(usable.tolist())}
+        unit = pools.cluster or "sample"
+        method = f"groups exchanged between units ({unit}) of the pools, once for all queries"
+        null = _null_of(mean_null, bound.seed, "").model_copy(update={"method": method})
     if mean_null.sd <= _SAME:
-        return FigureInference(fields={"chance_at": null.mean}, notes=(_FIXED,))
-    fields: dict[str, Any] = {"null": null, "chance_at": null.mean}
+        return {"chance_at": null.mean, "notes": [_FIXED]}, {}
+    fields = _tested(bound, statistic, means, mean_null, null)
+    return fields | {"details": _against(mean_null, float(values.mean()))}, chances
+
+
+def _tested(
+    bound: BoundRankings, statistic: Statistic, means: Means, mean_null: NullDistribution, null: Null
+) -> Fields:
+    """Null band, p and interval of the mean over queries."""
+    fields: Fields = {"null": null, "chance_at": null.mean}
     if means.queries < 2:
         fields["p_value"] = mean_null.p_value(means.value, statistic.side)
-        return FigureInference(
-            mean_null, chances, fields, ("no interval: one query says nothing about others",)
-        )
+        return fields | {"notes": ["no interval: one query says nothing about others"]}
     p_value = means.p_value(statistic.side)
 
-    def limits(level: float) -> Interval | None:
-        ends = means.limits(statistic.side, level)
-        if ends is None:
-            return None
+    def limits(level: float) -> Pair:
+        ends = means.limits(statistic.side, level) or (np.nan, np.nan)
         low, high = np.clip(agreeing(ends, p_value, null.mean, level), *statistic.bounds)
-        return Interval(
-            low=low, high=high, level=level, method=_METHOD, replicates=means.draws.size, seed=bound.seed
-        )
+        return float(low), float(high)
 
-    fields |= {"p_value": p_value, "interval": limits(LEVEL), "limits": limits}
-    return FigureInference(mean_null, chances, fields)
+    sampling = {"replicates": means.draws.size, "seed": bound.seed}
+    return fields | {"p_value": p_value, "limits": at_levels(limits, _METHOD, **sampling)}
 
 
 def _drawn(
@@ -217,16 +200,6 @@ def _drawn(
 
 def _of_draws(values: Floats) -> NullDistribution:
     return NullDistribution.of(values, np.full(values.size, 1 / values.size), values.size)
-
-
-def _of_pools(
-    bound: BoundRankings, pools: Integers, usable: Integers, statistic: Statistic
-) -> dict[int, NullDistribution]:
-    """What chance gives for each usable query; equal pools share one distribution."""
-    null_by_pool: dict[tuple[int, ...], NullDistribution] = {}
-    for pool in map(tuple, np.unique(pools[usable], axis=0).tolist()):
-        null_by_pool[pool] = statistic.null_of(np.array(pool), bound.stream("null", pool))
-    return {query: null_by_pool[tuple(pools[query].tolist())] for query in usable.tolist()}
 
 
 def _null_of(chance: NullDistribution, seed: int, what: str) -> Null:

@@ -9,7 +9,8 @@ import numpy as np
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding
-from evenhand.metrics.prepared import check_k
+from evenhand.evidence.predictions.columns.annotated import check_k
+from evenhand.metrics.named_groups import check_pair
 from evenhand.metrics.retrieval.ranking_bound import (
     BoundRankings,
     Details,
@@ -19,7 +20,7 @@ from evenhand.metrics.retrieval.ranking_bound import (
     top_figures,
 )
 from evenhand.metrics.retrieval.ranking_estimation import absent_note, retrieval_finding
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools, Tops
@@ -38,7 +39,7 @@ def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, name
         has_both = (_column(pools, plus) > 0) & (_column(pools, minus) > 0)
         return values if bound.paper else np.where(has_both, values, np.nan)
 
-    def look(tops: Tops, pools: Integers) -> Details:
+    def view(tops: Tops, pools: Integers) -> Details:
         pairs = zip(names, (plus, minus), strict=False)
         return {f"top_{name}": tops.mean(_column(tops.counts, code)).tolist() for name, code in pairs}
 
@@ -46,10 +47,10 @@ def difference_finding(bound: BoundRankings, k: int, plus: int, minus: int, name
         apart = rankings.difference(_column(pools, plus), _column(pools, minus), neither=0.0)
         return 1 - apart**2
 
-    figures = replace(top_figures(bound, k, values_of, look), deciding=tuple({plus, minus} - {-1}))
+    figures = replace(top_figures(bound, k, values_of, view), deciding=tuple({plus, minus} - {-1}))
     lacking = (_column(figures.pools, plus) == 0) | (_column(figures.pools, minus) == 0)
-    explain(figures, lacking & np.isnan(figures.values), "single_group")
-    statistic = top_finding(bound, k, values_of, "both", (-1, 1), spread)
+    mark_undefined(figures, lacking & np.isnan(figures.values), "single_group")
+    statistic = top_statistic(bound, k, values_of, "both", (-1, 1), spread)
     return retrieval_finding(bound, figures, {"k": k, "groups": names}, statistic)
 
 
@@ -60,13 +61,15 @@ def extreme_skew(
     check_k(k)
 
     def values_of(counts: Integers, pools: Integers, k: int) -> Floats:
-        return kernel(counts, pools, bound.targets(pools), k, absent_as(bound))
+        return kernel(counts, pools, bound.targets(pools), k, skew_of_absent(bound))
 
     figures = skew_figures(bound, k, values_of, range(len(bound.pools.groups)), side)
-    figures = replace(figures, deciding=_most_often(bound, figures, side))
+    extremes = [str(text).split(", ") for text in figures.details[_EXTREME[side]]]
+    often = [sum(name in names for names in extremes) for name in bound.group_names]
+    figures = replace(figures, deciding=(int(np.argmax(often)),) if max(often) else ())
     exact = isinstance(bound.target, str) and bound.target == "pool" and not bound.paper
     bounds = ((0, np.inf) if side == "high" else (-np.inf, 0)) if exact else WIDE
-    return retrieval_finding(bound, figures, {"k": k}, top_finding(bound, k, values_of, side, bounds))
+    return retrieval_finding(bound, figures, {"k": k}, top_statistic(bound, k, values_of, side, bounds))
 
 
 def skew_figures(
@@ -75,7 +78,7 @@ def skew_figures(
     """Skews with the groups that are absent, and those that have the largest or smallest skew."""
     names = np.array(bound.group_names, dtype=object)
 
-    def look(tops: Tops, pools: Integers) -> Details:
+    def view(tops: Tops, pools: Integers) -> Details:
         gone = np.zeros(pools.shape, dtype=bool)
         for code in watched:
             missing = (tops.counts[:, code] == 0) & (pools[tops.owner, code] > 0)
@@ -89,7 +92,7 @@ def skew_figures(
             for what, flags in masks.items()
         }
 
-    figures = top_figures(bound, k, values_of, look)
+    figures = top_figures(bound, k, values_of, view)
     needs_two_groups(bound, figures)
     if bound.paper or side != "high":  # the largest skew is always that of a group that is there
         figures.notes.extend(absent_note(figures.details["absent"], k, paper=bound.paper))
@@ -99,7 +102,7 @@ def skew_figures(
 def _extreme_groups(bound: BoundRankings, tops: Tops, pools: Integers, k: int, side: str) -> Mask:
     """Which groups most often have the largest (smallest) skew of each ranking, shape (R, G)."""
     skew = rankings.skews(
-        tops.counts, pools[tops.owner], bound.targets(pools)[tops.owner], k, absent_as(bound)
+        tops.counts, pools[tops.owner], bound.targets(pools)[tops.owner], k, skew_of_absent(bound)
     )
     signed = np.where(np.isnan(skew), -np.inf, skew if side == "high" else -skew)
     winner = signed >= signed.max(axis=1, keepdims=True) - 1e-12
@@ -108,14 +111,7 @@ def _extreme_groups(bound: BoundRankings, tops: Tops, pools: Integers, k: int, s
     return np.asarray((often >= often.max(axis=1, keepdims=True) - 1e-12) & (pools > 0) & enough)
 
 
-def _most_often(bound: BoundRankings, figures: Figures, side: str) -> tuple[int, ...]:
-    """The group that has the largest (smallest) skew in most queries; none where no query has a value."""
-    texts = figures.details[_EXTREME[side]]
-    often = [sum(name in str(text).split(", ") for text in texts) for name in bound.group_names]
-    return (int(np.argmax(often)),) if max(often) else ()
-
-
-def top_finding(
+def top_statistic(
     bound: BoundRankings, k: int, values_of: Values, side: str, bounds: Pair,
     spread: Callable[[Integers], Floats] | None = None,
 ) -> Statistic:  # fmt: skip
@@ -125,7 +121,7 @@ def top_finding(
         outcomes = rankings.tops(ranked, k, bound.stream("ties", k, "drawn"))
         return outcomes.mean(values_of(outcomes.counts, ranked.pools[outcomes.owner], k))
 
-    def null_of(pool: Integers, rng: np.random.Generator) -> NullDistribution:
+    def null_of(pool: Integers, rng: Rng) -> NullDistribution:
         return ranking_null.null_of_top(
             pool.tolist(), k, lambda counts: values_of(counts, np.broadcast_to(pool, counts.shape), k), rng
         )
@@ -136,15 +132,15 @@ def top_finding(
             values[sizes == size] = values_of(pools[sizes == size], pools[sizes == size], size)
         return values
 
-    return Statistic(of, null_of, like_pool, spread or even, side, bounds)
+    return Statistic(of, null_of, like_pool, spread or constant_variance, side, bounds)
 
 
-def even(pools: Integers) -> Floats:
+def constant_variance(pools: Integers) -> Floats:
     """A variance that no pool changes in a way that is known."""
     return np.ones(len(pools))
 
 
-def absent_as(bound: BoundRankings) -> str:
+def skew_of_absent(bound: BoundRankings) -> str:
     """What the skew of an absent group is taken as."""
     return "smoothed" if bound.paper else "floor"
 
@@ -158,8 +154,7 @@ def two_groups(bound: BoundRankings, groups: Sequence[str] | None) -> tuple[int,
                 f"there are {len(names)} groups; name two of {names} with groups=[plus, minus]"
             )
         return 0, 1 if len(names) == 2 else -1, names
-    if isinstance(groups, str) or len(groups) != 2 or groups[0] == groups[1]:
-        raise ParameterError(f"groups={groups!r} is not possible; name two of {names}: [plus, minus]")
+    check_pair(groups, names, "plus, minus")
     if len(names) == 1 and names[0] in groups:
         return (0, -1, list(groups)) if names[0] == groups[0] else (-1, 0, list(groups))
     return bound.code_of(groups[0]), bound.code_of(groups[1]), list(groups)
@@ -170,7 +165,7 @@ def _column(counts: Integers, code: int) -> Integers:
     return counts[:, code] if code >= 0 else np.zeros(len(counts), dtype=np.int64)
 
 
-def explain(figures: Figures, where: Mask, reason: str) -> None:
+def mark_undefined(figures: Figures, where: Mask, reason: str) -> None:
     """Make the figures of some queries undefined; a reason given earlier stays."""
     figures.values[where] = np.nan
     figures.reasons.update(dict.fromkeys(np.flatnonzero(where).tolist(), reason) | figures.reasons)
@@ -179,4 +174,4 @@ def explain(figures: Figures, where: Mask, reason: str) -> None:
 def needs_two_groups(bound: BoundRankings, figures: Figures) -> None:
     """Say of rankings of one group that nothing can be compared."""
     if not bound.paper:
-        explain(figures, (figures.pools > 0).sum(axis=1) < 2, "single_group")
+        mark_undefined(figures, (figures.pools > 0).sum(axis=1) < 2, "single_group")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from evenhand.core.findings import Finding
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import RoleChoices
+from evenhand.metrics.choices.roles import abstention
 from evenhand.metrics.prepared import By
-from evenhand.metrics.roles import abstention
 
 _RATES = (
     abstention.answer_accuracy, abstention.abstention_rate, abstention.unusable_rate,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from evenhand.metrics.classification.disparities.accuracy_contrast import accura
 from evenhand.metrics.classification.disparities.decomposition import accuracy_decomposition
 from evenhand.metrics.classification.disparities.finding import disparities
 from evenhand.metrics.classification.effect_options import EffectKeywords
-from evenhand.metrics.prepared import BoundCounts, Mode
+from evenhand.metrics.prepared import BoundCounts, Fields, Mode
 
 MOST_GROUPS, MOST_CLASSES, MOST_PREDICTIONS = 3_000, 30_000, 100_000
 _VALUES_ALONE = "in Python, inference='none' gives values without tests"
@@ -51,7 +51,7 @@ def check_size(grouped: Grouped) -> None:
             )
 
 
-Call: TypeAlias = tuple[Metric[...], dict[str, Any]]
+Call: TypeAlias = tuple[Metric[...], Fields]
 
 _MANY_GROUPS = 50  # beyond these, a column whose values hardly repeat is one of ids
 _SHARED = 100_000  # cells up to which counts keep what an audit computed
@@ -73,8 +73,8 @@ def audit_grouping(
     bound evidence comes along for tables beyond the findings.
     """
     few = counts.n.size <= _SHARED  # what is bound stays in memory with its counts, for the papers' tables
-    bound = BoundCounts.of(counts, by, seed) if few else BoundCounts(Grouped.bind(counts, by), seed)
-    common: dict[str, Any] = {"by": by, "mode": mode, "seed": seed}
+    bound = BoundCounts.of(counts, by, seed) if few else BoundCounts.bind(counts, by, seed=seed)
+    common: Fields = {"by": by, "mode": mode, "seed": seed}
     common["inference"] = str(options.get("inference", "auto"))
     effects: EffectKeywords = {"mode": mode, **options}  # type: ignore[typeddict-item]  # checked by make
     calls = _calls(common, {"by": by, "seed": seed, **effects})
@@ -86,7 +86,7 @@ def audit_grouping(
     return [metric(bound, **values) for metric, values in calls], bound
 
 
-def _calls(common: dict[str, Any], effects: dict[str, Any]) -> list[Call]:
+def _calls(common: Fields, effects: Fields) -> list[Call]:
     """Every metric of an audit with what it is called with, in the order in which they are read."""
     rates: list[Metric[...]] = [
         accuracy.accuracy, accuracy.mean_group_accuracy, accuracy.worst_group_accuracy,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from evenhand.core.findings import Finding
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import TARGET, UNKNOWN, RoleChoices
-from evenhand.metrics.roles.sets import flip_rate, set_difference, set_distance
+from evenhand.metrics.choices.roles.sets import flip_rate, set_difference, set_distance
 
 
 def set_findings(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, piece_sizes
+from evenhand.stats.arrays import Floats, Integers, Rng, piece_sizes
 from evenhand.stats.association.effect_size import ROUNDING, has_spread
 
 Shares = tuple[float, float, float]
@@ -94,7 +94,7 @@ def permutation_test(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
     *,
-    rng: np.random.Generator,
+    rng: Rng,
     draws: int = DRAWS,
     exact_up_to: int = EXACT_UP_TO,
 ) -> Permutations:
@@ -113,7 +113,7 @@ def permutation_tests(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
     *,
-    rng: np.random.Generator,
+    rng: Rng,
     draws: int = DRAWS,
     exact_up_to: int = EXACT_UP_TO,
 ) -> list[Permutations]:
@@ -204,7 +204,7 @@ def _beyond(sums: Floats, limits: Limits) -> Integers:
     return np.array(counts, dtype=np.int64)
 
 
-def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> list[Shares]:
+def _sampled(tests: list[_Observed], rng: Rng, draws: int) -> list[Shares]:
     """Right, left and two-sided p of each test, from the same draws."""
     numbers = np.stack([test.numbers for test in tests])
     counts = np.zeros((len(tests), 4), dtype=np.int64)
@@ -214,7 +214,7 @@ def _sampled(tests: list[_Observed], rng: np.random.Generator, draws: int) -> li
     return [test.p(row, draws, is_sampled=True) for test, row in zip(tests, counts, strict=True)]
 
 
-def _choices(total: int, n: int, count: int, rng: np.random.Generator) -> Floats:
+def _choices(total: int, n: int, count: int, rng: Rng) -> Floats:
     """Uniform choices of n of ``total``, 0 or 1, shape (total, count).
 
     One item after the other, for all choices at once: it is taken with probability (still wanted) / (items

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, keys_and_codes, ratio, sum_by
+from evenhand.stats.arrays import Codes, Floats, Rng, keys_and_codes, ratio, sum_by
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells
 from evenhand.stats.skewness import skewness
 
-Streams = Callable[[int, int], np.random.Generator]
+Streams = Callable[[int, int], Rng]
 Drawn = dict[str, Floats]
 Adder = Callable[[Floats], Floats]
 
@@ -102,7 +102,7 @@ class JointClass:
         """Each model's counts of the cells, shape (S, 1)."""
         return [add(self.n[:, None]) for add in self._adders]
 
-    def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+    def resampled(self, rng: Rng, replicates: int) -> list[Floats]:
         """Samples drawn again within each group, with the answers of all models: (S, replicates) each."""
         cells = ClassCells(self.label, self.group, np.arange(self.n.size), self.n)
         resamples = np.ascontiguousarray(bootstrap_cells(rng, cells, replicates).T)
@@ -148,7 +148,7 @@ class SeparateClass:
         """Each model's counts of the cells, shape (S, 1)."""
         return self._weighted([n[:, None] for n in self.n])
 
-    def resampled(self, rng: np.random.Generator, replicates: int) -> list[Floats]:
+    def resampled(self, rng: Rng, replicates: int) -> list[Floats]:
         """Each model's rows drawn again within each group, apart from the other's: (S, replicates) each."""
         order = np.argsort(self.group, kind="stable")
         tables = []

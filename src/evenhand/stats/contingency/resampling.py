@@ -11,6 +11,7 @@ from evenhand.stats.arrays import (
     Codes,
     Floats,
     Integers,
+    Rng,
     codes_of,
     keys_and_codes,
     piece_sizes,
@@ -20,8 +21,8 @@ from evenhand.stats.arrays import (
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
 
-Streams = Callable[[object], np.random.Generator]
-Draw = Callable[[np.random.Generator, Floats, Floats, int], Integers]
+Streams = Callable[[object], Rng]
+Draw = Callable[[Rng, Floats, Floats, int], Integers]
 
 CELL_BUDGET = 200_000_000  # cells x replicates that are resampled one by one; beyond, from the margins
 _HYPERGEOMETRIC = 1_000_000_000
@@ -67,7 +68,7 @@ def enough(cells: int, most: int) -> int:
     return int(np.clip(_RESAMPLED // max(cells, 1), min(_FEWEST, most), most))
 
 
-def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int) -> Floats:
+def bootstrap_cells(rng: Rng, cells: ClassCells, replicates: int) -> Floats:
     """Multinomial resamples of one class within each of its groups, shape (replicates, K).
 
     Few rows in many cells are resampled row by row, which is the same distribution, faster.
@@ -83,7 +84,7 @@ def bootstrap_cells(rng: np.random.Generator, cells: ClassCells, replicates: int
     return draws
 
 
-def _bootstrap_rows(rng: np.random.Generator, cells: ClassCells, starts: Codes, replicates: int) -> Floats:
+def _bootstrap_rows(rng: Rng, cells: ClassCells, starts: Codes, replicates: int) -> Floats:
     cell_of_row = np.repeat(np.arange(cells.n.size), cells.n.astype(np.int64))
     size = np.add.reduceat(cells.n, starts).astype(np.int64)
     first = np.repeat(np.cumsum(size) - size, size)
@@ -141,7 +142,7 @@ def cellwise_null(
 
 
 def marginal_null(
-    confusion: Confusion, expected_wrong: Floats, replicates: int, rng: np.random.Generator
+    confusion: Confusion, expected_wrong: Floats, replicates: int, rng: Rng
 ) -> Iterator[Confusion]:
     """As cellwise_null, for tables too large to permute cell by cell.
 
@@ -160,7 +161,7 @@ def marginal_null(
         yield Confusion(confusion.support, correct, correct + errors)
 
 
-def split_hypergeometric(rng: np.random.Generator, total: Floats, sizes: Floats, replicates: int) -> Floats:
+def split_hypergeometric(rng: Rng, total: Floats, sizes: Floats, replicates: int) -> Floats:
     """Split ``total`` (L,) drawn without replacement from ``sizes`` (Z, L): shape (replicates, Z, L)."""
     return _split(total, sizes, replicates, lambda size, rows, left: _hypergeometric(rng, size, rows, left))
 
@@ -184,7 +185,7 @@ def _split(
     return parts
 
 
-def _hypergeometric(rng: np.random.Generator, good: Floats, rows: Floats, n_drawn: Codes) -> Codes:
+def _hypergeometric(rng: Rng, good: Floats, rows: Floats, n_drawn: Codes) -> Codes:
     """Hypergeometric numbers; normal ones where numpy's sampler ends, at 10^9 rows, with equal moments."""
     n_good, n_rows, small = good.astype(np.int64), rows.astype(np.int64), rows < _HYPERGEOMETRIC
     part = np.zeros(n_drawn.shape, dtype=np.int64)

@@ -67,7 +67,7 @@ class Squares:
         """Normal scores of plain values drawn without effects, shape (R, K) (Wilson and Hilferty 1931)."""
         shape = self._shape(self.floor, self.noise)
         cube = np.cbrt(draws / np.maximum(self.floor, _TINY))
-        return np.asarray(3 * np.sqrt(shape) * (cube - 1 + 1 / (9 * shape)))
+        return 3 * np.sqrt(shape) * (cube - 1 + 1 / (9 * shape))
 
     def drawn(self, t: Floats, scores: Floats) -> Floats:
         """The plain values of these scores where t is true, shape (R, K)."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Codes, Floats, Integers, sum_by
+from evenhand.stats.arrays import Codes, Floats, Integers, Rng, sum_by
 from evenhand.stats.contingency.model_summaries import (
     SUMMARIES,
     Adder,
@@ -103,7 +103,7 @@ class SamplingUnits:
 
 def replicated_by_unit(
     units: SamplingUnits, classes: Sequence[ComparedClass], sizes: Floats, replicates: int,
-    streams: Callable[[int], np.random.Generator], effect_draws: Floats | None = None,
+    streams: Callable[[int], Rng], effect_draws: Floats | None = None,
 ) -> Drawn:  # fmt: skip
     """Replicates of every summary of each model, units drawn again; shapes as of ``replicated``.
 

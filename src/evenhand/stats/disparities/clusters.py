@@ -18,6 +18,7 @@ from evenhand.stats.arrays import (
     Ends,
     Floats,
     Integers,
+    Rng,
     keys_and_codes,
     nan_without_warning,
     piece_sizes,
@@ -134,7 +135,7 @@ class _Scores:
         """As groups are, shape (C,)."""
         return np.squeeze(self._of(self.rows.group[None]), axis=0)
 
-    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Floats]:
+    def draws(self, rng: Rng, replicates: int) -> Iterator[Floats]:
         """With groups exchanged, some draws at a time, shape (D, C)."""
         mistakes = self.candidates.mistakes
         widest = max(self.pieces.w.size, self.pieces.s.size, mistakes.pair_truth.size * mistakes.groups)
@@ -192,7 +193,7 @@ class _Scores:
 def clustered_lines(
     candidates: Candidates,
     rows: ClusterRows,
-    rng: np.random.Generator,
+    rng: Rng,
     alpha: float,
     replicates: int = REPLICATES,
 ) -> Lines:

@@ -14,7 +14,17 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of, keys_and_codes, piece_sizes, ratio, sum_by
+from evenhand.stats.arrays import (
+    Floats,
+    Integers,
+    Mask,
+    Rng,
+    codes_of,
+    keys_and_codes,
+    piece_sizes,
+    ratio,
+    sum_by,
+)
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import Relabelling, shuffled
 from evenhand.stats.multiplicity import step_down_p
@@ -26,9 +36,7 @@ _DEAREST = 30  # a draw of a hypergeometric count takes as long as that many row
 _MOST_DEALT = 20_000_000
 
 
-def step_down(
-    exchange: RowExchange | ClusterExchange, rng: np.random.Generator, replicates: int = REPLICATES
-) -> Floats:
+def step_down(exchange: RowExchange | ClusterExchange, rng: Rng, replicates: int = REPLICATES) -> Floats:
     """Adjusted p of each region, shape (R,), at least ``1 / (1 + replicates)``."""
     sizes = piece_sizes(replicates, _HELD, exchange.width)
     return step_down_p(exchange.observed(), (exchange.drawn(rng, size).T for size in sizes), replicates)[1]
@@ -64,7 +72,7 @@ class RowExchange:
             classes.append((int(self.cells.class_wrong[y]), some, tables))
         return classes
 
-    def drawn(self, rng: np.random.Generator, size: int) -> Floats:
+    def drawn(self, rng: Rng, size: int) -> Floats:
         """Z of mistakes that fall at random, shape (R, size)."""
         mistakes = np.zeros((len(self.regions), size))
         for hits, some, tables in self._classes:
@@ -176,7 +184,7 @@ class ClusterExchange:
         """Scores as clusters are."""
         return self._scores(np.arange(self.clusters.group.size)[None])[:, 0]
 
-    def drawn(self, rng: np.random.Generator, size: int) -> Floats:
+    def drawn(self, rng: Rng, size: int) -> Floats:
         """Scores where clusters changed places, shape (R, size)."""
         block = self.clusters.relabelling.block
         return self._scores(shuffled(rng, np.arange(block.size), block, size))

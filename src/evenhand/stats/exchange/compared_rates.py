@@ -128,12 +128,12 @@ class ComparedRates:
     @property
     def hits(self) -> Floats:
         """Shape (R, G, L)."""
-        return np.asarray(np.nan_to_num(self.rates) * self.trials)
+        return np.nan_to_num(self.rates) * self.trials
 
     @property
     def away(self) -> Floats:
         """Rates less what is expected of a group; NaN without trials."""
-        return np.asarray(self.rates - self.middle)
+        return self.rates - self.middle
 
     def scaled_to(self, observed: ComparedRates) -> Floats:
         """``away`` of draws with the spread of the groups as they are, whose units may be of other sizes."""

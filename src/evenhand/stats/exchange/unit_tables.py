@@ -25,6 +25,7 @@ from evenhand.stats.arrays import (
     Floats,
     Integers,
     Mask,
+    Rng,
     codes_of,
     draw_blocks,
     keys_and_codes,
@@ -119,7 +120,7 @@ class UnitTables:
             total = total + sign * sum_by(owner[key // width], inside, self.batch.n_tables)
         return np.maximum(total, 0) / self._total
 
-    def draws(self, rng: np.random.Generator, replicates: int) -> Floats:
+    def draws(self, rng: Rng, replicates: int) -> Floats:
         """Chi-squared without association, shape (replicates, T)."""
         from scipy import sparse
 
@@ -136,7 +137,7 @@ class UnitTables:
             chi2.append(self._chi2_of(np.asarray(adds @ signs)).T)
         return np.concatenate(chi2)
 
-    def _exchanged(self, rng: np.random.Generator, replicates: int) -> Floats:
+    def _exchanged(self, rng: Rng, replicates: int) -> Floats:
         """Groups of whole units exchanged; each draw on the scale of the observed groups."""
         codes = self._labels.wholes(rng, replicates)
         table, column = self.batch.table[self.cell], self.batch.column_of_cell[self.cell]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, piece_sizes
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng, codes_of, piece_sizes
 
 FLIPS = 9999
 _ENUMERATED = 13  # 2^13 < FLIPS: so many signs are enumerated
@@ -25,7 +25,7 @@ class Paired:
     replicates: int | None  # how many signs were drawn; None where all were enumerated, or where it is normal
 
     @classmethod
-    def of(cls, contributions: Floats, rng: np.random.Generator) -> Paired:
+    def of(cls, contributions: Floats, rng: Rng) -> Paired:
         """The sum of the units' contributions, shape (U,), under random signs; up to 13 are enumerated."""
         some = contributions[np.abs(contributions) > 1e-15]
         sums, replicates = np.empty(0), None
@@ -107,7 +107,7 @@ class Deviations:
         """Their weighted sum."""
         return float((np.array(self.weight) * self.means).sum())
 
-    def exchanged(self, rng: np.random.Generator) -> Paired:
+    def exchanged(self, rng: Rng) -> Paired:
         """The sign of each unit's whole contribution flipped: McNemar's test where each sample is a unit."""
         return Paired.of(np.bincount(self.units, self.each * self.difference).astype(np.float64), rng)
 

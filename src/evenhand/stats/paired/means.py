@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair, pair_of
+from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair, Rng, pair_of
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.differences import (
     Figure,
@@ -105,7 +105,7 @@ class ComparedMeans:
         figures = {"mean": mean, "worst": self.sign * least, "gap": max(self.sign * mean - least, 0.0)}
         return float(np.ptp(means)) if figure == "range" else figures[figure]
 
-    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+    def limits(self, at: int, rng: Rng) -> Limits:
         """Limits of one figure of the first model less that of the second; NaN where nothing varies."""
         figure = self.figures[at]
         if self.apart is not None and self._is_mean(figure):
@@ -118,7 +118,7 @@ class ComparedMeans:
 
         return limits
 
-    def p_value(self, at: int, rng: np.random.Generator) -> float | None:
+    def p_value(self, at: int, rng: Rng) -> float | None:
         """The signs of whole units flipped; None of figures that are no means of differences."""
         figure, rows = self.figures[at], self.apart
         if rows is None or not self._is_mean(figure):

@@ -9,7 +9,17 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Floats, Integers, Limits, Mask, Pair, nan_without_warning, pair_of, pieces
+from evenhand.stats.arrays import (
+    Floats,
+    Integers,
+    Limits,
+    Mask,
+    Pair,
+    Rng,
+    nan_without_warning,
+    pair_of,
+    pieces,
+)
 from evenhand.stats.association.families import unit_of
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import (
@@ -93,7 +103,7 @@ class PairedSums:
         size = self.units @ self.size
         return np.stack([self._summed(self.units @ sums, size) for sums in (self.first, self.second)])
 
-    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+    def limits(self, at: int, rng: Rng) -> Limits:
         """Limits of one summary of the first model minus that of the second.
 
         * weighted sums of rates in [0, 1]: MOVER over the rates of both models, correlated by the units that
@@ -158,7 +168,7 @@ class PairedSums:
         value = float(signs @ np.array([mean.value for mean in means]))
         return _t_limits(value, float(np.sqrt(shifts @ shifts)), freedom)
 
-    def _of_extremes(self, at: int, columns: Integers, rng: np.random.Generator) -> Limits:
+    def _of_extremes(self, at: int, columns: Integers, rng: Rng) -> Limits:
         summary, half = self.summaries[at], len(columns)
         rates = self._rates(columns)
         of = range_limits if summary.how == "range" else worst_limits
@@ -176,7 +186,7 @@ class PairedSums:
 
         return limits
 
-    def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
+    def resampled(self, rng: Rng, replicates: int) -> Floats:
         """Units drawn again within their stratum, with the answers of both models: (2, replicates, S)."""
         draws = np.empty((2, replicates, len(self.summaries)))
         for part in pieces(replicates, _HELD, max(self.size.shape)):
@@ -197,7 +207,7 @@ def _t_limits(value: float, error: float, freedom: float) -> Limits:
     return limits
 
 
-def drawn_units(rng: np.random.Generator, units: Integers, stratum: Integers, replicates: int) -> Integers:
+def drawn_units(rng: Rng, units: Integers, stratum: Integers, replicates: int) -> Integers:
     """How often units are drawn again within their stratum, shape (replicates, U).
 
     ``units``: how many are like each, shape (U,).
@@ -265,13 +275,13 @@ class PairedEffects:
             effects[model] = (means[0] - means[1]) / sd
         return effects
 
-    def limits(self, at: int, rng: np.random.Generator) -> Limits:
+    def limits(self, at: int, rng: Rng) -> Limits:
         """The difference and t times its standard deviation in resamples; NaN where it does not spread."""
         draws, values = self.resampled(rng, _REPLICATES)[..., at], self.observed()[:, at]
         error = float(np.nanstd(draws[0] - draws[1], ddof=1))
         return _t_limits(float(values[0] - values[1]), error, self.count - 2)
 
-    def resampled(self, rng: np.random.Generator, replicates: int) -> Floats:
+    def resampled(self, rng: Rng, replicates: int) -> Floats:
         """Units drawn again within X and within Y, the same for both models: (2, replicates, 1)."""
         effects = np.empty((2, replicates, 1))
         for part in pieces(replicates, _HELD, self.first.size):

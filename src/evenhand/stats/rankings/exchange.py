@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair, draw_blocks
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng, draw_blocks
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.exchange.relabelling import Relabelling
 from evenhand.stats.rankings.fairness import NO_SAMPLE, RankedPools
@@ -74,7 +74,7 @@ class RankingExchange:
         """Whether nothing can change places: groups are one unit each wherever units could be exchanged."""
         return not self._relabelling.movable.any() if self.sets else self._relabelling.fixed
 
-    def draws(self, rng: np.random.Generator) -> Iterator[RankedPools]:
+    def draws(self, rng: Rng) -> Iterator[RankedPools]:
         """Rankings of exchanged groups, several draws at a time: rankings of a draw follow each other."""
         width = self.order.shape[1]
         count = int(np.clip(_WORK // self.order.size, _FEWEST, _MOST))

@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask, pieces
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Rng, pieces
 from evenhand.stats.hypergeometric import log_choose, top_outcomes, unique_rows
 
 Codes = npt.NDArray[np.int32]
@@ -151,7 +151,7 @@ class Tops:
         return np.bincount(self.owner, weighted, self.n_owners).astype(np.float64)
 
 
-def tops(ranked: RankedPools, k: int, rng: np.random.Generator) -> Tops:
+def tops(ranked: RankedPools, k: int, rng: Rng) -> Tops:
     """The contents of the first k places that each ranking's tie orders give.
 
     Rankings of fewer than k samples get one content without samples. The stream is used only where a block

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, Integers, codes_of, draw_blocks, nan_without_warning
+from evenhand.stats.arrays import Ends, Floats, Integers, Rng, codes_of, draw_blocks, nan_without_warning
 from evenhand.stats.exchange.compared_rates import LEAST_OF_OWN, MaxT, each_exceeded, exceeded
 from evenhand.stats.exchange.relabelling import Relabelling
 from evenhand.stats.rankings.neighbour_pairs import Marks, NeighbourRows, Precisions
@@ -120,7 +120,7 @@ def _in_errors(apart: Floats, error: Floats) -> Floats:
     return np.where(error > 0, t, without)
 
 
-def relabel(rows: NeighbourRows, rng: np.random.Generator) -> RelabelledPrecision:
+def relabel(rows: NeighbourRows, rng: Rng) -> RelabelledPrecision:
     """Labels of units change places everywhere they enter: what queries ask for, their groups, the database.
 
     Units change places with others on the same sides: those only asked about, those only in the database,
@@ -168,7 +168,7 @@ class _Moved:
         labels = Relabelling(label.ravel().astype(np.int64), unit, stratum.astype(np.int64))
         return cls(labels, distinct, n, _ARRAYS * rows.numbers)
 
-    def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[Marks]:
+    def draws(self, rng: Rng, replicates: int) -> Iterator[Marks]:
         """Marks that changed places, several draws at a time: R is the first axis of their arrays."""
         for size in draw_blocks(replicates, self.width):
             label = self.labels.drawn(rng, size)

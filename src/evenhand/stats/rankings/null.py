@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair
+from evenhand.stats.arrays import Ends, Floats, Integers, Mask, Pair, Rng
 from evenhand.stats.hypergeometric import DRAWS, outcomes_are_listed, top_outcomes
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings.fairness import RankedPools, x_log_x
@@ -109,7 +109,7 @@ class NullDistribution:
 
 
 def null_of_top(
-    pool: Sequence[int], k: int, values_of: Callable[[Integers], Floats], rng: np.random.Generator
+    pool: Sequence[int], k: int, values_of: Callable[[Integers], Floats], rng: Rng
 ) -> NullDistribution:
     """The distribution of a figure of the first k places over all rankings of a pool of at least k samples.
 
@@ -123,7 +123,7 @@ def null_of_top(
 
 
 def null_of_ndkl(
-    pool: Sequence[int], targets: Floats, rng: np.random.Generator, depth: int | None = None
+    pool: Sequence[int], targets: Floats, rng: Rng, depth: int | None = None
 ) -> NullDistribution:
     """The distribution of NDKL down to ``depth`` over all rankings of a pool, given target shares of groups.
 
@@ -179,7 +179,7 @@ def _every_ndkl(sizes: Integers, targets: Floats, depth: int) -> Ends:
     return np.concatenate(values), np.repeat(weight, [part.size for part in values])
 
 
-def _drawn_ndkl(sizes: Integers, targets: Floats, depth: int, rng: np.random.Generator) -> Floats:
+def _drawn_ndkl(sizes: Integers, targets: Floats, depth: int, rng: Rng) -> Floats:
     codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _DRAWN_IN_ALL // codes.size))
     rows = max(1, min(draws, _DRAWN_PLACES // (codes.size * sizes.size)))
@@ -250,9 +250,7 @@ def _on_grid(chance: NullDistribution, step: float, length: int) -> Floats:
     return np.asarray(grid + np.bincount((low + 1) % length, chance.weight * upper, length))
 
 
-def drawn_values(
-    chances: Sequence[NullDistribution], rng: np.random.Generator, count: int | None = None
-) -> Floats:
+def drawn_values(chances: Sequence[NullDistribution], rng: Rng, count: int | None = None) -> Floats:
     """Values of independent rankings, each drawn from its own null, shape (count, len(chances)).
 
     The same object may stand for several rankings. ``count`` is 9,999 by default, or fewer for very many.

@@ -154,6 +154,12 @@ def difference_limits(rates: Rates, quantile: npt.ArrayLike) -> Ends:
     return np.maximum(below, -rates.span), np.minimum(above, rates.span)
 
 
+def rate_limits(rates: Rates, level: float = 0.95, code: int = 0) -> Pair:
+    """The low and the high limit of one rate."""
+    low, high = rates.limits(normal_quantile(level))
+    return float(low[code]), float(high[code])
+
+
 def pair_limits(rates: Rates, level: float = 0.95, *, quantile: float | None = None) -> Pair:
     """MOVER limits of the first of two rates minus the second; ``quantile`` in place of the level's own."""
     low, high = difference_limits(rates, normal_quantile(level) if quantile is None else quantile)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Pair, ratio
+from evenhand.stats.arrays import Ends, Floats, Integers, Pair, Rng, ratio
 from evenhand.stats.rates.clustered import Jackknife
 
 _PRIOR = 0.5  # Jeffreys
@@ -40,7 +40,7 @@ class Judge:
             return np.eye(*self.counts.shape)
         return np.asarray(self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1))
 
-    def draws(self, rng: np.random.Generator, number: int) -> Floats:
+    def draws(self, rng: Rng, number: int) -> Floats:
         """Confusions as likely as labelled samples leave them (Jeffreys' prior), shape (draws, K, K + 1)."""
         if self.believed:
             return np.broadcast_to(self.rates, (number, *self.rates.shape))
@@ -95,7 +95,7 @@ def effective_images(counts: Integers) -> float:
     return float(min(size, images.sum()) * wider**2)
 
 
-def share_draws(counts: Integers, confusions: Floats, rng: np.random.Generator) -> Floats:
+def share_draws(counts: Integers, confusions: Floats, rng: Rng) -> Floats:
     """True shares over all images as likely as images and labelled samples leave them, shape (draws, K).
 
     Args:
@@ -108,9 +108,7 @@ def share_draws(counts: Integers, confusions: Floats, rng: np.random.Generator) 
     return corrected(rng.dirichlet(size + _PRIOR, len(confusions)), confusions)
 
 
-def judged_draws(
-    images: Integers, reference: Floats, confusions: Floats, rates: Floats, rng: np.random.Generator
-) -> Ends:
+def judged_draws(images: Integers, reference: Floats, confusions: Floats, rates: Floats, rng: Rng) -> Ends:
     """Corrected shares of prompts whose images show the reference: of each prompt, and of all images.
 
     Args:

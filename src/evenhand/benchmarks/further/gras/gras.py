@@ -15,7 +15,7 @@ from evenhand.core.findings import Finding
 from evenhand.core.nouns import Attribute, Nouns
 from evenhand.evidence.item_scores import ItemScores
 from evenhand.files.images.sources import ImageFiles
-from evenhand.metrics.roles.items import lean_effect, rejected_items
+from evenhand.metrics.choices.roles.items import lean_effect, rejected_items
 
 WORDINGS = (
     "Is the person in the image {}?",

@@ -36,7 +36,7 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure, Reference
 from evenhand.core.findings import Finding
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.households.hit_rate import household_hit_improvement
+from evenhand.metrics.labels.households.hit_rate import household_hit_improvement
 from evenhand.runs.run_folder import RunFolder
 
 _RATE, _IMPROVEMENT = "household_hit_rate", "household_hit_improvement"

@@ -31,7 +31,6 @@ from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.classification import accuracy as group_accuracy
 from evenhand.metrics.classification import effect_sizes as effect_size
 from evenhand.metrics.classification.disparities.mistakes import prediction_differences
-from evenhand.metrics.classification.margins import group_name
 from evenhand.runs.run_folder import RunFolder
 
 _OTHERS = "(others)"
@@ -92,8 +91,8 @@ def _chosen_classes(slices: Sequence[RunSlice], options: Sequence[dict[str, Any]
 
 def _keys(view: RunSlice) -> list[str]:
     """The classes of a run with usable rows."""
-    grouped = view.prepared.grouped
-    return [grouped.label_key(cells.label) for cells in view.prepared.classes]
+    prepared = view.prepared
+    return [prepared.label_key(cells.label) for cells in prepared.class_cells]
 
 
 def _effects(view: RunSlice, options: Mapping[str, Any]) -> dict[str, float]:
@@ -133,19 +132,19 @@ def _bars(slices: Sequence[RunSlice], short: Sequence[str], key: str, top: int) 
 
 def _table(view: RunSlice, key: str) -> dict[str, dict[str, float]]:
     """Group to predicted label to rows, of one class."""
-    grouped = view.prepared.grouped
+    prepared = view.prepared
     cells = next(
         (
             class_counts
-            for class_counts in view.prepared.classes
-            if grouped.label_key(class_counts.label) == key
+            for class_counts in prepared.class_cells
+            if prepared.label_key(class_counts.label) == key
         ),
         None,
     )
     table: dict[str, dict[str, float]] = {}
     if cells is not None:
         for group, label, n in zip(cells.group.tolist(), cells.prediction.tolist(), cells.n, strict=True):
-            table.setdefault(group_name(view.prepared, group), {})[grouped.label_key(label)] = float(n)
+            table.setdefault(prepared.group_text(group), {})[prepared.label_key(label)] = float(n)
     return table
 
 

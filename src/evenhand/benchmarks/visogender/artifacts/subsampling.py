@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.stats.arrays import Ends, Floats, pieces
+from evenhand.stats.arrays import Ends, Floats, Rng, pieces
 
 _HELD = 5_000_000  # numbers drawn at once
 
@@ -53,7 +53,7 @@ def kept_spread(cells: Sequence[CellCount], k: int) -> SubsampleSpread:
     return SubsampleSpread(float(rate.mean()), np.sqrt(total) / 2, float(rate[0] - rate[1]), np.sqrt(total))
 
 
-def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: np.random.Generator) -> Ends:
+def kept_draws(cells: Sequence[CellCount], k: int, trials: int, rng: Rng) -> Ends:
     """The same by drawing."""
     rates = np.zeros((2, trials))
     sizes = np.zeros(2)

@@ -7,7 +7,7 @@ import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from difflib import SequenceMatcher
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -94,7 +94,11 @@ def listed(values: Sequence[ValueCount]) -> str:
     some = ", ".join(
         f"{shown(value_count.value)} ({_rows_of(value_count.count)})" for value_count in values[:_SHOWN]
     )
-    return some + (f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else "")
+    return some + _and_more(values)
+
+
+def _and_more(values: Sequence[Any], words: str = "more") -> str:
+    return f" and {len(values) - _SHOWN} {words}" if len(values) > _SHOWN else ""
 
 
 def _rows_of(n: float) -> str:
@@ -286,7 +290,7 @@ def _paired(pairs: Sequence[tuple[ValueCount, ValueCount]]) -> str:
     some = ", ".join(
         f"{shown(true.value)} and {shown(predicted.value)}" for true, predicted in pairs[:_SHOWN]
     )
-    return some + (f" and {len(pairs) - _SHOWN} pairs more" if len(pairs) > _SHOWN else "")
+    return some + _and_more(pairs, "pairs more")
 
 
 def _is(values: Sequence[ValueCount]) -> str:
@@ -299,7 +303,7 @@ def _unused(
     """Lines of the user's map that change nothing; one without a column renames labels, no groups."""
     if unused:
         names = ", ".join(shown(renaming.old) for renaming in unused[:_SHOWN])
-        more = f" and {len(unused) - _SHOWN} more" if len(unused) > _SHOWN else ""
+        more = _and_more(unused)
         of_labels = {renaming.old for renaming in unused if not renaming.column}
         where = ""
         if len(of_labels) == len(unused):
@@ -319,7 +323,7 @@ def _unused(
 def _unused_missing(texts: Sequence[str], called: Mapping[str, str]) -> Iterable[_Advised]:
     """Texts that are to mean a missing value and stand nowhere."""
     if texts:
-        more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        more = _and_more(texts)
         searched = [called[name].removeprefix(CLUSTER) for name in called]
         warning = TableWarning(
             code="unused_missing",

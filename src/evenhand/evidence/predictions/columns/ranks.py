@@ -10,6 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -27,7 +28,7 @@ class FirstRanks:
     """
 
     frame: Frame
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
 
 
 def is_first(frame: Frame, rank: str) -> nw.Expr:
@@ -116,7 +117,7 @@ def _first_values(values: pl.DataFrame, rank: str) -> list[Any]:
     return ranks.filter(numbers == 1).to_list()
 
 
-def _unranked(rows: int, total: int, rank: str) -> tuple[str, ...]:
+def _unranked(rows: int, total: int, rank: str) -> Texts:
     if not rows:
         return ()
     return (f"{rows:,} of {total:,} rows have no rank in column {rank!r}, and are left out",)

@@ -11,9 +11,9 @@ from scipy import special
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.core.numbers.rounding import EDGE
-from evenhand.metrics.classification.margin_rates import Margins
+from evenhand.metrics.catalogue import GAP
 from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
-from evenhand.metrics.estimates import number
+from evenhand.metrics.estimates import number, part
 from evenhand.metrics.prepared import (
     Z_POWER,
     BoundCounts,
@@ -24,6 +24,7 @@ from evenhand.metrics.prepared import (
     classifier_metric,
     get_or_make,
 )
+from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
@@ -47,10 +48,10 @@ _NORMAL = "p by numbers of t with the groups' standard errors: weighted rows are
     summary="accuracy of some groups less that of all others: the two sets that stand furthest apart",
     formula="|P(right | z in S) - P(right | z not in S)|, S: the cut of groups in order of accuracy whose "
         "difference in standard errors exceeds most what such cuts reach by chance",
-    range=(0, 1), direction="lower is fairer", fair_at=0.0,
+    **GAP,
     source=Source(paper="largest studentised contrast by exchange: Scheffé 1953; Chung and Romano 2013",
                   equation="omnibus over groups"),
-    unit="share difference", order=45, family="mistakes", headline=True,
+    order=45, family="mistakes", headline=True,
     why_not_compared="which groups stand apart depends on each model's own counts",
     tags=("group gap",), first_line="rates", parts_of="accuracy", second_to="disparities",
 )  # fmt: skip
@@ -101,14 +102,10 @@ class GroupsApart:
         """Made once for each grouping."""
         return get_or_make(prepared.memo, "accuracy contrast", cls, prepared)
 
-    @property
-    def _margins(self) -> Margins:
-        return Margins.of(self.prepared)
-
     @cached_property
     def _cuts(self) -> Cuts | None:
         """None where there is one group."""
-        return Cuts.of(self._margins.compared("hit")) if len(self.prepared.grouped.groups) > 1 else None
+        return Cuts.of(self.prepared.compared("hit")) if len(self.prepared.groups) > 1 else None
 
     @cached_property
     def _smaller(self) -> tuple[Mask, bool]:
@@ -128,22 +125,18 @@ class GroupsApart:
     @cached_property
     def _rates(self) -> Rates:
         """Accuracy above and below the cut, shape (2,)."""
-        margins, (smaller, is_lower) = self._margins, self._smaller
+        smaller, is_lower = self._smaller
         below = (smaller if is_lower else ~smaller).astype(np.int64)
-        return margins.regrouped(below, 2)
+        return self.prepared.regrouped(below, 2)
 
     @property
     def parts(self) -> list[Part]:
         """The groups of the smaller set; empty with a single group."""
         if self._cuts is None:
             return []
-        grouped, confusion = self.prepared.grouped, self.prepared.confusion
-        accuracies = confusion.accuracy_by_group()
+        accuracies = self.prepared.confusion.accuracy_by_group()
         return [
-            Part(
-                kind="group", key=grouped.group_key(z), value=number(accuracies[z]),
-                n=float(grouped.group_sizes[z]),
-            )
+            part("group", self.prepared.group_key(z), accuracies[z], n=self.prepared.group_sizes[z])
             for z in np.flatnonzero(self._smaller[0]).tolist()
         ]  # fmt: skip
 
@@ -172,7 +165,7 @@ class GroupsApart:
 
         Of rows that are all right, or none is, exchange tells nothing: then draws with as many mistakes.
         """
-        sizes, moments = self.prepared.grouped.group_sizes, self.prepared.grouped.moments
+        sizes, moments = self.prepared.group_sizes, self.prepared.moments
         if moments is not None:
             return {}
         group = int(np.argsort(sizes, kind="stable")[(sizes.size - 1) // 2])
@@ -195,7 +188,7 @@ class GroupsApart:
         """
         from scipy import optimize, stats
 
-        sizes, rng = self.prepared.grouped.group_sizes, self.prepared.stream("contrast", "unlike")
+        sizes, rng = self.prepared.group_sizes, self.prepared.stream("contrast", "unlike")
         n, replicates = int(sizes[group]), int(np.clip(_COUNTS // sizes.size, *_DRAWS_UNLIKE))
         least = 1 / (replicates + 1)
 

@@ -10,8 +10,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from evenhand.core.errors import ParameterError, check_choice
+from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.prepared import BoundCounts, get_or_make
-from evenhand.stats.arrays import Integers, codes_of
+from evenhand.stats.arrays import Floats, Integers
 from evenhand.stats.contingency.tables import looked_up
 from evenhand.stats.disparities.candidates import MISS, Candidates, Mistakes
 from evenhand.stats.disparities.clusters import ClusterRows, clustered_lines
@@ -77,9 +78,12 @@ class GroupMistakes:
     @cached_property
     def mistakes(self) -> Mistakes:
         """By class, group and label."""
-        g = self.bound.grouped
-        columns = g.truth, g.group, g.prediction, g.n, g.rows
-        return get_or_make(self.bound.memo, "mistakes", lambda: Mistakes.of_cells(*columns, len(g.groups)))
+        return get_or_make(self.bound.memo, "mistakes", self._mistakes, self.bound.n)
+
+    def _mistakes(self, n: Integers | Floats) -> Mistakes:
+        """Of a number of each cell, such as its rows."""
+        bound = self.bound
+        return Mistakes.of_cells(bound.truth, bound.group, bound.prediction, n, bound.rows, len(bound.groups))
 
     @cached_property
     def _tested(self) -> tuple[Lines, int]:
@@ -88,11 +92,13 @@ class GroupMistakes:
         candidates = Candidates.of(mistakes, options.min_rows)
         if mistakes.groups < 2:
             candidates = candidates.take(np.zeros(0, dtype=np.int64))
-        if self.bound.grouped.moments is not None:
-            nothing = np.full(candidates.pair.size, np.nan)
-            return Lines.of(candidates, nothing, nothing, self._linearised(candidates)), candidates.pair.size
-        if self.bound.grouped.units is not None:
-            return self._clustered(candidates), candidates.pair.size
+        if self.bound.moments is not None:
+            undefined = np.full(candidates.pair.size, np.nan)
+            return Lines.of(
+                candidates, undefined, undefined, self._linearised(candidates)
+            ), candidates.pair.size
+        if self.bound.units is not None:
+            return self._clustered(candidates, self.bound.units), candidates.pair.size
         lines, _ = compared_lines(candidates, alpha=options.alpha, correction=options.correction)
         return lines, candidates.pair.size
 
@@ -126,7 +132,7 @@ class GroupMistakes:
             "single_group": mistakes.groups < 2,
             "no_mistakes": not mistakes.cell_n.size,
             "too_few_rows": not mistakes.eligible(self.options.min_rows).any(),
-            "weighted": self.bound.grouped.moments is not None,
+            "weighted": self.bound.moments is not None,
             "too_few_mistakes": not len(self.lines),
             "one_cluster": bool(np.isnan(self.lines.p).all()),
             "none_beyond_chance": not self.listed.size,
@@ -141,7 +147,7 @@ class GroupMistakes:
         """
         if self.status in UNDEFINED or not len(self.lines):
             return None
-        if self.bound.grouped.units is not None or self.options.correction == "bh":
+        if self.bound.units is not None or self.options.correction == "bh":
             return float(self.lines.q.min())
         return float(adjust(self.lines.p, "bh").min())
 
@@ -151,7 +157,7 @@ class GroupMistakes:
 
         Of several, that with the least p against the rest of the class; of equal ones the widest.
         """
-        by, lines = self.bound.grouped.by, self.listed_lines
+        by, lines = self.bound.by, self.listed_lines
         names: list[str | None] = [None] * len(lines)
         least = np.full(len(lines), np.inf)
         if not len(lines):
@@ -168,7 +174,7 @@ class GroupMistakes:
 
     def _wider(self, attributes: tuple[int, ...]) -> tuple[Integers, list[str]]:
         """The wider group of each group that shares some attributes, and what these are called."""
-        by, groups = self.bound.grouped.by, self.bound.grouped.groups
+        by, groups = self.bound.by, self.bound.groups
         texts = [" · ".join(f"{by[at]} = {group[at]}" for at in attributes) for group in groups]
         values = [tuple(group[at] for at in attributes) for group in groups]
         codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
@@ -180,7 +186,7 @@ class GroupMistakes:
 
         None where nothing was tested, and where rows come in clusters.
         """
-        if self.p_value is None or self.bound.grouped.units is not None:
+        if self.p_value is None or self.bound.units is not None:
             return None
         lines, n = self.lines, _lower_median(self.lines.n)
         m = max(
@@ -200,25 +206,19 @@ class GroupMistakes:
         best = index[self.lines.take(index).by_p()[:1]]
         return self.lines.take(best)
 
-    def _clustered(self, candidates: Candidates) -> Lines:
+    def _clustered(self, candidates: Candidates, units: UnitCells) -> Lines:
         """Lines of rows in clusters; p is NaN where nothing says how clusters vary."""
-        units = self.bound.grouped.units
-        if units is None:
-            raise ValueError("these rows have no clusters")
-        unit = codes_of(units.unit)
-        codes = np.stack([units.truth, units.group, units.prediction, unit]).astype(np.int64)
-        rows = ClusterRows(*np.repeat(codes, units.rows.astype(np.int64), axis=1))
+        rows = ClusterRows(*units.by_row())
         lines = clustered_lines(candidates, rows, self.bound.stream("disparities"), self.options.alpha)
         if not rows.relabelling.fixed:
             return lines
-        nothing = np.full(len(lines), np.nan)
-        return replace(lines, p=nothing, q=nothing)
+        undefined = np.full(len(lines), np.nan)
+        return replace(lines, p=undefined, q=undefined)
 
     def _linearised(self, candidates: Candidates) -> Spread:
         """How weighted rows vary in each group's rows of the class and elsewhere (``Rates.of_survey``)."""
-        g = self.bound.grouped
-        squares = np.zeros(0) if g.moments is None else g.moments[1]
-        squared = Mistakes.of_cells(g.truth, g.group, g.prediction, squares, g.rows, len(g.groups))
+        moments = self.bound.moments
+        squared = self._mistakes(np.zeros(0) if moments is None else moments[1])
         key = squared.cell_pair * squared.truth.size + squared.cell_stratum
         order = np.argsort(key)
         candidate_key = candidates.pair * squared.truth.size + candidates.stratum

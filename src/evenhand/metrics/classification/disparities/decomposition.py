@@ -7,19 +7,19 @@ import numpy as np
 from evenhand.core.cards import Source
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
-from evenhand.metrics.classification.margin_rates import Margins
-from evenhand.metrics.estimates import build, number
+from evenhand.metrics.estimates import build, number, part
 from evenhand.metrics.prepared import (
     LEVEL,
     BoundCounts,
     By,
     Evidence,
+    Fields,
     Inference,
     Mode,
     check_common,
     classifier_metric,
 )
-from evenhand.stats.arrays import Ends, Floats, sum_by
+from evenhand.stats.arrays import Ends, sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition
 from evenhand.stats.disparities.lines import Lines
@@ -70,73 +70,49 @@ def accuracy_decomposition(
     """
     check_common(mode, inference)
     bound = BoundCounts.of(evidence, by, seed)
-    g = bound.grouped
-    if len(g.groups) < 2:
-        return build(g, "accuracy_decomposition", {}, None, reason="single_group")
-    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, _squares(bound))
+    if len(bound.groups) < 2:
+        return build(bound, "accuracy_decomposition", {}, None, reason="single_group")
+    squares = None
+    if bound.moments is not None:  # of weighted rows
+        squared = bound.added_up(bound.moments[1])
+        rows = sum_by(bound.group, bound.moments[0], len(bound.groups))
+        squares = squared.support, squared.correct, rows
+    parts_of = Decomposition.of(bound.confusion.support, bound.confusion.correct, squares)
     comparison = GroupMistakes.of(bound, Options())
     lines = comparison.lines.take(np.sort(comparison.listed))
     lines = lines.take(lines.label != MISS)
     shares = parts_of.shares(lines.group, lines.truth, (lines.a, lines.b))
     parts: list[Part] = []
-    for z in range(len(g.groups)):
-        parts += _parts(bound, parts_of, z)
-        parts += _mistakes(bound, lines, shares, z, float(parts_of.errors[z]))
+    for z in range(len(bound.groups)):
+        parts += _parts(bound, parts_of, lines, shares, z)
     if inference == "none":
-        parts = [part.model_copy(update={"interval": None}) for part in parts]
-    notes = [] if g.units is None else [_CLUSTERS]
+        parts = [piece.model_copy(update={"interval": None}) for piece in parts]
+    notes = [] if bound.units is None else [_CLUSTERS]
     value = number(float(parts_of.errors.max()))
-    return build(g, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
+    return build(bound, "accuracy_decomposition", {}, value, parts=parts, notes=notes)
 
 
-def _squares(bound: BoundCounts) -> tuple[Floats, Floats, Floats] | None:
-    """Of weighted rows the sums of squared weights of all and of right ones, and rows by group."""
-    g = bound.grouped
-    if g.moments is None:
-        return None
-    squared = bound.added_up(g.moments[1])
-    return squared.support, squared.correct, sum_by(g.group, g.moments[0], len(g.groups))
-
-
-def _parts(bound: BoundCounts, parts_of: Decomposition, z: int) -> list[Part]:
-    """Gap, mix and errors of a group."""
-    g, numbers = bound.grouped, {
-        "gap": (parts_of.gap, parts_of.gap_error), "mix": (parts_of.mix, parts_of.mix_error),
-        "errors": (parts_of.errors, parts_of.errors_error),
-    }  # fmt: skip
-    accuracies = {
-        "accuracy": number(parts_of.group.accuracy[z]), "rest": number(parts_of.rest.accuracy[z])
-    }  # fmt: skip
-    return [
-        _part(
-            bound, z, kind, g.group_key(z), float(values[z]), float(errors[z]),
-            accuracies if kind == "gap" else {},
-        )
-        for kind, (values, errors) in numbers.items()
-    ]  # fmt: skip
-
-
-def _mistakes(bound: BoundCounts, lines: Lines, shares: Ends, z: int, errors: float) -> list[Part]:
-    """Listed mistakes of a group, and what is left of its errors."""
-    g, parts = bound.grouped, []
-    some = np.flatnonzero(lines.group == z).tolist()
+def _parts(bound: BoundCounts, parts_of: Decomposition, lines: Lines, shares: Ends, z: int) -> list[Part]:
+    """Gap, mix and errors of a group, its listed mistakes, and what is left of its errors."""
+    key, some = bound.group_key(z), np.flatnonzero(lines.group == z).tolist()
+    numbers: list[tuple[str, Key, float, float | None]] = [
+        ("gap", key, parts_of.gap[z], parts_of.gap_error[z]),
+        ("mix", key, parts_of.mix[z], parts_of.mix_error[z]),
+        ("errors", key, parts_of.errors[z], parts_of.errors_error[z]),
+    ]
     for index in some:
-        key = [g.label_key(int(lines.truth[index])), *map(str, g.groups[z])]
-        key.append(g.label_key(int(lines.label[index])))
-        share, error = (float(numbers[index]) for numbers in shares)
-        parts.append(_part(bound, z, "mistake", key, share, error, {}))
-    left = errors - float(shares[0][some].sum())
-    return [*parts, _part(bound, z, "other mistakes", g.group_key(z), left, None, {})]
-
-
-def _part(
-    bound: BoundCounts, z: int, kind: str, key: Key, value: float, error: float | None,
-    details: dict[str, float | None],
-) -> Part:  # fmt: skip
-    interval = None
-    if error is not None and bound.grouped.units is None:
-        quantiles = Margins.of(bound).rates("hit").at(0).quantiles(normal_quantile(LEVEL))
-        reach = float(quantiles[z]) * error
-        interval = Interval(low=value - reach, high=value + reach, level=LEVEL, method=_METHOD)
-    rows = int(bound.grouped.group_sizes[z])
-    return Part(kind=kind, key=key, value=value, interval=interval, n=rows, details=dict(details))
+        cell = bound.cell_key(int(lines.truth[index]), z)
+        cell.append(bound.label_key(int(lines.label[index])))
+        numbers.append(("mistake", cell, shares[0][index], shares[1][index]))
+    numbers.append(("other mistakes", key, parts_of.errors[z] - shares[0][some].sum(), None))
+    quantile = bound.rates("hit").at(0).quantiles(normal_quantile(LEVEL))[z]
+    parts = []
+    for kind, key, value, error in numbers:
+        fields = Fields()
+        if kind == "gap":
+            fields["details"] = {"accuracy": parts_of.group.accuracy[z], "rest": parts_of.rest.accuracy[z]}
+        if error is not None and bound.units is None:
+            low, high = value - quantile * error, value + quantile * error
+            fields["interval"] = Interval(low=low, high=high, level=LEVEL, method=_METHOD)
+        parts.append(part(kind, key, value, n=bound.group_sizes[z], **fields))
+    return parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,11 +17,12 @@ from evenhand.metrics.classification.disparities.comparison import (
     Order,
 )
 from evenhand.metrics.classification.disparities.shares import group_shares
-from evenhand.metrics.estimates import build, number
+from evenhand.metrics.estimates import build, number, part
 from evenhand.metrics.prepared import (
     BoundCounts,
     By,
     Evidence,
+    Fields,
     Inference,
     Mode,
     check_common,
@@ -113,7 +113,7 @@ def disparities(
     reason = comparison.status if comparison.status in UNDEFINED else None
     value = None if reason else float(comparison.listed.size)
     return build(
-        comparison.bound.grouped, "disparities", options.params, value, reason=reason, p_value=p_value,
+        comparison.bound, "disparities", options.params, value, reason=reason, p_value=p_value,
         parts=parts, details=_details(comparison),
     ).with_power(partial(_noticed, comparison))  # fmt: skip
 
@@ -142,9 +142,9 @@ def disparity_lines(
     by_p = every.by_p()
     lines = every.take(np.concatenate([first, by_p[~is_listed[by_p]]]))
     rest = len(every) - first.size
-    kind = pl.Int64 if comparison.bound.grouped.moments is None else pl.Float64
+    kind = pl.Int64 if comparison.bound.moments is None else pl.Float64
     low, high = lines.limits
-    numbers: dict[str, Any] = {name: getattr(lines, name) for name in ("rate", "others", "difference")}
+    numbers: Fields = {name: getattr(lines, name) for name in ("rate", "others", "difference")}
     numbers |= {"low": low, "high": high}
     numbers |= {name: getattr(lines, name) for name in ("ratio", "excess", "certain", "p", "q")}
     parents, nothing, listed = comparison.parents, [None] * rest, comparison.listed_lines
@@ -162,31 +162,22 @@ def disparity_lines(
                for name, values in of_listed.items()},
         }
     )  # fmt: skip
-    texts = _sentences(
-        frame.head(first.size).with_columns(certain="listed_certain"),
-        [" · ".join(map(str, g)) for g in comparison.bound.grouped.groups],
-    )
+    groups = [*map(comparison.bound.group_text, range(len(comparison.bound.groups)))]
+    other = dict(zip(groups, reversed(groups), strict=True)) if len(groups) == 2 else {}
+    rows = frame.head(first.size).with_columns(certain="listed_certain").iter_rows(named=True)
+    texts = [line_sentence(line, elsewhere=other.get(line["group"], "")) for line in rows]
     return frame.with_columns(sentence=pl.Series([*texts, *nothing], dtype=pl.String))
 
 
-def _sentences(listed_lines: pl.DataFrame, groups: list[str]) -> list[str]:
-    """Each listed line in words; of two groups the other one is named."""
-    other = dict(zip(groups, reversed(groups), strict=True)) if len(groups) == 2 else {}
-    return [
-        line_sentence(line, elsewhere=other.get(line["group"], ""))
-        for line in listed_lines.iter_rows(named=True)
-    ]
-
-
 def _names(comparison: GroupMistakes, lines: Lines) -> dict[str, pl.Series]:
-    g = comparison.bound.grouped
-    labels = pl.Series([*map(g.label_key, range(len(g.labels))), None], dtype=pl.String)
-    groups = pl.Series([" · ".join(map(str, group)) for group in g.groups], dtype=pl.String)
+    bound = comparison.bound
+    labels = pl.Series([*map(bound.label_key, range(len(bound.labels))), None], dtype=pl.String)
+    groups = pl.Series([*map(bound.group_text, range(len(bound.groups)))], dtype=pl.String)
     return {
-        "by": pl.repeat("+".join(g.by), len(lines), dtype=pl.String, eager=True),
+        "by": pl.repeat("+".join(bound.by), len(lines), dtype=pl.String, eager=True),
         "truth": _gathered(labels, lines.truth),
         "group": _gathered(groups, lines.group),
-        "prediction": _gathered(labels, np.where(lines.label == MISS, len(g.labels), lines.label)),
+        "prediction": _gathered(labels, np.where(lines.label == MISS, len(bound.labels), lines.label)),
         "direction": _gathered(pl.Series(["less", "more"]), lines.is_more.astype(np.int64)),
     }
 
@@ -197,27 +188,26 @@ def _gathered(names: pl.Series, codes: Integers) -> pl.Series:
 
 def _parts(comparison: GroupMistakes) -> list[Part]:
     """The listed lines; the key of each is class, group and, unless it is a miss, label."""
-    g, parts, lines = comparison.bound.grouped, [], comparison.listed_lines
+    bound, parts, lines = comparison.bound, [], comparison.listed_lines
     columns = {name: getattr(lines, name).tolist() for name in (*_NUMBERS, "difference", "p", "q", "is_more")}
-    method = _METHOD if g.units is None else _OF_CLUSTERS.format(unit=g.units.name)
+    method = _METHOD if bound.units is None else _OF_CLUSTERS.format(unit=bound.units.name)
     method += _SELECTED
     low, high = (ends.tolist() for ends in lines.limits)
     codes = zip(lines.truth.tolist(), lines.group.tolist(), lines.label.tolist(), strict=True)
     for index, (truth, group, label) in enumerate(codes):
         row = {name: column[index] for name, column in columns.items()}
-        key = [g.label_key(truth), *map(str, g.groups[group])]
-        details: NewDetails = {name: number(float(row[name])) for name in _NUMBERS}
-        details |= {"direction": "more" if row["is_more"] else "less", "rank": float(index + 1)}
+        key = bound.cell_key(truth, group)
+        details: Fields = {name: row[name] for name in _NUMBERS}
+        details |= {"direction": "more" if row["is_more"] else "less", "rank": index + 1}
         if comparison.parents[index] is not None:
             details["repeats"] = comparison.parents[index]
         interval = Interval(low=low[index], high=high[index], level=lines.level, method=method)
-        part = Part(
-            kind="miss" if label == MISS else "mistake",
-            key=key if label == MISS else [*key, g.label_key(label)],
-            value=row["difference"], chance_at=0.0, interval=interval, p_value=row["p"],
-            p_adjusted=row["q"], n=row["n"], details=details,
+        line = part(
+            "miss" if label == MISS else "mistake", key if label == MISS else [*key, bound.label_key(label)],
+            row["difference"], chance_at=0.0, interval=interval, p_value=row["p"], p_adjusted=row["q"],
+            n=row["n"], details=details,
         )  # fmt: skip
-        parts.append(part)
+        parts.append(line)
     return parts
 
 
@@ -235,9 +225,9 @@ def _noticed(comparison: GroupMistakes, alpha: float) -> Details:
 def _details(comparison: GroupMistakes) -> NewDetails:
     """What came of it, how much was compared, what would have been noticed, and the largest where none is."""
     details: NewDetails = {
-        "status": comparison.status, "candidates": float(comparison.candidates),
-        "tested": float(len(comparison.lines)) if comparison.status != "weighted" else None,
-        "classes": float(np.unique(comparison.mistakes.truth).size),
+        "status": comparison.status, "candidates": comparison.candidates,
+        "tested": len(comparison.lines) if comparison.status != "weighted" else None,
+        "classes": np.unique(comparison.mistakes.truth).size,
     }  # fmt: skip
     details |= _noticed(comparison, comparison.options.alpha)
     if comparison.status == "none_beyond_chance":
@@ -246,5 +236,5 @@ def _details(comparison: GroupMistakes) -> NewDetails:
         for name in ("truth", "group", "prediction"):
             details |= {f"largest_{name}": text for text in names[name].to_list()}
         for name in (*_COUNTS, "p", "q"):
-            details |= {f"largest_{name}": float(value) for value in getattr(largest, name)}
+            details |= {f"largest_{name}": value for value in getattr(largest, name)}
     return details

@@ -11,7 +11,6 @@ import polars as pl
 from evenhand.metrics.classification.class_effects import class_effects
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes, Options
 from evenhand.metrics.classification.effect_options import EffectOptions
-from evenhand.metrics.classification.margins import group_name
 from evenhand.metrics.prepared import BoundCounts, By, Evidence
 from evenhand.stats.arrays import Integers
 from evenhand.stats.contingency.resampling import ClassCells
@@ -52,7 +51,7 @@ def prediction_differences(
     prepared = BoundCounts.of(evidence, by, seed)
     effects = class_effects(prepared, EffectOptions(inference="none"))
     effect_of = dict(zip(effects.labels.tolist(), effects.values.tolist(), strict=True))
-    cells_of = {cells.label: cells for cells in prepared.classes}
+    cells_of = {cells.label: cells for cells in prepared.class_cells}
     lines = _first_of_classes(prepared, classes)
     rows = [
         row
@@ -99,11 +98,11 @@ def _rows(
     for row in pair:
         for column in columns:
             yield (
-                "+".join(prepared.grouped.by),
-                prepared.grouped.label_key(cells.label),
+                "+".join(prepared.by),
+                prepared.label_key(cells.label),
                 order,
-                group_name(prepared, int(groups[row])),
-                prepared.grouped.label_key(int(labels[column])),
+                prepared.group_text(int(groups[row])),
+                prepared.label_key(int(labels[column])),
                 table[row, column],
                 table[row, column] / totals[row],
                 accuracy,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
 import numpy as np
@@ -112,25 +112,34 @@ def _of_mistakes(index: int, finding: Finding, counts: Counts) -> Iterator[_Line
         if part.kind not in ("mistake", "miss") or part.details.get("direction") != "more":
             continue
         truth, *rest = [part.key] if isinstance(part.key, str) else part.key
-        label = _is(counts, "prediction", rest[-1] if part.kind == "mistake" else truth)
-        of_class = _is(counts, "truth", truth)
-        side = of_class & _of_group(counts, finding.by, rest)
-        cases = side & (label if part.kind == "mistake" else ~label)
+        label = _is(counts, "prediction", rest[-1]) if part.kind == "mistake" else None
         rank = float(str(part.details["rank"]))
-        yield _Line(index, tuple(finding.by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
+        yield _line(
+            index, finding, part, counts, truth, dict(zip(finding.by, rest, strict=False)), rank, label
+        )
 
 
 def _of_search(index: int, finding: Finding, counts: Counts) -> Iterator[_Line]:
     for rank, part in enumerate(finding.parts, 1):
-        if part.kind != OF_SEARCH:
-            continue
-        truth, *rest = [part.key] if isinstance(part.key, str) else part.key
-        pairs = [(name, key) for key in rest for name in finding.by if key.startswith(f"{name} = ")]
-        by, values = [name for name, _ in pairs], [key.removeprefix(f"{name} = ") for name, key in pairs]
-        of_class = _is(counts, "truth", truth)
-        side = of_class & _of_group(counts, by, values)
-        cases = side & ~_is(counts, "prediction", truth)
-        yield _Line(index, ("", *by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
+        if part.kind == OF_SEARCH:
+            truth, *rest = [part.key] if isinstance(part.key, str) else part.key
+            pairs = ((name, key) for key in rest for name in finding.by if key.startswith(f"{name} = "))
+            values = {name: key.removeprefix(f"{name} = ") for name, key in pairs}
+            line = _line(index, finding, part, counts, truth, values, rank)
+            yield replace(line, by=("", *values))
+
+
+def _line(
+    index: int, finding: Finding, part: Part, counts: Counts, truth: str, values: Mapping[str, str],
+    rank: float, label: Mask | None = None,
+) -> _Line:  # fmt: skip
+    """A part about a class and a group; without a label any wrong one counts."""
+    of_class = _is(counts, "truth", truth)
+    side = of_class.copy()
+    for name, value in values.items():
+        side &= _is(counts, name, value)
+    cases = side & (~_is(counts, "prediction", truth) if label is None else label)
+    return _Line(index, tuple(finding.by), part, f"{finding.metric} {rank:g}", of_class, side, cases)
 
 
 def _with(finding: Finding, index: int, shared: dict[tuple[int, int], dict[str, float]]) -> Finding:
@@ -145,14 +154,6 @@ def _with(finding: Finding, index: int, shared: dict[tuple[int, int], dict[str, 
     ]
     details = {**finding.details, **about.get(id(None), {})}
     return finding.model_copy(update={"parts": parts, "details": details})
-
-
-def _of_group(counts: Counts, by: Sequence[str], values: Sequence[str]) -> Mask:
-    """Which cells are of a group."""
-    mask = np.ones(counts.n.size, dtype=bool)
-    for name, value in zip(by, values, strict=False):
-        mask &= _is(counts, name, value)
-    return mask
 
 
 def _same(counts: Counts, first: str, second: str) -> Mask:

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.evidence.grouping import UnitCells
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
-from evenhand.metrics.estimates import agreeing_band, null_band
+from evenhand.metrics.estimates import agreeing_band, null_band, part
 from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
 from evenhand.stats.arrays import Floats, Integers, Pair, codes_of, keys_and_codes
 from evenhand.stats.disparities.candidates import MISS
@@ -70,29 +70,28 @@ def _parts(
     tested: Mapping[int, float],
 ) -> list[Part]:
     """One part a group; ``tested`` has the p of the line's own, which its band may not contradict."""
-    g, (truth, label), (codes, a, n) = comparison.bound.grouped, mistake, groups
+    bound, (truth, label), (codes, a, n) = comparison.bound, mistake, groups
     band_level = min(LEVEL, 1 - comparison.options.alpha)  # what is listed at a higher level lies outside
-    if g.units is None:
+    if bound.units is None:
         nulls = _hypergeometric(n.astype(np.int64), margins, band_level)
         rates, method = Rates.of_rows(a, n), _WILSON
     else:
-        rates, nulls = _of_units(comparison.bound, g.units, mistake, codes, band_level)
-        method = _OF_CLUSTERS.format(unit=g.units.name)
+        rates, nulls = _of_units(bound, bound.units, mistake, codes, band_level)
+        method = _OF_CLUSTERS.format(unit=bound.units.name)
     low, high = rates.limits(normal_quantile(LEVEL))
     parts = []
     for index, code in enumerate(codes.tolist()):
-        key = [g.label_key(truth), *map(str, g.groups[code])]
+        key = bound.cell_key(truth, code)
         is_known, value, null = rates.size[index] > 0, float(a[index] / n[index]), nulls[index]
         if null is not None and not np.isnan(p := tested.get(code, np.nan)):
             null = agreeing_band(null, value, p)
         interval = Interval(low=low[index], high=high[index], level=LEVEL, method=method)
-        part = Part(
-            kind="share", key=key if label == MISS else [*key, g.label_key(label)],
-            value=value, interval=interval if is_known else None, null=null,
-            n=float(n[index]), reason=None if is_known else "one_cluster",
-            details={"a": float(a[index]), "line": rank},
+        share = part(
+            "share", key if label == MISS else [*key, bound.label_key(label)], value,
+            interval=interval if is_known else None, null=null, n=n[index],
+            reason=None if is_known else "one_cluster", details={"a": a[index], "line": rank},
         )  # fmt: skip
-        parts.append(part)
+        parts.append(share)
     return parts
 
 
@@ -118,9 +117,8 @@ def _of_units(
     bound: BoundCounts, cells: UnitCells, mistake: tuple[int, int], codes: Integers, level: float
 ) -> tuple[Rates, list[Null | None]]:
     """Rates of some groups by unit, and what exchanged units give; None where none can be exchanged."""
-    (truth, label), of_class = mistake, cells.truth == mistake[0]
-    columns = np.stack([cells.group, cells.prediction, cells.unit])[:, of_class].astype(np.int64)
-    group, prediction, unit = np.repeat(columns, cells.rows[of_class].astype(np.int64), axis=1)
+    (truth, label), rows_of_all = mistake, cells.by_row()
+    _, group, prediction, unit = rows_of_all[:, rows_of_all[0] == truth]
     is_hit = prediction != truth if label == MISS else prediction == label
     occurring, group = keys_and_codes(group)
     unit, constant = codes_of(unit), np.ones(group.size)

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.metrics.classification.disparities.comparison import Options
-from evenhand.metrics.estimates import build
+from evenhand.metrics.estimates import build, part
 from evenhand.metrics.prepared import (
     LEVEL,
     BoundCounts,
@@ -100,14 +100,14 @@ def subgroups(
         raise ParameterError(f"depth={depth!r} is not possible; choose 1, 2 or 3")
     params = {**({"depth": int(depth)} if depth != DEEPEST else {}), **Options(alpha).params}
     search = _Search(BoundCounts.of(evidence, by, seed), int(depth), alpha)
-    g, status = search.bound.grouped, search.status
+    status = search.status
     reason = status if status in _UNDEFINED else None
     parts = [] if reason or status == "no_mistakes" else _parts(search)
     has_p = inference != "none" and not reason and status != "no_mistakes"
     if not has_p:
         parts = [part.model_copy(update={"p_adjusted": None}) for part in parts]
     return build(
-        g, "subgroups", params, None if reason else float(len(parts)), reason=reason, parts=parts,
+        search.bound, "subgroups", params, None if reason else float(len(parts)), reason=reason, parts=parts,
         p_value=float(search.p.min()) if has_p else None, details=_details(search),
         notes=search.notes if status == "mixed_clusters" else [],
     )  # fmt: skip
@@ -124,27 +124,27 @@ class _Search:
     @cached_property
     def choices(self) -> list[tuple[int, ...]]:
         """Which attributes subgroups are made of, the fewest first."""
-        attributes = range(len(self.bound.grouped.by))
+        attributes = range(len(self.bound.by))
         return [some for size in range(1, self.depth + 1) for some in combinations(attributes, size)]
 
     @cached_property
     def cells(self) -> Cells:
         """Rows and mistakes by class and crossed group."""
-        g = self.bound.grouped
-        attributes = len(g.by)
-        if len(self.choices) * len(g.groups) > _MOST_MEMBERS:
+        bound = self.bound
+        attributes = len(bound.by)
+        if len(self.choices) * len(bound.groups) > _MOST_MEMBERS:
             raise ParameterError(
-                f"{attributes} attributes with {len(g.groups):,} combinations of values are too many for "
+                f"{attributes} attributes with {len(bound.groups):,} combinations of values are too many for "
                 f"depth={self.depth}; choose fewer attributes, a smaller depth, or fewer values of each"
             )
-        values = [sorted({group[at] for group in g.groups}) for at in range(attributes)]
+        values = [sorted({group[at] for group in bound.groups}) for at in range(attributes)]
         codes = [{value: code for code, value in enumerate(column)} for column in values]
-        levels = [[codes[at][value] for at, value in enumerate(group)] for group in g.groups]
-        wrong, strata = np.where(self.bound.right, 0, g.n), g.strata
-        rows, hits = (np.add.reduceat(column, strata).astype(np.float64) for column in (g.n, wrong))
-        shape = (len(g.groups), attributes)
+        levels = [[codes[at][value] for at, value in enumerate(group)] for group in bound.groups]
+        wrong, strata = np.where(self.bound.right, 0, bound.n), bound.strata
+        rows, hits = (np.add.reduceat(column, strata).astype(np.float64) for column in (bound.n, wrong))
+        shape = (len(bound.groups), attributes)
         cells = Cells(
-            g.truth[strata].astype(np.int64), g.group[strata].astype(np.int64), rows, hits,
+            bound.truth[strata].astype(np.int64), bound.group[strata].astype(np.int64), rows, hits,
             np.array(levels, dtype=np.int64).reshape(shape),
         )  # fmt: skip
         if cells.class_rows.max() >= _MOST_ROWS:
@@ -154,7 +154,7 @@ class _Search:
     @cached_property
     def clusters(self) -> Clusters | None:
         """Rows by cluster, where clusters were declared."""
-        units = self.bound.grouped.units
+        units = self.bound.units
         if units is None:
             return None
         unit = codes_of(units.unit)
@@ -169,7 +169,7 @@ class _Search:
     @cached_property
     def mixed(self) -> list[str]:
         """Attributes of which a cluster has several values."""
-        units, by = self.bound.grouped.units, self.bound.grouped.by
+        units, by = self.bound.units, self.bound.by
         if units is None:
             return []
         unit = codes_of(units.unit)
@@ -179,8 +179,8 @@ class _Search:
     @property
     def notes(self) -> list[str]:
         """What can be searched where clusters have several values of some attributes."""
-        rest = [name for name in self.bound.grouped.by if name not in self.mixed]
-        units = self.bound.grouped.units
+        rest = [name for name in self.bound.by if name not in self.mixed]
+        units = self.bound.units
         text = f"{', '.join(self.mixed)}: a value of {units.name if units else ''} has several of these"
         return [f"{text}; search {', '.join(rest)} alone" if rest else text]
 
@@ -232,11 +232,11 @@ class _Search:
     @cached_property
     def status(self) -> str:
         """What came of it, as a code."""
-        g, clusters = self.bound.grouped, self.clusters
+        bound, clusters = self.bound, self.clusters
         states: dict[str, Callable[[], bool]] = {  # later ones can be asked where those before do not hold
-            "single_group": lambda: len(g.groups) < 2,
+            "single_group": lambda: len(bound.groups) < 2,
             "no_mistakes": lambda: not self.cells.wrong.any(),
-            "weighted": lambda: g.moments is not None,
+            "weighted": lambda: bound.moments is not None,
             "mixed_clusters": lambda: bool(self.mixed),
             "one_cluster": lambda: clusters is not None and clusters.relabelling.fixed,
             "no_large_subgroup": lambda: not len(self.regions),
@@ -246,17 +246,17 @@ class _Search:
 
     def values(self, region: int) -> dict[str, str]:
         """The attributes of a region and its values."""
-        g, subgroup = self.bound.grouped, int(self.regions.subgroup[region])
+        bound, subgroup = self.bound, int(self.regions.subgroup[region])
         members = self.subgroups.members
-        member = g.groups[int(members.indices[members.indptr[subgroup]])]
+        member = bound.groups[int(members.indices[members.indptr[subgroup]])]
         levels = self.subgroups.levels[subgroup].tolist()
-        return {name: str(member[at]) for at, name in enumerate(g.by) if levels[at] != ALL}
+        return {name: str(member[at]) for at, name in enumerate(bound.by) if levels[at] != ALL}
 
     @cached_property
     def _spread_values(self) -> Counter[str]:
         """In how many attributes each value occurs."""
-        g = self.bound.grouped
-        return Counter(str(v) for at in range(len(g.by)) for v in {group[at] for group in g.groups})
+        bound = self.bound
+        return Counter(str(v) for at in range(len(bound.by)) for v in {group[at] for group in bound.groups})
 
     def name(self, region: int) -> str:
         """What a region's subgroup is called: its values, with the attribute where several have the value."""
@@ -273,23 +273,22 @@ def _parts(search: _Search) -> list[Part]:
     for number, index in enumerate(search.listed.tolist()):
         row = {name: column[index] for name, column in columns.items()}
         within = row["truth"] != ALL
-        truth = search.bound.grouped.label_key(row["truth"]) if within else None
+        truth = search.bound.label_key(row["truth"]) if within else None
         values = search.values(index)
         key = [f"{name} = {value}" for name, value in values.items()]
-        part = Part(
-            kind="subgroup of a class" if truth is not None else "subgroup",
-            key=key_of(key if truth is None else [truth, *key]),
-            value=(row["mistakes"] - row["expected"]) / row["rows"], chance_at=0.0,
-            p_adjusted=float(search.p[index]), n=row["rows"],
+        subgroup = part(
+            "subgroup of a class" if within else "subgroup", key_of([truth, *key] if within else key),
+            (row["mistakes"] - row["expected"]) / row["rows"], chance_at=0.0,
+            p_adjusted=search.p[index], n=row["rows"],
             details={
                 "group": search.name(index), "attributes": _JOINED.join(values), "truth": truth,
                 "mistakes": row["mistakes"], "expected": row["expected"],
                 "rate": row["mistakes"] / row["rows"], "rest_n": row["rest_rows"],
                 "rest_mistakes": row["rest_mistakes"], "rest_rate": row["rest_mistakes"] / row["rest_rows"],
-                "z": float(search.z[index]), **(differences[number] if differences else {}),
+                "z": search.z[index], **(differences[number] if differences else {}),
             },
         )  # fmt: skip
-        parts.append(part)
+        parts.append(subgroup)
     return parts
 
 
@@ -308,6 +307,6 @@ def _details(search: _Search) -> NewDetails:
     """What came of it, how many were tested, and how many were beyond chance before pruning."""
     details: NewDetails = {"status": search.status}
     if search.status in ("found", "none_beyond_chance"):
-        details |= {"tested": float(len(search.regions)), "beyond": float(search.beyond.size)}
+        details |= {"tested": len(search.regions), "beyond": search.beyond.size}
         details["level"] = search.level
     return details

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.role_choices import OUTCOMES
+from evenhand.metrics.choices.roles.bound import BoundRoles
 from evenhand.metrics.named_groups import dropped_of
-from evenhand.metrics.prepared import By, names_of
-from evenhand.metrics.roles.bound import BoundRoles
-from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, piece_sizes, pieces, ratio
+from evenhand.metrics.prepared import By, Fields, names_of
+from evenhand.stats.arrays import Floats, Integers, Mask, Rng, keys_and_codes, piece_sizes, pieces, ratio
 from evenhand.stats.paired.differences import Deviations
 
 _HELD = 2_000_000  # numbers of one array of draws
@@ -26,11 +26,11 @@ _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
 class PairedRows:
     """Matched pairs of rows."""
 
-    attribute: tuple[str, ...]
+    attribute: Texts
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
     away: Deviations  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
-    others: tuple[str, ...]  # the other treatments
+    others: Texts  # the other treatments
 
     @classmethod
     def of(cls, bound: BoundRoles, attribute: By, first: str, second: str, outcome: str) -> PairedRows:
@@ -62,22 +62,22 @@ class PairedRows:
         """Some of the pairs."""
         return Deviations.of(self.away.difference[mask], self.away.units[mask])
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Fields:
         """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""
         sums = np.bincount(self.away.units, self.away.difference)
         units, differing = sums.size, int((np.abs(sums) > 1e-12).sum())
         few = f"{differing} of {units} units differ; below {_DIFFERING} none can be beyond chance"
         alone = f"{self.unpaired} sets have only one of the two and give no pair"
         notes = [note for note, there in ((few, differing < _DIFFERING), (alone, self.unpaired)) if there]
-        return {"notes": notes, "details": {"pairs": float(self.left.size), "units": float(units)}}
+        return {"notes": notes, "details": {"pairs": self.left.size, "units": units}}
 
 
 @dataclass(frozen=True, eq=False)
 class SetMatrix:
     """Sets as rows, the combinations of treatments as columns."""
 
-    cells: list[tuple[str, ...]]  # values of the treatments, sorted
-    treatments: tuple[str, ...]
+    cells: list[Texts]  # values of the treatments, sorted
+    treatments: Texts
     codes: Integers  # shape (sets, cells, orders); -1 where there is no answer
     scores: Floats  # shape (sets, cells); NaN where there is no answer
     unit: Integers  # shape (sets,)
@@ -92,7 +92,7 @@ class SetMatrix:
             InputError: The evidence has no sets, or a set has two members of one combination.
         """
         table, treatments = members(bound), bound.choices.treatments
-        cells: list[tuple[str, ...]] = table.select(treatments).unique().sort(treatments).rows()
+        cells: list[Texts] = table.select(treatments).unique().sort(treatments).rows()
         names = table["set"].unique().sort()
         row = table["set"].replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
         position = {cell: number for number, cell in enumerate(cells)}
@@ -123,7 +123,7 @@ class SetMatrix:
         unlike = (self.codes != self.codes[:, :1]).any(axis=1) & self._valid
         return np.asarray(unlike.sum(axis=1) / np.maximum(self._valid.sum(axis=1), 1))
 
-    def random_flips(self, rng: np.random.Generator, draws: int) -> Floats:
+    def random_flips(self, rng: Rng, draws: int) -> Floats:
         """The mean of ``flips`` when the answers of each order are exchanged among all members."""
         total, valid = np.zeros((draws, len(self.codes))), self._valid
         for order in range(valid.shape[1]):
@@ -160,7 +160,7 @@ class SetMatrix:
         there = ~np.isnan(apart)
         return apart[there], np.repeat(self.unit[:, None], first.size, axis=1)[there]
 
-    def exchanged_distances(self, attribute: By, rng: np.random.Generator, draws: int) -> Floats:
+    def exchanged_distances(self, attribute: By, rng: Rng, draws: int) -> Floats:
         """The mean of ``distances`` with the members of each unit's sets exchanged, all sets alike."""
         units, row = keys_and_codes(self.unit)
         (first, second), result = self._pairs(attribute), []

@@ -13,10 +13,11 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
+from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.metrics.group_rates import ComparedRows
-from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind, coded, dropped_of
-from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make, names_of
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.metrics.named_groups import Groups, NamedGroups, bound_names, check_kind, coded, dropped_of
+from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
 from evenhand.stats.rates.differences import normal_quantile
@@ -129,7 +130,7 @@ def _rates(bound: BoundHits) -> pl.DataFrame:
     few = pl.col("households") < FEWEST  # these have no limits
     return pl.DataFrame(
         {
-            "group": pl.Series([bound.text(code) for code in range(len(bound.groups))], dtype=pl.String),
+            "group": pl.Series(bound.texts, dtype=pl.String),
             "households": households, "n": bound.sizes, "hit_rate": bound.rates, "low": low, "high": high,
         }
     ).with_columns(pl.when(~few).then(pl.col("low", "high")))  # fmt: skip
@@ -149,7 +150,7 @@ class BoundHits(NamedGroups):
     """Images (or pairs of image and concept, in paper mode) by household and group."""
 
     hits: HouseholdHits
-    by: tuple[str, ...]
+    by: Texts
     weighting: Weighting  # ``household`` or ``image``
     rows: pl.DataFrame  # the usable images or pairs, with the code of their ``_household``
     pooled: pl.DataFrame  # for the whole: one row an image that stands under several concepts in ``rows``
@@ -171,16 +172,12 @@ class BoundHits(NamedGroups):
             ParameterError: No such weighting.
         """
         check_choice("weighting", weighting, WEIGHTINGS)
-        check_hits(evidence)
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = bound_names(evidence, HouseholdHits, "HouseholdHits.from_predictions", by)
         key = ("groups", names, weighting, mode)
         return get_or_make(evidence.memo, key, cls._bound, evidence, names, weighting, mode)
 
     @classmethod
-    def _bound(
-        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: Weighting, mode: Mode
-    ) -> BoundHits:
+    def _bound(cls, evidence: HouseholdHits, names: Texts, weighting: Weighting, mode: Mode) -> BoundHits:
         paper, counts = mode == "paper", dict(evidence.dropped)
         table = evidence.table if paper or _CONCEPT in names else evidence.images
         for name in ("household", *names):
@@ -200,7 +197,15 @@ class BoundHits(NamedGroups):
             pooled = images.sort("_household", "image")
         texts = {name: pl.Series(list(map(str, rows[name])), dtype=pl.String) for name in names}
         keys, code = coded(texts, np.ones(rows.height, dtype=bool))
-        groups = sorted(keys, key=lambda key: _order(key, names))
+        # income buckets from low to high, everything else by name
+        income = {("income_bucket", bucket) for bucket in BUCKETS}
+        groups = sorted(
+            keys,
+            key=lambda key: [
+                (BUCKETS.index(value), "") if (name, value) in income else (len(BUCKETS), value)
+                for name, value in zip(names, key, strict=True)
+            ],
+        )
         order = np.array([groups.index(key) for key in keys], dtype=np.int64)
         return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped_of(counts))
 
@@ -252,7 +257,7 @@ class BoundHits(NamedGroups):
         """The value of each, shape (groups,)."""
         return np.array([mean.value for mean in self.means])
 
-    def compared(self, codes: Integers, rng: np.random.Generator) -> ComparedRows:
+    def compared(self, codes: Integers, rng: Rng) -> ComparedRows:
         """Rows of some groups, numbered anew in the order of ``codes``, by household and what they show."""
         code_of = np.full(len(self.groups), -1, dtype=np.int64)
         code_of[codes] = np.arange(codes.size)
@@ -268,11 +273,3 @@ class BoundHits(NamedGroups):
         if topic is None or topic.n_unique() < 2:  # all show the same, or groups are concepts
             return ComparedRows(unit_rows, None, rng)
         return ComparedRows(unit_rows, topic.rank("dense").fill_null(0).to_numpy().astype(np.int64), rng)
-
-
-def _order(key: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Income buckets from low to high, everything else by name."""
-    return [
-        (BUCKETS.index(value), "") if name == "income_bucket" and value in BUCKETS else (len(BUCKETS), value)
-        for name, value in zip(names, key, strict=True)
-    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy as np
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import interval_and_p, turned_signs, wilson_method
+from evenhand.metrics.estimates import interval_and_p, no_value, turned_signs, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Inference, names_of
-from evenhand.stats.arrays import Floats, Integers, Pair
+from evenhand.metrics.prepared import By, Fields, Inference
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.differences import rate_limits
 from evenhand.stats.rates.rates import group_rates
 
 
@@ -37,15 +37,13 @@ class BoundRoles(named.ChosenRows):
             InputError: The evidence is not RoleChoices.
             UnknownName: An attribute or value that does not exist.
         """
-        named.check_kind(evidence, RoleChoices, "RoleChoices.join")
-        names = names_of(by)
-        evidence.check_attribute(*names)
+        names = named.bound_names(evidence, RoleChoices, "RoleChoices.join", by)
         counts = {"not annotated": evidence.unannotated, "no answer": evidence.unanswered}
         fields = named.bound(evidence.annotated, names, counts, evidence.selected(where or {}))
         return cls(**fields, choices=evidence, where=where or {})
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Fields:
         """The selection, which tells a finding from others of its name and grouping."""
         return {name: named.listed(value) for name, value in sorted(self.where.items())}
 
@@ -86,12 +84,12 @@ class BoundRoles(named.ChosenRows):
         return {"noise_reencoded": float(np.nanmean(again))} if np.isfinite(again).any() else {}
 
     def signed(
-        self, away: Deviations, inference: Inference, seed: int, rng: np.random.Generator, scale: float = 1.0
-    ) -> dict[str, Any]:
+        self, away: Deviations, inference: Inference, seed: int, rng: Rng, scale: float = 1.0
+    ) -> Fields:
         """Fields of the mean of numbers whose sign would turn if the two compared changed places."""
         if not away.difference.size:
-            return {"value": None, "reason": "single_group"}
-        fields: dict[str, Any] = {"value": scale * away.value}
+            return no_value("single_group")
+        fields: Fields = {"value": scale * away.value}
         if inference == "none":
             return fields
         if np.unique(away.units).size < FEWEST:
@@ -101,7 +99,7 @@ class BoundRoles(named.ChosenRows):
 
 def mean_interval(
     values: Floats, unit: Integers | None, p_value: float | None = None, reference: float = 0.0
-) -> dict[str, Any]:
+) -> Fields:
     """Interval and p of a mean in [0, 1]: Wilson's at the size that units leave; nothing below two units.
 
     ``p_value`` is that of a test of the reference, if there is one.
@@ -110,9 +108,5 @@ def mean_interval(
     if np.unique(clusters).size < FEWEST:
         return {}
     rates = group_rates(values, np.zeros(values.size, dtype=np.int64), 1, clusters)
-
-    def limits(level: float) -> Pair:
-        low, high = rates.limits(normal_quantile(level))
-        return float(low[0]), float(high[0])
-
+    limits = partial(rate_limits, rates)
     return interval_and_p(limits, p_value, reference, wilson_method(unit, "units"))

@@ -15,18 +15,19 @@ from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
 from evenhand.metrics.group_rates import ComparedRows, RowRates
-from evenhand.metrics.households.tables import BoundHits
+from evenhand.metrics.labels.households.tables import BoundHits
 from evenhand.metrics.prepared import (
     Z_LEVEL,
     Z_POWER,
     By,
+    Fields,
     Inference,
     Mode,
     Weighting,
     check_common,
     get_or_make,
 )
-from evenhand.stats.arrays import Floats, Integers
+from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.rates import Rates
 
@@ -34,7 +35,7 @@ EXTREMES = "extremes"
 """The best group minus the worst one."""
 
 _RICH = ["high", "low"]
-_INSTEAD = "not every income is there: the gap is that of {} minus {} income"
+_INCOME_MISSING = "not every income is there: the gap is that of {} minus {} income"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ class HitRates(RowRates):
         covered, hits = self.bound.covered[code], float(self._hits[code])
         return {"households": households, "coverage": covered, "n_hits": hits}
 
-    def stream(self, *purpose: object) -> np.random.Generator:
+    def stream(self, *purpose: object) -> Rng:
         """Random numbers for one purpose."""
         bound = self.bound
         return stream(self.seed, "households", "+".join(bound.by), bound.weighting, self.mode, *purpose)
@@ -107,12 +108,11 @@ class HitRates(RowRates):
     def finding(self, value: float | None, **fields: Any) -> Finding:
         """A Finding with what the evidence and the definition say already filled in."""
         hits, weighting = self.bound.hits, self.bound.weighting
-        params: dict[str, Any] = {
-            **fields.pop("params", {}),
-            **({"threshold": hits.threshold} if hits.threshold else {}),
-            **({"top": hits.top} if hits.top != 5 else {}),
-            **({"weighting": weighting} if weighting != "household" else {}),
-        }
+        params = {
+            **fields.pop("params", {}), "threshold": hits.threshold or None,
+            "top": hits.top if hits.top != 5 else None,
+            "weighting": weighting if weighting != "household" else None,
+        }  # fmt: skip
         households = float(np.unique(self.bound.whole.cluster).size)
         details = {"households": households, "coverage": self.bound.coverage, **fields.pop("details", {})}
         return self.described(value, params, hits.facts, list(hits.notes), details=details, **fields)
@@ -139,12 +139,12 @@ def gap_finding(question: HitRates, groups: Sequence[str | Sequence[str]] | str 
         raise InputError("a gap needs groups to compare; type by='income_bucket' or by='region'")
     notes: list[str] = []
     if groups is None:
-        there = [bound.text(code) for code in (-1, 0)] if len(bound.groups) > 1 else _RICH
-        groups = there if bound.by == ("income_bucket",) else EXTREMES
+        present = [bound.text(code) for code in (-1, 0)] if len(bound.groups) > 1 else _RICH
+        groups = present if bound.by == ("income_bucket",) else EXTREMES
         # where no household has one of them, the richest and the poorest that are there
-        notes = [_INSTEAD.format(*groups)] if groups not in (_RICH, EXTREMES) else []
-    reason = question.reason or ("single_group" if question.known.size < 2 else None)
-    fields: dict[str, Any] = {"notes": notes, "params": {"groups": groups}, "parts": question.parts()}
+        notes = [_INCOME_MISSING.format(*groups)] if groups not in (_RICH, EXTREMES) else []
+    reason = question.alone
+    fields: Fields = {"notes": notes, "params": {"groups": groups}, "parts": question.parts()}
     if groups == EXTREMES:
         return question.finding(None, reason=reason, **fields) if reason else question.gap(**fields)
     keys = [] if isinstance(groups, str) else [(k,) if isinstance(k, str) else tuple(k) for k in groups]
@@ -156,7 +156,7 @@ def gap_finding(question: HitRates, groups: Sequence[str | Sequence[str]] | str 
         return question.finding(None, reason=reason, **fields)
     absent = [name for name, key in zip(names, keys, strict=True) if key not in bound.groups]
     if absent:
-        raise UnknownName("group", absent[0], [bound.text(code) for code in range(len(bound.groups))])
+        raise UnknownName("group", absent[0], bound.texts)
     codes = [bound.groups.index(key) for key in keys]
     least = (Z_LEVEL + Z_POWER) * difference_error(*(bound.means[code] for code in codes))
     compared = bound.compared(np.array(codes), question.stream("exchange", *codes))
@@ -167,6 +167,5 @@ def worst_finding(question: HitRates) -> Finding:
     """The rate of the group that is recognised least."""
     if not question.bound.by:
         raise InputError("a worst group needs groups; type by='income_bucket' or by='region'")
-    reason = question.reason or ("single_group" if question.known.size < 2 else None)
-    parts = question.parts()
+    reason, parts = question.alone, question.parts()
     return question.finding(None, reason=reason, parts=parts) if reason else question.worst(parts=parts)

@@ -6,8 +6,6 @@ set, the sets of a unit together, since they share images.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from evenhand.core.cards import Sentences, Source
@@ -16,11 +14,12 @@ from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
-from evenhand.metrics.estimates import described, null_band, resampled_p
+from evenhand.metrics.catalogue import SHARE, SIGNED
+from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
+from evenhand.metrics.choices.roles.pairs import PairedRows, SetMatrix
+from evenhand.metrics.estimates import described, no_value, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
-from evenhand.metrics.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.roles.pairs import PairedRows, SetMatrix
+from evenhand.metrics.prepared import By, Fields, Inference, check_common, names_of
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 
@@ -37,9 +36,9 @@ _DRAWS = 999
     summary="how much more often an answer is chosen for the first persons than for the second, of sets that "
         "differ in nothing else",
     formula="mean over matched pairs of (share of orders with the outcome | first) - (... | second)",
-    range=(-1, 1), direction="descriptive", fair_at=0.0,
+    **SIGNED,
     source=Source(paper=PAIRS, equation="answers that differ within a scenario"),
-    unit="share difference", order=900, family="sets", tags=("group gap",), first_line="value",
+    order=900, family="sets", tags=("group gap",), first_line="value",
     sentences=Sentences(row="{first} - {second}, {outcome}", topic="The answer",
         value="The answer for the first minus that for the second persons of a set"),
 )  # fmt: skip
@@ -90,14 +89,14 @@ def set_difference(
     pairs = PairedRows.of(bound, attribute, first, second, outcome)
     params = {"attribute": "+".join(pairs.attribute), "first": first, "second": second, "outcome": outcome}
 
-    def piece(away: Deviations, *group: str) -> dict[str, Any]:
+    def piece(away: Deviations, *group: str) -> Fields:
         rng = stream(seed, "set_difference", *bound.purpose, *params.values(), *group)
         return bound.signed(away, inference, seed, rng)
 
     inner = bound if by else BoundRoles.of(evidence, pairs.others, where)
     within = pairs if by else PairedRows.of(inner, attribute, first, second, outcome)
 
-    def part(code: int) -> dict[str, Any]:
+    def part(code: int) -> Fields:
         return piece(within.take(inner.group[within.left] == code), *inner.groups[code])
 
     fields = piece(pairs.away) | {"parts": inner.parts(part), **pairs.facts()}
@@ -107,8 +106,8 @@ def set_difference(
 @metric(
     title="Sets whose answers differ",
     summary="share of sets whose members do not all get the same answer; 1 minus it is the consistency",
-    formula="mean over sets and orders of 1[the answers of a set are not all alike]", range=(0, 1),
-    direction="lower is fairer", source=Source(paper="counterfactual consistency within sets"), unit="share",
+    formula="mean over sets and orders of 1[the answers of a set are not all alike]", **SHARE,
+    direction="lower is fairer", source=Source(paper="counterfactual consistency within sets"),
     order=910, family="sets", first_line="value",
     sentences=Sentences(row="sets that differ", topic="The share of sets whose answers differ",
         value="Not all members get the same answer in a share of sets of"),
@@ -137,21 +136,21 @@ def flip_rate(
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
 
-    def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
+    def piece(some: BoundRoles, *group: str) -> Fields:
         sets = SetMatrix.of(some, complete=True)
         values = sets.flips
         if not values.size:
-            return {"value": None, "reason": "empty"}
-        fields: dict[str, Any] = {"value": float(values.mean())}
+            return no_value("empty")
+        fields: Fields = {"value": float(values.mean())}
         if inference == "none":
             return fields
         draws = sets.random_flips(stream(seed, "flip_rate", *bound.purpose, *group), _DRAWS)
         method = "answers exchanged among all samples"
-        band = null_band(draws, level=LEVEL, method=method, seed=seed)
+        band = null_band(draws, method=method, seed=seed)
         return fields | mean_interval(values, sets.unit) | {"null": band, "chance_at": band and band.mean}
 
     fields, sets = bound.with_parts(piece), SetMatrix.of(bound, complete=True)
-    details = sets.noise() | bound.reencoded | {"unusable": bound.unusable, "sets": float(len(sets.codes))}
+    details = sets.noise() | bound.reencoded | {"unusable": bound.unusable, "sets": len(sets.codes)}
     if fields["value"] is not None:
         details["consistency"] = 1 - fields["value"]
     flips, noise = details["pair_flips"], bound.reencoded.get("noise_reencoded")
@@ -193,12 +192,12 @@ def set_distance(
     check_common("default", inference, seed)
     bound = BoundRoles.of(evidence, by, where)
 
-    def piece(some: BoundRoles, *group: str) -> dict[str, Any]:
+    def piece(some: BoundRoles, *group: str) -> Fields:
         sets = SetMatrix.of(some)
         pairs, unit = sets.distances(attribute)
         if not pairs.size:
-            return {"value": None, "reason": "single_group"}
-        fields: dict[str, Any] = {"value": float(pairs.mean())}
+            return no_value("single_group")
+        fields: Fields = {"value": float(pairs.mean())}
         if inference == "none":
             return fields
         if np.unique(unit).size < FEWEST:
@@ -206,7 +205,7 @@ def set_distance(
         rng = stream(seed, "set_distance", *bound.purpose, str(attribute), *group)
         draws = sets.exchanged_distances(attribute, rng, _DRAWS)
         method = f"members of sets exchanged by {bound.unit_name}"
-        band = null_band(draws, level=LEVEL, method=method, seed=seed, side="high")
+        band = null_band(draws, method=method, seed=seed, side="high")
         at = fields["value"] if band is None else band.mean
         tested = mean_interval(pairs, unit, resampled_p(draws, fields["value"], "high"), at)
         return fields | tested | {"null": band, "chance_at": at}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,10 +10,10 @@ import polars as pl
 from evenhand.core.errors import InputError, check_choice
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.estimates import agreeing, number
-from evenhand.metrics.households.estimation import HitRates
-from evenhand.metrics.households.tables import check_hits, country_points
-from evenhand.metrics.prepared import LEVEL, get_or_make
+from evenhand.metrics.estimates import at_levels, number
+from evenhand.metrics.labels.households.estimation import HitRates
+from evenhand.metrics.labels.households.tables import check_hits, country_points
+from evenhand.metrics.prepared import LEVEL, Fields, get_or_make
 from evenhand.stats.correlation import correlation, jackknife_interval
 from evenhand.stats.paired.differences import Paired
 from evenhand.stats.rates.clustered import ClusterMean, GroupCells, ratio_interval
@@ -56,7 +55,7 @@ def relative_finding(question: HitRates, reference: HitRates) -> Finding:
         return question.finding(None, reason=question.reason)
     bound, there = question.bound, reference.bound
 
-    def fields(code: int) -> dict[str, Any]:
+    def fields(code: int) -> Fields:
         means = bound.means[code], there.means[code]
         return _ratio(question, bound.cells, there.cells, code, means, f"group {code}")
 
@@ -72,13 +71,13 @@ def _ratio(
     code: int,
     means: tuple[ClusterMean, ClusterMean],
     purpose: str,
-) -> dict[str, Any]:
+) -> Fields:
     """The hit rate of one group over that of the reference, household by household, and what chance gives."""
     rate, base = (mean.value for mean in means)
-    details = {"rate": rate, "reference_rate": base, "households": float(means[0].clusters)}
+    details = {"rate": rate, "reference_rate": base, "households": means[0].clusters}
     if not base > 0:
         return {"value": None, "reason": "undefined", "details": details}
-    fields: dict[str, Any] = {"value": rate / base - 1, "details": details}
+    fields: Fields = {"value": rate / base - 1, "details": details}
     if not question.infers:
         return fields
     ends = ratio_interval(*means, LEVEL)
@@ -121,7 +120,7 @@ def income_finding(question: HitRates, method: str, scale: str) -> Finding:
     scaled_income = income if scale == "linear" else np.log(np.where(income > 0, income, np.nan))
     rng = question.stream("orders", method, scale)
     estimate, x, y = correlation(scaled_income, rate, rng, ranks=method == "spearman")
-    fields: dict[str, Any] = {"params": params, "details": {"countries": float(estimate.n)}}
+    fields: Fields = {"params": params, "details": {"countries": estimate.n}}
     if question.reason is None:
         fields["parts"] = _countries(question, points)
     if question.reason is not None or estimate.reason:
@@ -129,24 +128,20 @@ def income_finding(question: HitRates, method: str, scale: str) -> Finding:
         return question.finding(None, reason=question.reason or "undefined", **fields)
     if not question.infers:
         return question.finding(estimate.value, **fields)
-
-    def make(level: float) -> Interval | None:
-        ends = jackknife_interval(x, y, level)
-        if ends is None:
-            return None
-        low, high = agreeing(ends, estimate.p_value, 0.0, level)
-        return Interval(low=low, high=high, level=level, method="Fisher's z, jackknife over countries")
-
-    fields |= {"interval": make(LEVEL), "limits": make, "p_value": number(estimate.p_value)}
+    fields["p_value"] = number(estimate.p_value)
+    fields["limits"] = at_levels(
+        lambda level: jackknife_interval(x, y, level) or (np.nan, np.nan),
+        "Fisher's z, jackknife over countries", p_value=fields["p_value"],
+    )  # fmt: skip
     return question.finding(estimate.value, **fields)
 
 
 def _countries(question: HitRates, points: pl.DataFrame) -> list[Part]:
     bound, income = question.bound, dict(zip(points["country"], points["income"], strict=True))
 
-    def fields(code: int) -> dict[str, Any]:
+    def fields(code: int) -> Fields:
         mean = bound.means[code]
-        details = {"income": income.get(bound.text(code)), "households": float(mean.clusters)}
+        details = {"income": income.get(bound.text(code)), "households": mean.clusters}
         interval = question.interval_of(code, mean.value).get("interval") if question.infers else None
         return {"value": mean.value, "interval": interval, "details": details}
 

@@ -8,17 +8,17 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.household_hits import HouseholdHits
-from evenhand.metrics.catalogue import DE_VRIES, INDICATORS
-from evenhand.metrics.households.comparison import income_finding, matched, relative_finding
-from evenhand.metrics.households.estimation import HitRates, gap_finding, rate_finding, worst_finding
+from evenhand.metrics.catalogue import DE_VRIES, INDICATORS, SHARE, SIGNED
+from evenhand.metrics.labels.households.comparison import income_finding, matched, relative_finding
+from evenhand.metrics.labels.households.estimation import HitRates, gap_finding, rate_finding, worst_finding
 from evenhand.metrics.prepared import By, Inference, Mode, Weighting
 
 
 @metric(
     title="Recognised at home",
     summary="share of images of a household of which a first label says what they show, mean over households",
-    formula="mean over households of recognised images / images", range=(0, 1), direction="higher is better",
-    source=Source(paper=INDICATORS, equation="section 3.2; Figure 5"), unit="share", order=410,
+    formula="mean over households of recognised images / images", **SHARE, direction="higher is better",
+    source=Source(paper=INDICATORS, equation="section 3.2; Figure 5"), order=410,
     family="households",
     sentences=Sentences(row="hit rate", hits="have their thing named"),
     compared="contributions",
@@ -75,10 +75,10 @@ def household_hit_rate(
 @metric(
     title="Recognised at home, gap",
     summary="rate of high-income minus low-income households, or of the best group minus the worst",
-    formula="rate of high - rate of low income; else max - min over groups of the rate", range=(-1, 1),
-    direction="descriptive", fair_at=0.0,
+    formula="rate of high - rate of low income; else max - min over groups of the rate", **SIGNED,
+
     source=Source(paper=INDICATORS, equation="section 3.2; gaps by income and region"),
-    unit="share difference", order=420,
+    order=420,
     family="households",
     sentences=Sentences(row="  gap", more="have their things named more often",
         hits="have their thing named"),
@@ -136,8 +136,8 @@ def household_hit_gap(
 @metric(
     title="Recognised at home, worst group",
     summary="the rate of the group of households that is recognised least",
-    formula="min over groups of the rate", range=(0, 1), direction="higher is better",
-    source=Source(paper=INDICATORS, equation="section 3.2, least of the groups"), unit="share", order=430,
+    formula="min over groups of the rate", **SHARE, direction="higher is better",
+    source=Source(paper=INDICATORS, equation="section 3.2, least of the groups"), order=430,
     family="households", headline=False,
     compared="contributions",
     tags=("worst group",),

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.cards import Sentences, Source
-from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, Part
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
 from evenhand.evidence.item_scores import ItemScores
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import described, interval_and_p, null_band, number, resampled_p
+from evenhand.metrics.catalogue import SHARE
+from evenhand.metrics.estimates import described, interval_and_p, null_band, number, part, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import LEVEL, By, Inference, check_common, names_of
+from evenhand.metrics.prepared import By, Fields, Inference, check_common
 from evenhand.stats.arrays import Floats, Integers, Mask, piece_sizes
 from evenhand.stats.exchange.between import Between, UnitSums, welch_p
 from evenhand.stats.rates.clustered import FEWEST
@@ -36,9 +36,7 @@ class _Images(named.ChosenRows):
     @classmethod
     def of(cls, evidence: Any, by: By) -> _Images:
         """The images, and what is left out."""
-        named.check_kind(evidence, ItemScores, "ItemScores.join")
-        names = names_of(by)
-        check_known("attribute of these scores", names, evidence.attributes)
+        names = named.bound_names(evidence, ItemScores, "ItemScores.join", by)
         counts = {"no score for each item and wording": evidence.incomplete}
         return cls(**named.bound(evidence.annotated, names, counts), scored=evidence)
 
@@ -77,8 +75,8 @@ class _Images(named.ChosenRows):
     title="Leaning by group", summary="share of the variance of images' leaning to good rather than bad "
         "items, mean over wordings of the question, that lies between groups",
     formula="variance between groups / variance of (mean score of good items - mean score of bad items)",
-    range=(0, 1), direction="lower is fairer", fair_at=0.0,
-    source=Source(paper=GRAS, equation="effect instead of its test"), unit="share", order=970,
+    **SHARE, direction="lower is fairer", fair_at=0.0,
+    source=Source(paper=GRAS, equation="effect instead of its test"), order=970,
     family="items", first_line="value",
     sentences=Sentences(row="leaning by group", topic="Leaning",
         value="Of the variance of images' leaning, groups account for"),
@@ -127,12 +125,12 @@ def lean_effect(
     if value is None:
         return described(images, "lean_effect", {}, None, reason="constant")
     usable = [effect for effect in single if effect is not None]
-    details: dict[str, Any] = {
+    details: Fields = {
         "lowest_wording": min(usable, default=None), "highest_wording": max(usable, default=None),
     }  # fmt: skip
     if units is not None:
-        details |= {"units": float(images.units), "unit": images.unit_name}
-    fields: dict[str, Any] = {}
+        details |= {"units": images.units, "unit": images.unit_name}
+    fields: Fields = {}
     if inference == "auto" and images.units < FEWEST:
         fields["reason"] = ONE_CLUSTER
     elif inference == "auto":
@@ -144,13 +142,13 @@ def lean_effect(
 
 def _wordings(values: Iterable[float | None], images: _Images) -> list[Part]:
     """The value in each wording alone."""
-    return [Part(kind="wording", key=str(w), value=value, n=images.n) for w, value in enumerate(values, 1)]
+    return [part("wording", str(w), value, n=images.n) for w, value in enumerate(values, 1)]
 
 
 def _lean_inference(
     observed: Between, columns: Floats, images: _Images, units: UnitSums | None, seed: int,
-    details: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+    details: Fields,
+) -> Fields:  # fmt: skip
     """Null band, p and interval; the p of any wording goes into the details."""
     rng, many = stream(seed, "lean_effect", *images.by), len(images.groups)
     chance = []
@@ -168,15 +166,15 @@ def _lean_inference(
     details["p_any_wording"] = resampled_p(draws[:, 2], -float(p_single[1:].min()), "high")
     p_value = resampled_p(draws[:, 1], -float(p_single[0]), "high")
     method = "noncentral F, unlike spreads" + (f", by {images.unit_name}" if units else "")
-    band = null_band(draws[:, 0], level=LEVEL, method=images.method, seed=seed, side="high")
+    band = null_band(draws[:, 0], method=images.method, seed=seed, side="high")
     return {"null": band, **interval_and_p(observed.limits, p_value, 0.0, method)}
 
 
 @metric(
     title="Items that tests reject", summary="share of items whose mean differs between groups by an "
         "uncorrected test in any wording; it grows with the number of images and has no zero",
-    formula="share of items with p < .05 (Welch) in any wording", range=(0, 1), direction="lower is fairer",
-    source=Source(paper=GRAS, equation="GRAS bias score"), unit="share", order=980, family="items",
+    formula="share of items with p < .05 (Welch) in any wording", **SHARE, direction="lower is fairer",
+    source=Source(paper=GRAS, equation="GRAS bias score"), order=980, family="items",
     sentences=Sentences(row="items rejected", topic="The share of rejected items",
         value="Of all items, those that an uncorrected test rejects in some wording are"),
 )  # fmt: skip
@@ -210,10 +208,10 @@ def rejected_items(
         sign, mean = rng.choice((-1.0, 1.0), images.units)[images.unit], columns.mean(axis=0)
         return float(rejected(mean + sign[:, None] * (columns - mean), group).any(axis=1).mean())
 
-    is_rejected, fields = rejected(columns, group), dict[str, Any]()
+    is_rejected, fields = rejected(columns, group), Fields()
     if inference == "auto" and images.units >= FEWEST:
         draws = np.array([by_chance() for _ in range(99)])
-        band = null_band(draws, level=LEVEL, method=images.method, seed=seed)
+        band = null_band(draws, method=images.method, seed=seed)
         fields |= {"null": band, "chance_at": band and band.mean}
     value, parts = float(is_rejected.any(axis=1).mean()), _wordings(is_rejected.mean(axis=0).tolist(), images)
     return described(images, "rejected_items", {}, value, parts=parts, **fields)

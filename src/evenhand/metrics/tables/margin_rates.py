@@ -14,8 +14,18 @@ from typing import Any
 import numpy as np
 import scipy
 
-from evenhand.metrics.prepared import MOST_ROWS, BoundCounts, get_or_make
-from evenhand.stats.arrays import Codes, Ends, Floats, Integers, Mask, codes_of, piece_sizes, ratio, sum_by
+from evenhand.metrics.tables.count_tables import MOST_ROWS, CountTables
+from evenhand.stats.arrays import (
+    Codes,
+    Ends,
+    Floats,
+    Integers,
+    Mask,
+    Rng,
+    piece_sizes,
+    ratio,
+    sum_by,
+)
 from evenhand.stats.contingency import resampling
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
@@ -30,7 +40,7 @@ _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 _MOST_FREEDOM = 1e6  # beyond it t is normal
 
 
-Sampler = Callable[[Integers, Integers, int, int, np.random.Generator], Integers]
+Sampler = Callable[[Integers, Integers, int, int, Rng], Integers]
 """Rows, columns, their sum, replicates and a generator to tables."""
 
 
@@ -49,28 +59,21 @@ _Piece = tuple[Confusion, dict[str, ComparedRates]]
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class Margins(CountTables):
     """The rates on which accuracy, parity and odds depend: ``hit``, ``predicted``, ``true``, ``false``.
 
     Rows are independent, or come in clusters, or have weights; the kinds are those of ``UnitRates``.
     """
 
-    prepared: BoundCounts
-
-    @classmethod
-    def of(cls, prepared: BoundCounts) -> Margins:
-        """The margins of bound evidence, made once."""
-        return get_or_make(prepared.memo, "margin rates", cls, prepared)
-
-    @property
-    def confusion(self) -> Confusion:
-        """Support, hits and predictions by group and label."""
-        return self.prepared.confusion
-
     @property
     def unit(self) -> str:
         """What was sampled as a whole: rows, or the column of clusters."""
-        return "rows" if self.prepared.grouped.units is None else self.prepared.grouped.units.name
+        return "rows" if self.units is None else self.units.name
+
+    @property
+    def wilson(self) -> str:
+        """How limits of rates are made."""
+        return "Wilson score" if self.unit == "rows" else f"Wilson score, effective size over {self.unit}"
 
     @property
     def by_label(self) -> bool:
@@ -81,42 +84,43 @@ class Margins:
     @property
     def testable(self) -> bool:
         """Whether groups can be exchanged: there are two, rows count alike or units are exchanged."""
-        alike = self.prepared.grouped.moments is None
+        alike = self.moments is None
         movable = alike if self.tables is None else not self.tables.relabelling.fixed
-        return len(self.prepared.grouped.groups) > 1 and movable
+        return len(self.groups) > 1 and movable
 
     @cached_property
     def tables(self) -> UnitRates | None:
         """Rows by cluster; None where rows are their own units."""
-        unit_rows = self.prepared.grouped.units
-        if unit_rows is None:
+        cells = self.units
+        if cells is None:
             return None
-        rows = unit_rows.rows.astype(np.int64)
-        unit = codes_of(unit_rows.unit)
-        codes = np.stack([unit_rows.truth, unit_rows.group, unit_rows.prediction, unit]).astype(np.int64)
-        truth, group, prediction, unit = np.repeat(codes, rows, axis=1)
-        weight = np.repeat(unit_rows.n / rows, rows)
+        rows = cells.rows.astype(np.int64)
+        weight = np.repeat(cells.n / rows, rows)
+        truth, group, prediction, unit = cells.by_row()
         groups, labels = self.confusion.support.shape
         return UnitRates(truth, group, prediction, unit, weight / weight.mean(), groups, labels)
 
     @cached_property
-    def units(self) -> Integers:
+    def unit_sizes(self) -> Integers:
         """Rows or clusters of each group, shape (G,)."""
-        return self.prepared.grouped.group_sizes if self.tables is None else self.tables.sizes
+        return self.group_sizes if self.tables is None else self.tables.sizes
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
-        return get_or_make(self.prepared.memo, ("rates", kind), self._rates, kind)
+        if kind not in self._rates and self.tables is not None:
+            self._rates[kind] = self.tables.rates(kind)
+        elif kind not in self._rates:
+            self._rates[kind] = _rates_of([(hits.T, trials.T) for hits, trials in self._sums(kind)])
+        return self._rates[kind]
 
-    def _rates(self, kind: str) -> Rates:
-        if self.tables is not None:
-            return self.tables.rates(kind)
-        return _rates_of([(hits.T, trials.T) for hits, trials in self._sums(kind)])
+    @cached_property
+    def _rates(self) -> dict[str, Rates]:
+        return {}
 
     def _sums(self, kind: str) -> list[Ends]:
         """Hits and trials; of rows with weights also in numbers of rows, and in squared weights."""
-        moments = self.prepared.grouped.moments
-        tables = [self.confusion, *map(self.prepared.added_up, () if moments is None else moments)]
+        moments = self.moments
+        tables = [self.confusion, *map(self.added_up, () if moments is None else moments)]
         return [table.sums(kind) for table in tables]
 
     def regrouped(self, wider: Integers, groups: int) -> Rates:
@@ -132,7 +136,7 @@ class Margins:
 
     def overall(self) -> Rates:
         """The rate of right answers of all rows, shape (1,)."""
-        return self.regrouped(np.zeros(len(self.prepared.grouped.groups), dtype=np.int64), 1)
+        return self.regrouped(np.zeros(len(self.groups), dtype=np.int64), 1)
 
     def weight_noise(self, kind: str) -> Floats:
         """Noise of the rates of weighted rows, shape (K, G, L): one draw for all kinds and labels.
@@ -143,19 +147,19 @@ class Margins:
         """
         from scipy import sparse
 
-        g, (groups, labels) = self.prepared.grouped, self.confusion.support.shape
-        squares = np.zeros(g.truth.size) if g.moments is None else g.moments[1]
+        groups, labels = self.confusion.support.shape
+        squares = np.zeros(self.truth.size) if self.moments is None else self.moments[1]
         draws = int(np.clip(_KEPT // max(squares.size, groups * labels), 60, _USUAL))
-        moved = self.prepared.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
+        moved = self.stream("weights").standard_normal((draws, squares.size)) * np.sqrt(squares)
 
         def by(label: Codes, some: Mask) -> Floats:
-            cell = g.group[some].astype(np.int64) * labels + label[some]
+            cell = self.group[some].astype(np.int64) * labels + label[some]
             where = (np.flatnonzero(some), cell)
             add = sparse.csr_array((np.ones(cell.size), where), shape=(squares.size, groups * labels))
             return np.asarray(moved @ add).reshape(draws, groups, labels)
 
         every = np.ones(squares.size, dtype=bool)
-        noise = Confusion(by(g.truth, every), by(g.truth, self.prepared.right), by(g.prediction, every))
+        noise = Confusion(by(self.truth, every), by(self.truth, self.right), by(self.prediction, every))
         hits, trials = noise.sums(kind)
         all_hits, all_trials = self.confusion.sums(kind)
         together = np.broadcast_to(all_trials, all_hits.shape).sum(axis=0)
@@ -168,7 +172,7 @@ class Margins:
         freedom = np.minimum(self.rates(kind).freedom.T, _MOST_FREEDOM)
         if (freedom == freedom[:, :1]).all():  # of the same rows, so that what one label gains others lose
             freedom = freedom[:, :1]
-        squares = self.prepared.stream("weights", kind).chisquare(freedom, (draws, *freedom.shape))
+        squares = self.stream("weights", kind).chisquare(freedom, (draws, *freedom.shape))
         return np.sqrt(freedom / squares)
 
     def compared(self, kind: str) -> ComparedRates:
@@ -186,20 +190,20 @@ class Margins:
     def wider(self, kind: str) -> Floats:
         """As of ``widened``, shape (G, L); of units and weighted rows, whose own rates tell, 1."""
         hits, trials = self.confusion.sums(kind)
-        alike = self.tables is None and self.prepared.grouped.moments is None
+        alike = self.tables is None and self.moments is None
         return widened(hits, trials) if alike else np.ones(hits.shape)
 
     @cached_property
     def _expected(self) -> Floats:
         """Wrong answers with a label that a group's mix of truths leads to expect, over its trials."""
-        return ratio(self.prepared.expected_wrong(), self.confusion.sums("false")[1])
+        return ratio(self.expected_wrong(), self.confusion.sums("false")[1])
 
     @cached_property
     def hits(self) -> ExchangedRates | None:
         """Right answers, groups exchanged among all rows; None where nothing can be."""
         if not self.testable:
             return None
-        groups, rng = len(self.prepared.grouped.groups), self.prepared.stream("exchange", "hit")
+        groups, rng = len(self.groups), self.stream("exchange", "hit")
         if self.tables is not None:
             work = groups * 4 + self.tables.unit.size
             replicates = int(np.clip(2 * _WORK // work, _FEWEST, _MOST))
@@ -242,7 +246,7 @@ class Margins:
 
     def _predicted(self) -> Iterator[_Piece]:
         groups, labels = self.confusion.support.shape
-        rng, replicates = self.prepared.stream("exchange", "predicted"), self._replicates
+        rng, replicates = self.stream("exchange", "predicted"), self._replicates
         if self.tables is not None:
             for compared in self.tables.draws(rng, ("predicted",), replicates, within=False):
                 of_label = compared["predicted"]
@@ -254,7 +258,7 @@ class Margins:
             yield confusion, {"predicted": ComparedRates.of_rows(*confusion.sums("predicted"))}
 
     def _within(self) -> Iterator[_Piece]:
-        rng, replicates = self.prepared.stream("exchange", "within"), self._replicates
+        rng, replicates = self.stream("exchange", "within"), self._replicates
         if self.tables is not None:
             kinds = ("predicted", "true", "false")
             for compared in self.tables.draws(rng, kinds, replicates, within=True):
@@ -266,16 +270,16 @@ class Margins:
             yield confusion, {"true": ComparedRates.of_rows(*confusion.sums("true")), "false": false}
 
     def _row_chunks(self, replicates: int) -> Iterator[Confusion]:
-        prepared, support = self.prepared, self.confusion.support
-        if prepared.cellwise(replicates):
+        support = self.confusion.support
+        if self.cellwise(replicates):
 
-            def streams(key: Any) -> np.random.Generator:
+            def streams(key: Any) -> Rng:
                 label, chunk = key
-                return prepared.stream("null", f"{prepared.grouped.label_key(label)}/{chunk}")
+                return self.stream("null", f"{self.label_key(label)}/{chunk}")
 
-            return resampling.cellwise_null(prepared.classes, support, replicates, streams, draw_tables)
-        wrong = prepared.expected_wrong()
-        return resampling.marginal_null(self.confusion, wrong, replicates, prepared.stream("null"))
+            return resampling.cellwise_null(self.class_cells, support, replicates, streams, draw_tables)
+        wrong = self.expected_wrong()
+        return resampling.marginal_null(self.confusion, wrong, replicates, self.stream("null"))
 
     @property
     def exchanged(self) -> str:
@@ -305,7 +309,7 @@ def _rates_of(sums: Sequence[Ends]) -> Rates:
     return Rates.of_survey(*np.broadcast_arrays(hits, trials, squares, hit_squares, rows))
 
 
-def _draw(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Floats:
+def _draw(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Floats:
     """Tables with given margins, shape (replicates, rows, columns)."""
     if rows.sum() <= MOST_ROWS:
         return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
@@ -334,7 +338,7 @@ def samplers() -> tuple[Sampler, Sampler] | None:
     return pair
 
 
-def draw_tables(rng: np.random.Generator, rows: Floats, columns: Floats, replicates: int) -> Integers:
+def draw_tables(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Integers:
     """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
     if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
         only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
