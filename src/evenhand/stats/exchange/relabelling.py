@@ -140,7 +140,7 @@ def several_in(unit: Integers, label: Integers) -> Mask:
 
 def units_in(unit: Integers, label: Integers, labels: int) -> Integers:
     """How many units have rows of each label, shape (labels,)."""
-    return np.bincount(np.unique(unit * labels + label) % labels, minlength=labels)
+    return np.bincount(keys_and_codes(unit * labels + label)[0] % labels, minlength=labels)
 
 
 def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: int) -> Integers:
