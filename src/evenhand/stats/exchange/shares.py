@@ -87,10 +87,10 @@ class UnitShares:
         )
 
     def _shares(self, code: Integers, count: int) -> Floats:
-        inside = np.bincount(code * self.groups + self.group, self.weight, count * self.groups)
-        inside = inside.reshape(count, self.groups)
-        total = inside.sum(axis=1, keepdims=True)
-        return ratio(inside, total, 1 / self.groups)
+        # by group in memory, in which units are many and groups few
+        inside = np.bincount(self.group * count + code, self.weight, self.groups * count)
+        inside = inside.reshape(self.groups, count)
+        return ratio(inside, inside.sum(axis=0), 1 / self.groups).T
 
     @property
     def observed(self) -> DrawnShares:
@@ -105,10 +105,11 @@ class UnitShares:
 
     def added(self, values: Floats) -> UnitValues:
         """A number of each row, added up."""
-        cell, shape = self.unit * self.groups + self.group, (self.mixed.size, self.groups)
+        shape = self.groups, self.mixed.size
+        cell = self.group * shape[1] + self.unit
         of_cells = np.bincount(cell, self.weight * values, shape[0] * shape[1]).reshape(shape)
-        sums = of_cells.sum(axis=1)
-        inside = np.ascontiguousarray((of_cells - self.of_units * sums[:, None]).T)
+        sums = of_cells.sum(axis=0)
+        inside = of_cells - self.of_units.T * sums
         return UnitValues(self, sums, np.bincount(self.unit, self.weight), inside)
 
     def drawn(self, rng: np.random.Generator, size: int) -> DrawnShares:
@@ -118,8 +119,7 @@ class UnitShares:
         if self.mixed.any():
             signs = np.array([-1.0, 1.0])[rng.integers(0, 2, signs.shape)]
             signs *= _WEBB[rng.integers(0, 3, signs.shape)]
-        # by group in memory, in which units are many and groups few
-        units, donor = np.take(np.ascontiguousarray(self.of_units.T), donor, axis=1).T, donor.T
+        units, donor = np.take(self.of_units.T, donor, axis=1).T, donor.T
         keys = self._keys[0]
         if keys.size == self.mixed.size:
             return DrawnShares(units, units, signs, signs)
