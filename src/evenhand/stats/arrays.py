@@ -84,7 +84,7 @@ def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 def keys_and_codes(values: npt.ArrayLike) -> tuple[Integers, Integers]:
     """The whole numbers that occur, ascending, and which of them each is."""
     numbers = np.asarray(values)
-    if numbers.dtype.kind == "i" and numbers.size and 0 <= numbers.min() and numbers.max() < 4 * numbers.size:
+    if numbers.dtype.kind == "i" and numbers.size and numbers.min() >= 0 and numbers.max() < 4 * numbers.size:
         occurs = np.zeros(numbers.max() + 1, dtype=bool)  # where they lie close together a table beats a sort
         occurs[numbers] = True
         return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]

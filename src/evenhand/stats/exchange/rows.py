@@ -249,11 +249,11 @@ class _Design:
     def _squares_by_row(self) -> Floats:
         return np.asarray(self.moments[:, 4] / np.bincount(self.rows.units))
 
-    def _of_shares(self, added: UnitValues, drawn: DrawnShares) -> ComparedRates:
+    def _of_shares(self, added: UnitValues, draws: DrawnShares) -> ComparedRates:
         """Rates and their covariance from drawn shares of the units."""
-        values, (first, second) = added.spread(drawn), self.rows.spread
+        values, (first, second) = added.spread(draws), self.rows.spread
         totals = values.totals()
-        apart = (drawn.of_units.T @ self._squares_by_row).T  # where rows of a unit are not alike
+        apart = (draws.of_units.T @ self._squares_by_row).T  # where rows of a unit are not alike
         expected = first * second * (self._alike * totals[4] + (1 - self._alike) * apart)
         with nan_without_warning():
             covariance = values.covariance(totals[0] / totals[1])

@@ -139,14 +139,14 @@ class UnitValues:
     shares: UnitShares  # how the rows of each unit are spread over the groups
     sums: Floats  # shape (C,)
     weights: Floats  # shape (C,)
-    inside: Floats  # what the groups of a unit differ by: their sums less their shares of its sum, shape (G, C)
+    inside: Floats  # what groups of a unit differ by: their sums less their shares of its sum, shape (G, C)
 
-    def spread(self, drawn: DrawnShares) -> SpreadValues:
-        """What units add to groups that have drawn shares of them."""
-        share = drawn.of_units.T
+    def spread(self, draws: DrawnShares) -> SpreadValues:
+        """What units add to groups that have such shares of them."""
+        share = draws.of_units.T
         sums = share * self.sums
         if self.shares.mixed.any():
-            sums += drawn.inside_units.T * self.inside[:, None]
+            sums += draws.inside_units.T * self.inside[:, None]
         return SpreadValues(sums, share * self.weights)
 
 

@@ -269,18 +269,17 @@ class UnitRates:
     def _hits(self) -> UnitValues:
         return self._shares_over_all.added((self.truth == self.prediction).astype(np.float64))
 
-    def _right_answers(self, drawn: DrawnShares) -> ComparedRates:
+    def _right_answers(self, draws: DrawnShares) -> ComparedRates:
         """The rates of right answers, as one label."""
-        values, shared = self._hits.spread(drawn), None
+        values, shared = self._hits.spread(draws), None
         hits, trials, *squares = values.totals()
         hits = np.clip(hits, 0, trials)
         if self.mixed.any() and self.labels * self.groups**2 <= _SHARED_OF_DRAW:
             with nan_without_warning():
                 shared = values.covariance(hits / trials)[..., None]
-        of_groups = (square[..., None] for square in (*squares, self._hits.shares.units))
-        return ComparedRates.of_units(
-            hits[..., None], trials[..., None], UnitMoments(*of_groups, self._likeness("hit"), shared)
-        )
+        units = self.sizes.astype(np.float64)
+        hits, trials, *of_units = (numbers[..., None] for numbers in (hits, trials, *squares, units))
+        return ComparedRates.of_units(hits, trials, UnitMoments(*of_units, self._likeness("hit"), shared))
 
     def _moments(
         self, kind: str, within: bool, spread: DrawnShares, hits: Floats, trials: Floats

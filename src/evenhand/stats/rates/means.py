@@ -58,9 +58,9 @@ class GroupMeans(Rates):
             of_group, units = np.divmod(cells, int(local.max(initial=0)) + 1)
             sums, totals = (np.asarray(np.bincount(code, w), np.float64) for w in (weights * value, weights))
             sizes, starts = np.bincount(code).astype(np.float64), np.searchsorted(of_group, np.arange(groups))
-            jackknife = Jackknife.of(sums[:, None], totals[:, None], sizes[:, None], starts)
-            shift, mean, variance = (of[:, 0] for of in (jackknife.shift, jackknife.value, jackknife.variance))
-            effective, count = jackknife.effective[:, 0], jackknife.clusters[:, 0]
+            j = Jackknife.of(sums[:, None], totals[:, None], sizes[:, None], starts)
+            of_units = j.shift, j.value, j.variance, j.effective, j.clusters
+            shift, mean, variance, effective, count = (numbers[:, 0] for numbers in of_units)
             cubes = np.add.reduceat(shift * shift**2, starts)
             covariance = None if unit is None else _covariance(shift, of_group, units, groups)
         is_even = variance <= (_ALIKE * float(np.abs(value).max(initial=0))) ** 2
