@@ -198,7 +198,7 @@ def gap_finding(question: NumberMeans) -> Finding:
         return question.finding(None, reason=question.alone)
     sign, worst = question.sign, int(question.toward.value.argmin())
     mean, worst_mean = question.compared.rows.mean, float(question.grouped.value[worst])
-    value = max(sign * (mean - worst_mean), 0.0)
+    value = max(0.0, sign * (mean - worst_mean))
     details = {"worst": question.bound.text(worst), "worst_mean": worst_mean}
     if not question.infers:
         return question.finding(value, details=details, notes=question.few([worst]))

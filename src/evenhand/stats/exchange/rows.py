@@ -338,11 +338,11 @@ def _kinds(value: Floats) -> tuple[Floats, Floats, Integers]:
     Numbers of a kind lie beside each other; kinds are narrow where numbers are many or far out. Values are
     means, times what keeps the sum of squares, so that an exchange has the mean and variance of the numbers'.
     """
-    some = np.sort(value[:: value.size // _MANY])
+    some = np.unique(value[:: value.size // _MANY])
     far = np.cumsum(np.abs(some - np.median(some)))
     share = np.arange(1, some.size + 1) / some.size + far / max(float(far[-1]), 1e-300)
-    edges = np.unique(some[np.searchsorted(share, 2 * np.arange(1, _KINDS) / _KINDS)])
-    level = codes_of(np.searchsorted(edges, value))
+    edges = np.unique(some[np.searchsorted(share, share[-1] * np.arange(1, _KINDS) / _KINDS)])
+    level = np.searchsorted(edges, value)  # edges are among the numbers, so that no kind between two is empty
     size, sums, squares = (np.bincount(level, w) for w in (None, value, value**2))
     stretch = float(squares.sum()) / max(float((sums**2 / size).sum()), 1e-300)
     return np.asarray(sums / size * np.sqrt(stretch)), np.asarray(squares / size), level

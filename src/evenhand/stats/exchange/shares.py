@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, ratio
+from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, ratio, sum_by
 from evenhand.stats.exchange.relabelling import Relabelling, shuffled
 
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
@@ -107,10 +107,10 @@ class UnitShares:
         """A number of each row, added up."""
         shape = self.groups, self.mixed.size
         cell = self.group * shape[1] + self.unit
-        of_cells = np.bincount(cell, self.weight * values, shape[0] * shape[1]).reshape(shape)
+        of_cells = sum_by(cell, self.weight * values, shape[0] * shape[1]).reshape(shape)
         sums = of_cells.sum(axis=0)
         inside = of_cells - self.of_units.T * sums
-        return UnitValues(self, sums, np.bincount(self.unit, self.weight), inside)
+        return UnitValues(self, sums, sum_by(self.unit, self.weight), inside)
 
     def drawn(self, rng: np.random.Generator, size: int) -> DrawnShares:
         """Shares and numbers of so many draws."""
@@ -170,4 +170,4 @@ class SpreadValues:
         """
         away = np.swapaxes(self.sums - rates.T[..., None] * self.weights, 0, 1)
         total = self.weights.sum(axis=2).T
-        return np.asarray(away @ np.swapaxes(away, 1, 2)) / (total[:, :, None] * total[:, None])
+        return np.asarray(away @ np.swapaxes(away, 1, 2) / (total[:, :, None] * total[:, None]))

@@ -278,8 +278,9 @@ class UnitRates:
             with nan_without_warning():
                 shared = values.covariance(hits / trials)[..., None]
         units = self.sizes.astype(np.float64)
-        hits, trials, *of_units = (numbers[..., None] for numbers in (hits, trials, *squares, units))
-        return ComparedRates.of_units(hits, trials, UnitMoments(*of_units, self._likeness("hit"), shared))
+        ss, sw, ww, hits, trials, units = (of[..., None] for of in (*squares, hits, trials, units))
+        moments = UnitMoments(ss, sw, ww, units, self._likeness("hit"), shared)
+        return ComparedRates.of_units(hits, trials, moments)
 
     def _moments(
         self, kind: str, within: bool, spread: DrawnShares, hits: Floats, trials: Floats
