@@ -339,7 +339,7 @@ def _kinds(value: Floats) -> tuple[Floats, Floats, Integers]:
     means, times what keeps the sum of squares, so that an exchange has the mean and variance of the numbers'.
     """
     some = np.unique(value[:: value.size // _MANY])
-    far = np.cumsum(np.abs(some - np.median(some)))
+    far = np.cumsum((some - np.median(some)) ** 2)
     share = np.arange(1, some.size + 1) / some.size + far / max(float(far[-1]), 1e-300)
     edges = np.unique(some[np.searchsorted(share, share[-1] * np.arange(1, _KINDS) / _KINDS)])
     level = np.searchsorted(edges, value)  # edges are among the numbers, so that no kind between two is empty
