@@ -209,6 +209,8 @@ def test_degenerate_numbers_give_a_value_or_a_reason():
     alike = {name: getattr(eh.metrics, name)([2.0] * 10, groups=groups) for name in ("mean", "mean_range")}
     assert [finding.value for finding in alike.values()] == [2, 0]
     assert alike["mean_range"].p_value == 1
+    many = eh.metrics.mean_gap([2.0] * 30_000, groups=["a", "b", "c"] * 10_000, better="low")
+    assert (many.value, many.p_value) == (0, 1)
     one = eh.metrics.mean_gap([1.0, 3.0], groups=["a", "b"], better="low")
     assert (one.value, one.reason, one.interval) == (1.0, "one_cluster", None)
     empty = eh.metrics.mean([None, float("nan")], groups=["a", "b"])

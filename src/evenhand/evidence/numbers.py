@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -28,12 +29,11 @@ MOST_SAMPLES = 5_000_000
 class Numbers:
     """A number for each sample, with what the sample is; higher or lower is better, as a metric says.
 
-    Make one with ``from_frame`` or ``from_arrays``. Rows are put in the order of what stands in them, so that
-    the order in which they came changes nothing.
+    Make one with ``from_frame`` or ``from_arrays``. The order in which rows came changes no finding.
 
     Attributes:
-        table: The usable rows: the attributes as texts, ``value:`` (float), where there are such ``cluster:``
-            (text), ``weight:`` (float above 0) and ``sample:`` (text).
+        table: The usable rows as they came: the attributes, ``value:`` (float), where there are such
+            ``cluster:`` (text), ``weight:`` (float above 0) and ``sample:`` (text).
         name: What the number is called.
         range: Least and largest possible number; infinite where none is known.
         unit: What the number counts, such as ``years``; empty: nothing is said.
@@ -107,10 +107,9 @@ class Numbers:
         attributes = [
             name for name in table.columns if name not in names and not table[name].dtype.is_nested()
         ]
-        kept = table.select(pl.col(attributes).cast(pl.String), *columns).filter(pl.Series(usable))
-        _check_range(kept[VALUE], ends, value)
-        order = [VALUE, *kept.columns[: -len(columns)], *(column.name for column in columns[1:])]
-        return cls(kept.sort(order), value, ends, unit, cluster, dropped)
+        rows = table.select(*attributes, *columns).filter(pl.Series(usable))
+        _check_range(rows[VALUE], ends, value)
+        return cls(rows, value, ends, unit, cluster, dropped)
 
     @classmethod
     def from_arrays(
@@ -175,6 +174,13 @@ class Numbers:
         """What samples can be grouped by."""
         return [name for name in self.table.columns if name not in (VALUE, CLUSTER, WEIGHT, SAMPLE)]
 
+    @cached_property
+    def in_order(self) -> pl.DataFrame:
+        """The table in the order of what stands in its rows, attributes as texts."""
+        roles = [name for name in (CLUSTER, WEIGHT, SAMPLE) if name in self.table.columns]
+        texts = self.table.with_columns(pl.col(self.attributes).cast(pl.String))
+        return texts.sort(VALUE, *self.attributes, *roles)
+
     def outcomes(self, attributes: Sequence[str]) -> pl.DataFrame:
         """A row for each sample: sample, outcome, value, ``attribute:NAME``, unit, weight.
 
@@ -185,7 +191,7 @@ class Numbers:
             attributes: Those that are kept.
         """
         there = self.table.columns
-        rows = self.table.select(
+        rows = self.in_order.select(
             pl.col(SAMPLE).alias("sample") if SAMPLE in there else pl.lit(None, pl.String).alias("sample"),
             pl.lit(self.name).alias("outcome"),
             pl.col(VALUE).alias("value"),

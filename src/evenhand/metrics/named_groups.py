@@ -187,8 +187,7 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
 def numbered(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values that occur, sorted, and the number of each row's."""
     values = column.unique().sort()
-    numbers = column.replace_strict(values, pl.int_range(len(values), eager=True), return_dtype=pl.Int64)
-    return values, numbers.to_numpy()
+    return values, column.cast(pl.Enum(values)).to_physical().cast(pl.Int64).to_numpy()
 
 
 def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
@@ -196,8 +195,7 @@ def crossed(table: pl.DataFrame, names: Sequence[str]) -> Integers:
     if not names:
         return np.zeros(table.height, dtype=np.int64)
     values = [pl.col(name).cast(pl.String).fill_null("") for name in names]
-    ranked = table.select(code=pl.concat_str(values, separator="\x1f").rank("dense"))
-    return ranked["code"].to_numpy().astype(np.int64) - 1
+    return numbered(table.select(pl.concat_str(values, separator="\x1f")).to_series())[1]
 
 
 def units_of(tables: Mapping[str, pl.DataFrame], cluster: str | None) -> Integers:

@@ -89,7 +89,12 @@ def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 def keys_and_codes(values: npt.ArrayLike) -> tuple[Integers, Integers]:
     """The whole numbers that occur, ascending, and which of them each is."""
-    keys, codes = np.unique(values, return_inverse=True)
+    numbers = np.asarray(values)
+    if numbers.dtype.kind == "i" and numbers.size and numbers.min() >= 0 and numbers.max() < 4 * numbers.size:
+        occurs = np.zeros(numbers.max() + 1, dtype=bool)  # where they lie close together a table beats a sort
+        occurs[numbers] = True
+        return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
+    keys, codes = np.unique(numbers, return_inverse=True)
     return keys, codes.astype(np.int64, copy=False)
 
 

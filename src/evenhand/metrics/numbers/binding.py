@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ParamSpec, overload
 
@@ -18,9 +18,10 @@ from evenhand.evidence.numbers import CLUSTER, VALUE, WEIGHT, Numbers
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups
 from evenhand.metrics.prepared import By, get_or_make, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, codes_of
+from evenhand.stats.arrays import Floats, Integers, Mask
 
 P = ParamSpec("P")
+_MANY = 20_000  # rows from which on it matters how they are sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,20 @@ class BoundNumbers(NamedGroups):
         return cls(evidence, names, rows, *named.coded(attributes, mask), named.dropped_of(counts))
 
     @cached_property
+    def in_order(self) -> BoundNumbers:
+        """The same in an order that depends on what the rows are alone, as do sums and draws then."""
+        keys = [key for key in (self.weight, self.cluster, self.group, self.value) if key is not None]
+        if self.n < _MANY or len(keys) > 2:
+            order = np.lexsort(keys)
+            return replace(self, rows=self.rows[order], group=self.group[order], memo={})
+        # numbers alone are sorted sooner, group by group
+        value = self.value[np.argsort(self.group.astype(np.min_scalar_type(len(self.groups))), kind="stable")]
+        for part in np.split(value, np.cumsum(self.sizes)):
+            part.sort()
+        group = np.repeat(np.arange(len(self.groups)), self.sizes)
+        return replace(self, rows=pl.DataFrame({VALUE: value}), group=group, memo={})
+
+    @cached_property
     def known(self) -> Mask:
         """All groups are compared, as those of predictions are."""
         return np.ones(len(self.groups), dtype=bool)
@@ -76,7 +91,7 @@ class BoundNumbers(NamedGroups):
         """Unit of each row; None where each row is its own."""
         if self.numbers.cluster is None:
             return None
-        return codes_of(self.rows[CLUSTER].rank("dense").to_numpy())
+        return named.numbered(self.rows[CLUSTER])[1]
 
 
 class NumberMetric(Metric[P]):

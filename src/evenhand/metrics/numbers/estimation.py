@@ -59,7 +59,8 @@ class NumberMeans(RowRates):
         check_common("default", inference, seed)
         if better is not None:
             check_choice("better", better, ("high", "low"))
-        return cls(BoundNumbers.of(evidence, by), name, "keep", "default", inference == "auto", seed, better)
+        bound = BoundNumbers.of(evidence, by).in_order
+        return cls(bound, name, "keep", "default", inference == "auto", seed, better)
 
     @property
     def reason(self) -> str | None:
@@ -196,8 +197,9 @@ def gap_finding(question: NumberMeans) -> Finding:
     if question.alone:
         return question.finding(None, reason=question.alone)
     sign, worst = question.sign, int(question.toward.value.argmin())
-    value = max(sign * float(question.whole.value[0] - question.grouped.value[worst]), 0.0)
-    details = {"worst": question.bound.text(worst), "worst_mean": float(question.grouped.value[worst])}
+    mean, worst_mean = question.compared.rows.mean, float(question.grouped.value[worst])
+    value = max(0.0, sign * (mean - worst_mean))
+    details = {"worst": question.bound.text(worst), "worst_mean": worst_mean}
     if not question.infers:
         return question.finding(value, details=details, notes=question.few([worst]))
     exchange, toward, share = question.compared.exchange, question.toward, question.share

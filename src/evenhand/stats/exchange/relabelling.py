@@ -140,7 +140,7 @@ def several_in(unit: Integers, label: Integers) -> Mask:
 
 def units_in(unit: Integers, label: Integers, labels: int) -> Integers:
     """How many units have rows of each label, shape (labels,)."""
-    return np.bincount(np.unique(unit * labels + label) % labels, minlength=labels)
+    return np.bincount(keys_and_codes(unit * labels + label)[0] % labels, minlength=labels)
 
 
 def shuffled(rng: np.random.Generator, label: Integers, block: Integers, size: int) -> Integers:
@@ -175,8 +175,8 @@ class Levels:
 
         ``moments`` are those of each value, ascending, shape (V, M).
         """
-        code = codes_of(block) if block.any() else block
-        cells, counts = _counted(code * len(moments) + level, int(code.max(initial=0) + 1) * len(moments))
+        code = codes_of(block)
+        cells, cell = keys_and_codes(code * len(moments) + level)
         block_of, level_of = np.divmod(cells, len(moments))
         start = np.flatnonzero(np.diff(block_of, prepend=-1))
         rank = np.arange(cells.size) - np.repeat(start, np.diff(start, append=cells.size))
@@ -188,7 +188,7 @@ class Levels:
             np.zeros((blocks, deepest, moments.shape[1])),
             np.zeros((blocks, deepest), np.int64),
         )
-        of_levels[block_of, rank], number[block_of, rank] = moments[level_of], counts
+        of_levels[block_of, rank], number[block_of, rank] = moments[level_of], np.bincount(cell)
         sizes = np.bincount(label * blocks + code, minlength=labels * blocks).reshape(labels, blocks)
         return cls(of_levels, number, sizes)
 
@@ -227,12 +227,3 @@ def levels_of(values: Floats) -> tuple[Integers, Integers]:
     size = float(np.abs(values).max(initial=0)) or 1.0
     _, first, codes = np.unique(np.round(values / size, 12), return_index=True, return_inverse=True)
     return first, codes.astype(np.int64, copy=False)
-
-
-def _counted(keys: Integers, most: int) -> tuple[Integers, Integers]:
-    """The keys that occur, ascending, and how often each does; all are below ``most``."""
-    if most > 4 * keys.size:
-        return np.unique(keys, return_counts=True)
-    counts = np.bincount(keys, minlength=most)
-    occurring = np.flatnonzero(counts)
-    return occurring, counts[occurring]

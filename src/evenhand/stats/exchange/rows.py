@@ -21,14 +21,14 @@ from evenhand.stats.exchange.relabelling import (
     Relabelling,
     levels_of,
 )
-from evenhand.stats.exchange.shares import DrawnShares, UnitShares
+from evenhand.stats.exchange.shares import DrawnShares, UnitShares, UnitValues
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all
 _FEWEST, _MOST = 999, 9_999
 _ROUNDING = 1e-9
 _MANY = 20_000  # rows of real numbers from which on alike ones are drawn together,
-_KINDS = 32  # in so many kinds
+_KINDS = 12  # in so many kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class UnitRows:
         """Weight of each row."""
         return np.ones(self.value.size) if self.weight is None else self.weight
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The rate of all rows."""
         return float(self.weights @ self.value / self.weights.sum())
@@ -158,7 +158,7 @@ class _Design:
     # moments of the units, shape (C, 6): sum, weight, their squares and product, and the variance that is
     # expected of the sum
     moments: Floats
-    shares: UnitShares | None  # where some units are of several groups
+    added: UnitValues | None  # what units add to groups, where some are of several
     middle: float  # what real numbers are less here, so that no digit is lost; of rates 0
 
     @classmethod
@@ -168,15 +168,16 @@ class _Design:
         weights = np.bincount(rows.units, rows.weights)
         expected = expected_variance(rows)
         moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
-        shares = None
+        added = None
         if labels.mixed.any():
             shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
-        return cls(rows, labels, moments, shares, middle)
+            added = shares.added(rows.value)
+        return cls(rows, labels, moments, added, middle)
 
     @property
     def work(self) -> int:
         """Numbers that a draw takes."""
-        return self.labels.mixed.size * (1 if self.shares is None else 4 * self.rows.groups)
+        return self.labels.mixed.size * (1 if self.added is None else 4 * self.rows.groups)
 
     @property
     def unequal(self) -> bool:
@@ -194,20 +195,20 @@ class _Design:
         sums, weight = self.moments[:, 0], self.moments[:, 1].max(initial=0)
         same = np.abs(self.moments[:, 1] - weight) <= _ROUNDING * weight
         altogether = (np.abs(sums) <= _ROUNDING) | (np.abs(sums - weight) <= _ROUNDING * weight)
-        return self.shares is None and self.rows.ends is None and bool((same & altogether).all())
+        return self.added is None and self.rows.ends is None and bool((same & altogether).all())
 
     def observed(self) -> ComparedRates:
         """The comparison as it is."""
-        if self.shares is not None:
-            return self._of_shares(self.shares.observed)
+        if self.added is not None:
+            return self._of_shares(self.added, self.added.shares.observed)
         return self._compared(self._summed(self.labels.label_of[None]))
 
     def draws(self, rng: np.random.Generator, replicates: int) -> Iterator[ComparedRates]:
         """Draws, several at a time."""
-        wide = len(self.moments) * (1 if self.shares is None else self.rows.groups)
+        wide = len(self.moments) * (1 if self.added is None else self.rows.groups)
         for size in draw_blocks(replicates, wide):
-            if self.shares is not None:
-                yield self._of_shares(self.shares.drawn(rng, size))
+            if self.added is not None:
+                yield self._of_shares(self.added, self.added.shares.drawn(rng, size))
             else:
                 yield self._compared(self._totals(rng, size))
 
@@ -237,15 +238,6 @@ class _Design:
         )
 
     @cached_property
-    def _inside(self) -> Floats:
-        """What the groups of a unit differ by: their sums less their shares of the unit's, shape (C, G)."""
-        rows, shape = self.rows, (len(self.moments), self.rows.groups)
-        key = rows.units * rows.groups + rows.group
-        by_group = np.bincount(key, rows.weights * rows.value, shape[0] * shape[1]).reshape(shape)
-        share = by_group if self.shares is None else self.shares.of_units
-        return by_group - share * self.moments[:, :1]
-
-    @cached_property
     def _share(self) -> Floats:
         return np.asarray(np.bincount(self.rows.group, self.rows.weights, self.rows.groups), np.float64)
 
@@ -257,33 +249,19 @@ class _Design:
     def _squares_by_row(self) -> Floats:
         return np.asarray(self.moments[:, 4] / np.bincount(self.rows.units))
 
-    def _of_shares(self, spread: DrawnShares) -> ComparedRates:
+    def _of_shares(self, added: UnitValues, draws: DrawnShares) -> ComparedRates:
         """Rates and their covariance from drawn shares of the units."""
-        share, sign = np.moveaxis(spread.of_units, 0, 1), spread.inside_units.T  # (R, C, G) and (R, C)
-        sums, weights, groups = self.moments[:, :1], self.moments[:, 1:2], self.rows.groups
-        added = np.concatenate([share * sums + sign[..., None] * self._inside, share * weights], axis=2)
-        products = np.swapaxes(added, 1, 2) @ added  # of sums and weights of each two groups, (R, 2 G, 2 G)
-        ss, sw, ww = (
-            products[:, :groups, :groups],
-            products[:, :groups, groups:],
-            products[:, groups:, groups:],
-        )
-        s, w = np.split(added.sum(axis=1), 2, axis=1)
-        apart = self._squares_by_row @ share  # where rows of a unit are not alike
-        of_groups = [np.diagonal(product, axis1=1, axis2=2) for product in (ss, sw, ww)]
-        first, second = self.rows.spread
-        expected = first * second * (self._alike * of_groups[2] + (1 - self._alike) * apart)
-        totals, units = np.stack([s, w, *of_groups, expected], axis=-1), (share > 0).sum(axis=1)
+        values, (first, second) = added.spread(draws), self.rows.spread
+        totals = values.totals()
+        apart = (draws.of_units.T @ self._squares_by_row).T  # where rows of a unit are not alike
+        expected = first * second * (self._alike * totals[4] + (1 - self._alike) * apart)
         with nan_without_warning():
-            rate = (s / w)[:, :, None]
-            across = sw * np.swapaxes(rate, 1, 2)
-            covariance = ss - across - np.swapaxes(across, 1, 2) + rate * np.swapaxes(rate, 1, 2) * ww
-            covariance /= w[:, :, None] * w[:, None]
+            covariance = values.covariance(totals[0] / totals[1])
+        units, same = added.shares.units, np.arange(self.rows.groups)
         weight = blended(np.ones(()), units, np.zeros(()))
-        covariance *= (weight[:, :, None] + weight[:, None]) / 2
-        same = np.arange(groups)
+        covariance *= (weight[:, None] + weight) / 2
         covariance[:, same, same] = 0
-        return self._compared(totals, units, covariance)
+        return self._compared(np.stack([*totals, expected], axis=-1), units, covariance)
 
     def _compared(
         self, totals: Floats, units: Integers | None = None, covariance: Floats | None = None
@@ -360,11 +338,11 @@ def _kinds(value: Floats) -> tuple[Floats, Floats, Integers]:
     Numbers of a kind lie beside each other; kinds are narrow where numbers are many or far out. Values are
     means, times what keeps the sum of squares, so that an exchange has the mean and variance of the numbers'.
     """
-    some = np.sort(value[:: value.size // _MANY])
-    far = np.cumsum(np.abs(some - np.median(some)))
+    some = np.unique(value[:: value.size // _MANY])
+    far = np.cumsum((some - np.median(some)) ** 2)
     share = np.arange(1, some.size + 1) / some.size + far / max(float(far[-1]), 1e-300)
-    edges = np.unique(some[np.searchsorted(share, 2 * np.arange(1, _KINDS) / _KINDS)])
-    level = codes_of(np.searchsorted(edges, value))
+    edges = np.unique(some[np.searchsorted(share, share[-1] * np.arange(1, _KINDS) / _KINDS)])
+    level = np.searchsorted(edges, value)  # edges are among the numbers, so that no kind between two is empty
     size, sums, squares = (np.bincount(level, w) for w in (None, value, value**2))
     stretch = float(squares.sum()) / max(float((sums**2 / size).sum()), 1e-300)
     return np.asarray(sums / size * np.sqrt(stretch)), np.asarray(squares / size), level

@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, ratio
+from evenhand.stats.arrays import Floats, Integers, Mask, keys_and_codes, ratio, sum_by
 from evenhand.stats.exchange.relabelling import Relabelling, shuffled
 
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
@@ -87,15 +87,10 @@ class UnitShares:
         )
 
     def _shares(self, code: Integers, count: int) -> Floats:
-        inside = np.bincount(code * self.groups + self.group, self.weight, count * self.groups)
-        inside = inside.reshape(count, self.groups)
-        total = inside.sum(axis=1, keepdims=True)
-        return ratio(inside, total, 1 / self.groups)
-
-    @cached_property
-    def _group_of(self) -> Integers:
-        """Of each unit that is of one group, shape (C,)."""
-        return np.asarray(self.share.argmax(axis=1))
+        # by group in memory, in which units are many and groups few
+        inside = np.bincount(self.group * count + code, self.weight, self.groups * count)
+        inside = inside.reshape(self.groups, count)
+        return ratio(inside, inside.sum(axis=0), 1 / self.groups).T
 
     @property
     def observed(self) -> DrawnShares:
@@ -103,16 +98,28 @@ class UnitShares:
         atoms, units = self.share[:, None], self.of_units[:, None]
         return DrawnShares(atoms, units, np.ones(atoms.shape[:2]), np.ones(units.shape[:2]))
 
+    @cached_property
+    def units(self) -> Integers:
+        """Units of each group, as many in every draw, shape (G,)."""
+        return np.asarray((self.of_units > 0).sum(axis=0))
+
+    def added(self, values: Floats) -> UnitValues:
+        """A number of each row, added up."""
+        shape = self.groups, self.mixed.size
+        cell = self.group * shape[1] + self.unit
+        of_cells = sum_by(cell, self.weight * values, shape[0] * shape[1]).reshape(shape)
+        sums = of_cells.sum(axis=0)
+        inside = of_cells - self.of_units.T * sums
+        return UnitValues(self, sums, sum_by(self.unit, self.weight), inside)
+
     def drawn(self, rng: np.random.Generator, size: int) -> DrawnShares:
         """Shares and numbers of so many draws."""
-        donor = shuffled(rng, np.arange(self.mixed.size), self.labels.unit_block, size).T
-        if not self.mixed.any():
-            units, signs = np.zeros((*donor.shape, self.groups)), np.ones(donor.shape)
-            np.put_along_axis(units, self._group_of[donor][..., None], 1.0, axis=2)
-            return DrawnShares(units, units, signs, signs)
-        signs = np.array([-1.0, 1.0])[rng.integers(0, 2, donor.shape)]
-        signs *= _WEBB[rng.integers(0, 3, donor.shape)]
-        units = self.of_units[donor]
+        donor = shuffled(rng, np.arange(self.mixed.size), self.labels.unit_block, size)
+        signs = np.ones(donor.T.shape)
+        if self.mixed.any():
+            signs = np.array([-1.0, 1.0])[rng.integers(0, 2, signs.shape)]
+            signs *= _WEBB[rng.integers(0, 3, signs.shape)]
+        units, donor = np.take(self.of_units.T, donor, axis=1).T, donor.T
         keys = self._keys[0]
         if keys.size == self.mixed.size:
             return DrawnShares(units, units, signs, signs)
@@ -123,3 +130,44 @@ class UnitShares:
         choices = np.concatenate([self.share, self.of_units])
         index = np.where((keys[position] == donor_key) & self.mixed[of, None], position, keys.size + other)
         return DrawnShares(choices[index], units, signs[of], signs)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitValues:
+    """A number of each row, added up by unit."""
+
+    shares: UnitShares  # how the rows of each unit are spread over the groups
+    sums: Floats  # shape (C,)
+    weights: Floats  # shape (C,)
+    inside: Floats  # what groups of a unit differ by: their sums less their shares of its sum, shape (G, C)
+
+    def spread(self, draws: DrawnShares) -> SpreadValues:
+        """What units add to groups that have such shares of them."""
+        share = draws.of_units.T
+        sums = share * self.sums
+        if self.shares.mixed.any():
+            sums += draws.inside_units.T * self.inside[:, None]
+        return SpreadValues(sums, share * self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadValues:
+    """What each unit adds to the sum s and the weight w of each group, in R draws."""
+
+    sums: Floats  # shape (G, R, C)
+    weights: Floats  # the same
+
+    def totals(self) -> list[Floats]:
+        """Sums over units of s, w, s^2, s w and w^2, shape (R, G) each."""
+        s, w = self.sums, self.weights
+        squares = [np.einsum("grc,grc->rg", *two) for two in ((s, s), (s, w), (w, w))]
+        return [s.sum(axis=2).T, w.sum(axis=2).T, *squares]
+
+    def covariance(self, rates: Floats) -> Floats:
+        """Of the rates of each two groups, shape (R, G, G), without a correction for few units.
+
+        ``rates`` have shape (R, G), and are NaN without weight.
+        """
+        away = np.swapaxes(self.sums - rates.T[..., None] * self.weights, 0, 1)
+        total = self.weights.sum(axis=2).T
+        return np.asarray(away @ np.swapaxes(away, 1, 2) / (total[:, :, None] * total[:, None]))

@@ -20,8 +20,8 @@ from evenhand.stats.arrays import (
     sum_by,
 )
 from evenhand.stats.exchange.compared_rates import ComparedRates, UnitMoments
-from evenhand.stats.exchange.relabelling import Relabelling, units_in
-from evenhand.stats.exchange.shares import DrawnShares, UnitShares
+from evenhand.stats.exchange.relabelling import Relabelling
+from evenhand.stats.exchange.shares import DrawnShares, UnitShares, UnitValues
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 
@@ -180,10 +180,10 @@ class UnitRates:
         """The same rows in wider groups, that of each group below ``groups``, shape (G,)."""
         return replace(self, group=wider[self.group], groups=groups, _column_cache={}, _alike={})
 
-    @cached_property
+    @property
     def sizes(self) -> Integers:
         """Units of each group, shape (G,)."""
-        return units_in(self.unit, self.group, self.groups)
+        return self._shares_over_all.units
 
     def rates(self, kind: str) -> Rates:
         """Rates of each label and group, shape (L, G), or (1, G) of ``hit``; sizes as of ``ClusterMean``."""
@@ -248,6 +248,8 @@ class UnitRates:
 
     def _compared(self, kind: str, within: bool, spread: DrawnShares) -> ComparedRates:
         """The rates of spread shares."""
+        if kind == "hit":
+            return self._right_answers(spread)
         columns = self._columns(kind, within, by_unit=False)
         hits, trials = columns.hits_and_trials(spread.of_atoms, spread.inside_atoms)
         trials = np.where(trials > _NO_TRIAL, trials, 0.0)  # weights that cancel leave their last digits
@@ -262,6 +264,23 @@ class UnitRates:
                 expected = mistaken.T.reshape(hits.shape) / trials
         moments = self._moments(kind, within, spread, hits, trials)
         return ComparedRates.of_units(hits, trials, moments, expected)
+
+    @cached_property
+    def _hits(self) -> UnitValues:
+        return self._shares_over_all.added((self.truth == self.prediction).astype(np.float64))
+
+    def _right_answers(self, draws: DrawnShares) -> ComparedRates:
+        """The rates of right answers, as one label."""
+        values, shared = self._hits.spread(draws), None
+        hits, trials, *squares = values.totals()
+        hits = np.clip(hits, 0, trials)
+        if self.mixed.any() and self.labels * self.groups**2 <= _SHARED_OF_DRAW:
+            with nan_without_warning():
+                shared = values.covariance(hits / trials)[..., None]
+        units = self.sizes.astype(np.float64)
+        ss, sw, ww, hits, trials, units = (of[..., None] for of in (*squares, hits, trials, units))
+        moments = UnitMoments(ss, sw, ww, units, self._likeness("hit"), shared)
+        return ComparedRates.of_units(hits, trials, moments)
 
     def _moments(
         self, kind: str, within: bool, spread: DrawnShares, hits: Floats, trials: Floats
@@ -313,10 +332,9 @@ class UnitRates:
         from scipy import sparse
 
         right = self.truth == self.prediction
-        hit = {"hit": right, "predicted": np.ones_like(right), "true": right, "false": ~right}[kind]
+        hit = {"predicted": np.ones_like(right), "true": right, "false": ~right}[kind]
         rows = np.flatnonzero(hit & self.mixed[self.unit])
-        label = np.zeros_like(rows) if kind == "hit" else self.prediction[rows]
-        shape = (1 if kind == "hit" else self.labels, len(share))
+        label, shape = self.prediction[rows], (self.labels, len(share))
         matrices = []
         for group in range(self.groups if self.mixed.any() else 0):
             of_group = share[key[rows], group]

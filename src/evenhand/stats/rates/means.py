@@ -43,32 +43,36 @@ class GroupMeans(Rates):
         weight: Floats | None = None, ends: Pair = ANY,
     ) -> GroupMeans:  # fmt: skip
         """From rows: numbers, codes of groups (each occurs) and units, weights above 0; shape (N,) each."""
-        weights = np.ones(value.size) if weight is None else weight
-        if unit is None:
-            # a stable sort of short integers is by radix, in one pass
-            order = np.argsort(group.astype(np.uint16) if groups <= 1 << 16 else group, kind="stable")
-            of_group, units = group[order], order
-            sums, totals, sizes = (weights * value)[order], weights[order], np.ones(value.size)
+        covariance = None
+        if unit is None and weight is None:  # as below, of which each row is a unit that weighs 1
+            count = effective = np.bincount(group, minlength=groups).astype(np.float64)
+            mean, pairs = np.bincount(group, value, groups) / count, np.maximum(count * (count - 1), 1)
+            away = value - mean[group]
+            squares = away**2
+            variance = np.bincount(group, squares, groups) / pairs
+            cubes = np.bincount(group, squares * away, groups) / pairs**1.5
         else:
-            local = codes_of(unit)
+            local = np.arange(value.size) if unit is None else codes_of(unit)
+            weights = np.ones(value.size) if weight is None else weight
             cells, code = keys_and_codes(group * (int(local.max(initial=0)) + 1) + local)
             of_group, units = np.divmod(cells, int(local.max(initial=0)) + 1)
             sums, totals = (np.asarray(np.bincount(code, w), np.float64) for w in (weights * value, weights))
-            sizes = np.bincount(code).astype(np.float64)
-        starts = np.searchsorted(of_group, np.arange(groups))
-        jackknife = Jackknife.of(sums[:, None], totals[:, None], sizes[:, None], starts)
-        shift, mean = jackknife.shift[:, 0], jackknife.value[:, 0]
-        effective, count = jackknife.effective[:, 0], jackknife.clusters[:, 0]
-        variance, is_even = _variance(jackknife, float(np.abs(value).max(initial=0)))
-        skew = np.where(is_even, 0.0, ratio(np.add.reduceat(shift * shift**2, starts), variance**1.5, 0.0))
+            sizes, starts = np.bincount(code).astype(np.float64), np.searchsorted(of_group, np.arange(groups))
+            j = Jackknife.of(sums[:, None], totals[:, None], sizes[:, None], starts)
+            of_units = j.shift, j.value, j.variance, j.effective, j.clusters
+            shift, mean, variance, effective, count = (numbers[:, 0] for numbers in of_units)
+            cubes = np.add.reduceat(shift * shift**2, starts)
+            covariance = None if unit is None else _covariance(shift, of_group, units, groups)
+        is_even = variance <= (_ALIKE * float(np.abs(value).max(initial=0))) ** 2
+        telling = np.where(is_even, 0.0, np.maximum(effective - 1, 0))
+        usual = float(telling @ (variance * effective)) / max(float(telling.sum()), 1e-300)
+        variance = np.where(is_even, usual / effective, variance)
+        skew = np.where(is_even, 0.0, ratio(cubes, variance**1.5, 0.0))
         low, high = ends
         spread = (mean - low) * (high - mean) if np.isfinite(high - low) else effective * variance
         size = np.where((spread > 0) & (variance > 0), ratio(spread, variance), effective)
-        size = np.where(count < FEWEST, 0.0, size)
-        covariance = None if unit is None else _covariance(shift, of_group, units, groups)
-        return cls(
-            mean, size, jackknife.freedom[:, 0], covariance, error=np.sqrt(variance), skew=skew, ends=ends
-        )
+        size, freedom = np.where(count < FEWEST, 0.0, size), np.maximum(effective - 1, 1.0)
+        return cls(mean, size, freedom, covariance, error=np.sqrt(variance), skew=skew, ends=ends)
 
     @property
     def span(self) -> float:
@@ -134,15 +138,6 @@ def quantiles_of(value: Floats, q: npt.ArrayLike, weight: Floats | None = None) 
     if weight is None:
         return np.asarray(np.quantile(value, at))
     return np.asarray(np.quantile(value, at, weights=weight, method="inverted_cdf"))
-
-
-def _variance(jackknife: Jackknife, largest: float) -> tuple[Floats, Mask]:
-    """Variance of each mean, and which groups have it from the spread of the others."""
-    variance, effective = jackknife.variance[:, 0], jackknife.effective[:, 0]
-    is_even = variance <= (_ALIKE * largest) ** 2
-    freedom = np.where(is_even, 0.0, np.maximum(effective - 1, 0))
-    usual = float(freedom @ (variance * effective)) / max(float(freedom.sum()), 1e-300)
-    return np.where(is_even, usual / effective, variance), is_even
 
 
 def _covariance(shift: Floats, group: Integers, unit: Integers, groups: int) -> Floats | None:

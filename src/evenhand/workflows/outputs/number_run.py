@@ -102,7 +102,7 @@ def audit_numbers(
     say("measuring")
     tests: dict[str, Any] = {"alpha": alpha, "adjustment": adjustment, "inference": inference, "seed": seed}
     findings = number_findings(numbers, groupings, better=better, metrics=asks, **tests)
-    digest = hashlib.sha256(numbers.table.write_csv().encode()).hexdigest()
+    digest = hashlib.sha256(numbers.in_order.write_csv().encode()).hexdigest()
     settings: dict[str, Any] = {
         "kind": "numbers", "benchmark": None, "model": None, "value": value, "better": better,
         "range": ends, "unit": unit, "by": ["+".join(names) for names in groupings], "rows": table.height,

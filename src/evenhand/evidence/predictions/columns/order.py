@@ -29,17 +29,19 @@ def ordered(labels: Iterable[Any]) -> list[Any]:
     Of texts that are not all numbers or ranges, such as ``class 10``, that of the alphabet.
     """
     distinct = sorted(set(labels))
-    keys = []
+    places = dict[Any, tuple[float, int]]()
     for label in distinct:
-        key = _place(label) if isinstance(label, str) else None
-        if key is None:
+        start = _place(label) if isinstance(label, str) else None
+        if start is None:
             return distinct
-        keys.append(key)
-    return [label for _, label in sorted(zip(keys, distinct, strict=True))]
+        places[label] = start
+    return sorted(distinct, key=places.__getitem__)
 
 
 def _place(label: str) -> tuple[float, int] | None:
     """Where a range begins, and whether it lies below (-1) or above (1) that; None of another text."""
+    if label.isdecimal():
+        return float(label), 0
     match = _RANGE.fullmatch(label.strip())
     if match is None:
         return None
