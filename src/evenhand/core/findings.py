@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
 
+from evenhand.core import presenter
 from evenhand.core.cards import Direction, MetricCard, Model, Source, metric_id
+from evenhand.core.frames import findings_frame
 from evenhand.core.numbers.unseen import json_escaped
 
 if TYPE_CHECKING:
@@ -137,7 +139,26 @@ class Contrast(Model):
     reason: str
 
 
-class Finding(Model):
+class Shown(Model):
+    """What ``print``, notebooks and charts show, each as the room of presentation makes it."""
+
+    def __str__(self) -> str:
+        return presenter.load().text(self)
+
+    def _repr_html_(self) -> str:
+        return presenter.load().html(self)
+
+    def chart(self) -> altair.VConcatChart:
+        """Values with their intervals and null bands as an Altair chart.
+
+        Returns:
+            Of a finding a panel for its value and one for each kind of part, such as the classes' effect
+            sizes; of several a panel for each metric.
+        """
+        return presenter.load().chart(self)
+
+
+class Finding(Shown):
     """One bound metric on one piece of evidence.
 
     ``value`` is None when it cannot be estimated, and then ``reason`` says why. ``corrected`` is the value
@@ -242,30 +263,8 @@ class Finding(Model):
         """The grouping as the command line writes it: ``gender+race``."""
         return "+".join(self.by)
 
-    def __str__(self) -> str:
-        from evenhand.core.display.text import finding_line
-
-        return finding_line(self)
-
-    def _repr_html_(self) -> str:
-        from evenhand.core.display.html import finding_html
-
-        return finding_html(self)
-
-    def chart(self) -> altair.VConcatChart:
-        """Value, interval and null band, and those of the parts, as an Altair chart.
-
-        Returns:
-            A panel for the value and one for each kind of part, such as the classes' effect sizes.
-        """
-        from evenhand.core.display.charts import finding_chart
-
-        return finding_chart(self)
-
     def to_frame(self) -> polars.DataFrame:
         """The finding and its parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
-        from evenhand.core.display.frames import findings_frame
-
         return findings_frame([self])
 
     def part(self, key: Key, kind: str | None = None) -> Part:
@@ -314,7 +313,7 @@ class _Cards(_Beside):
         self.by_name = dict(by_name or {})
 
 
-class Findings(Model):
+class Findings(Shown):
     """The content of findings.json. Holds no times and no host names: equal inputs give equal bytes."""
 
     _cards: _Cards = PrivateAttr(default_factory=_Cards)
@@ -361,24 +360,8 @@ class Findings(Model):
         """Always true: a run without findings is one, too."""
         return True
 
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.findings))
-
-    def _repr_html_(self) -> str:
-        from evenhand.core.display.html import findings_html
-
-        return findings_html(self)
-
-    def chart(self) -> altair.VConcatChart:
-        """Every value with its interval and null band as an Altair chart, a panel for each metric."""
-        from evenhand.core.display.charts import findings_chart
-
-        return findings_chart(self.findings)
-
     def to_frame(self) -> polars.DataFrame:
         """All findings and their parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
-        from evenhand.core.display.frames import findings_frame
-
         return findings_frame(self.findings)
 
     def dump(self) -> bytes:

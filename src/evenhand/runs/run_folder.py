@@ -15,7 +15,8 @@ import polars as pl
 from pydantic import ValidationError
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.html import findings_html, run_title
+from evenhand.core.display import results
+from evenhand.core.display.html import run_title
 from evenhand.core.display.overview.brief import run_lines
 from evenhand.core.display.overview.cell import cell_html
 from evenhand.core.display.overview.content import Overview
@@ -158,7 +159,7 @@ class RunFolder:
         )
 
     def _repr_html_(self) -> str:
-        table = findings_html(self.findings, run_title(self.manifest, self.folder))
+        table = results.html(self.findings, run_title(self.manifest, self.folder))
         return cell_html(self.overview, table) if self.overview.title else table
 
     def __str__(self) -> str:

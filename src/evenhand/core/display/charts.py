@@ -1,6 +1,6 @@
 """Charts of results for notebooks: value, interval and null band of findings and of their parts.
 
-Results import this file, so that it cannot name their types. Altair is imported when a chart is asked for.
+Altair is imported when a chart is asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.html import harmless
+from evenhand.core.findings import Finding, Part
+from evenhand.core.numbers.rounding import low_and_high
+from evenhand.core.significance import p_shown
+from evenhand.core.text.formatting import key_text
 
 if TYPE_CHECKING:
     import altair
@@ -39,7 +43,7 @@ _TOLD = {
 Line = dict[str, Any]
 
 
-def finding_chart(finding: Any) -> altair.VConcatChart:
+def finding_chart(finding: Finding) -> altair.VConcatChart:
     """A ``Finding`` and, in a panel for each kind, its parts, the highest first.
 
     Args:
@@ -54,12 +58,12 @@ def finding_chart(finding: Any) -> altair.VConcatChart:
     ]
     for kind in dict.fromkeys(part.kind for part in finding.parts):
         parts = [part for part in finding.parts if part.kind == kind]
-        lines = sorted((_line(_key(part), part) for part in parts), key=_highest)
+        lines = sorted((_line(key_text(part.key), part) for part in parts), key=_highest)
         panels.append(_panel(lines, f"{about} by {kind.replace('*', ' × ')}", about, None))
     return _below(panels[:MOST_PANELS], [])
 
 
-def findings_chart(findings: Sequence[Any]) -> altair.VConcatChart:
+def findings_chart(findings: Sequence[Finding]) -> altair.VConcatChart:
     """A panel for each metric, with a line for each grouping, model and set of parameters.
 
     Args:
@@ -69,7 +73,7 @@ def findings_chart(findings: Sequence[Any]) -> altair.VConcatChart:
         An Altair chart; every panel has an axis of its own, because metrics have different units.
     """
     several = len({finding.model for finding in findings}) > 1
-    by_name: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Finding]] = {}
     for finding in findings:
         by_name.setdefault(finding.name, []).append(finding)
     panels = [
@@ -85,33 +89,30 @@ def findings_chart(findings: Sequence[Any]) -> altair.VConcatChart:
     return _below(panels, left)
 
 
-def _finding_label(finding: Any, with_model: bool = False) -> str:
+def _finding_label(finding: Finding, with_model: bool = False) -> str:
     """The printed parameters of a finding, with its model where several stand together."""
     inside = finding.metric.removeprefix(finding.name).strip("()") or "all rows"
     return f"{finding.model}: {inside}" if with_model and finding.model else inside
-
-
-def _key(part: Any) -> str:
-    return part.key if isinstance(part.key, str) else " × ".join(part.key)
 
 
 def _highest(line: Line) -> float:
     return float("inf") if line["value"] is None else -line["value"]
 
 
-def _line(label: str, holder: Any) -> Line:
-    interval, null = holder.interval, holder.null
+def _line(label: str, holder: Finding | Part) -> Line:
+    low, high = low_and_high(holder.interval)
+    null_low, null_high = low_and_high(holder.null)
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
     return {
         "label": text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
         "value": holder.value,
         "corrected": holder.corrected,
         "reason": holder.reason,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-        "null_low": null.low if null else None,
-        "null_high": null.high if null else None,
-        "p": holder.p_value if holder.p_adjusted is None else holder.p_adjusted,
+        "low": low,
+        "high": high,
+        "null_low": null_low,
+        "null_high": null_high,
+        "p": p_shown(holder),
         "n": holder.n,
     }
 

@@ -31,6 +31,12 @@ def p_value(value: float | None) -> str:
     return DASH if value is None else digits(p_text(value))
 
 
+def p_phrase(value: float | None) -> str:
+    """A p in words: ``p = 0.012``, ``p <0.001``."""
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def of(hits: float, rows: float) -> str:
     """Hits of rows, as people say it."""
     return _("{hits} of {rows}", hits=count(hits), rows=count(rows))

@@ -7,12 +7,12 @@ from math import ceil, floor
 from typing import Any
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, p_text, shared_with
+from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, shared_with
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part
 from evenhand.core.significance import significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, of, p_value, plural, quoted, short_label, shorten
+from evenhand.core.text.formatting import count, of, p_phrase, p_value, plural, quoted, short_label, shorten
 from evenhand.core.text.language import _
 from evenhand.core.text.rounding import EDGE
 
@@ -216,11 +216,11 @@ def _certainty(finding: Finding, line: Line, beyond: bool, subject: Subject) -> 
     if not beyond and finding.p_adjusted is not None and finding.p_adjusted > (line["q"] or 0):
         return _(
             "{p}, corrected for {compared} and for all questions of this run{counted}.",
-            p=p_text(finding.p_adjusted),
+            p=p_phrase(finding.p_adjusted),
             **names,
         )
     near = _(": near the limit of .05") if 0.03 < (line["q"] or 0) <= 0.05 else ""
-    return _("{p}, corrected for {compared}{counted}{near}.", p=p_text(line["q"]), near=near, **names)
+    return _("{p}, corrected for {compared}{counted}{near}.", p=p_phrase(line["q"]), near=near, **names)
 
 
 def _steps(line: Line, subject: Subject) -> tuple[str, ...]:

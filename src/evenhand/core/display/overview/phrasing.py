@@ -11,7 +11,7 @@ from evenhand.core.findings import Details, Finding, Interval, Null, Part
 from evenhand.core.numbers.rounding import Ends, level_text, reference_of
 from evenhand.core.significance import ALPHA, excludes, is_beyond, p_shown, significance_of
 from evenhand.core.text.disparities import SHARED, share
-from evenhand.core.text.formatting import count, listing, model_name, p_value, shorten
+from evenhand.core.text.formatting import count, listing, model_name, p_phrase, p_value, shorten
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.reasons import explain
 from evenhand.core.text.rounding import Rounding
@@ -122,18 +122,12 @@ def _is_one_of_many(holder: Holder, alpha: float) -> bool:
     return not inside and not is_beyond(holder, alpha)
 
 
-def p_text(value: float | None) -> str:
-    """A p in words: ``p = 0.012``, ``p <0.001``."""
-    text = p_value(value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
 def certainty(holder: Holder, subject: Subject) -> str:
     """p, corrected where it is, and for how many."""
     p = p_shown(holder)
     if p is None:
         return _(NOT_TESTED)
-    text, ending = p_text(p), subject.counted
+    text, ending = p_phrase(p), subject.counted
     if holder.p_adjusted is None:
         return f"{text}{ending}."
     primary = [other for other in subject.findings if other.role == "primary" and other.p_value is not None]

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import (
-    AGAIN,
-    capital,
-    corrected_difference,
-    p_text,
-    shared_with,
-)
+from evenhand.core.display.overview.phrasing import AGAIN, capital, corrected_difference, shared_with
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import p_among_all
 from evenhand.core.text.disparities import ELSEWHERE
-from evenhand.core.text.formatting import count, of, plural, points, short_label
+from evenhand.core.text.formatting import count, of, p_phrase, plural, points, short_label
 from evenhand.core.text.language import _
 from evenhand.core.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
 
@@ -45,7 +39,7 @@ def silence(findings: Sequence[Finding], subject: Subject) -> list[str]:
             texts.append(
                 _(
                     "No subgroup stands out beyond chance, corrected for all questions of this run ({p}).",
-                    p=p_text(finding.p_adjusted),
+                    p=p_phrase(finding.p_adjusted),
                 )
             )
     return [text for text in texts if text]
@@ -86,7 +80,7 @@ def _headline(finding: Finding, part: Part, p: float, subject: Subject) -> Headl
             n=count(round(float(str(line["expected"])))),
             rows=count(part.n),
         ),
-        certainty=_("{p}, corrected for {compared}.", p=p_text(p), compared=_tested(finding, subject)),
+        certainty=_("{p}, corrected for {compared}.", p=p_phrase(p), compared=_tested(finding, subject)),
         by=finding.grouping,
         beyond=True,
         metric=finding.metric,
