@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
 from evenhand.core import presenter
 from evenhand.core.cards import Direction, MetricCard, Model, Source, metric_id
 from evenhand.core.frames import findings_frame
-from evenhand.core.numbers.unseen import json_escaped
+from evenhand.core.unseen import json_escaped
 
 if TYPE_CHECKING:
     import altair
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = "1.2"
 
+Ends = tuple[float, float]
 Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
 Band = Literal["negligible", "small", "medium", "large"]
@@ -63,6 +64,16 @@ class Null(Model):
     seed: int | None = None
 
 
+def ends_of(band: Interval | Null | None) -> Ends | None:
+    """Both ends of an interval or null band."""
+    return None if band is None else (band.low, band.high)
+
+
+def low_and_high(band: Interval | Null | None) -> Ends | tuple[None, None]:
+    """The same, None where there is none."""
+    return ends_of(band) or (None, None)
+
+
 class GroupSize(Model):
     """How many usable rows a group has."""
 
@@ -81,6 +92,10 @@ Details = Mapping[str, float | str | None]
 """Further numbers and names of a finding."""
 NewDetails = dict[str, float | str | None]
 """The same, while they are put together."""
+SHARED = "shared with "
+"""What the details begin with that count the rows of a line that another one has, too."""
+N_WRONG = "n_wrong"
+"""The detail that counts the mistakes of the less accurate side, where others share some."""
 
 
 class _Beside:

@@ -10,7 +10,7 @@ from scipy import special
 
 from evenhand.core.cards import MetricCard, metric_id
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Null, Part
-from evenhand.core.numbers.rounding import EDGE
+from evenhand.core.significance import EDGE
 from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER
 from evenhand.stats.arrays import Floats, Integers, Limits, Pair, crossing, pair_of

@@ -23,7 +23,7 @@ from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
-from evenhand.core.numbers.unseen import harmless_line, json_escaped
+from evenhand.core.unseen import harmless_line, json_escaped
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.sealed import HASHES, edited, written_files
 from evenhand.files.tables.spreadsheets import read_rows

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.html import harmless
-from evenhand.core.findings import Finding, Part
-from evenhand.core.numbers.rounding import low_and_high
+from evenhand.core.findings import Finding, Part, low_and_high
 from evenhand.core.significance import p_shown
 from evenhand.core.text.formatting import key_text
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.display.charts import finding_chart, findings_chart
 from evenhand.core.display.html import TITLE_LIMIT, label, number, table
+from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings, Part
-from evenhand.core.numbers.rounding import DASH, PlainRounding, level_text
-from evenhand.core.numbers.unseen import one_line
 from evenhand.core.significance import p_shown
-from evenhand.core.text.formatting import key_text, p_phrase, p_value
+from evenhand.core.text.formatting import DASH, key_text, level_text, p_phrase, p_value
+from evenhand.core.text.rounding import Rounding
 
 if TYPE_CHECKING:
     import altair
@@ -41,7 +41,7 @@ def finding_facts(finding: Finding, *, with_value: bool = False) -> list[str]:
         finding: One with a value.
         with_value: Whether a value that is not corrected is among them.
     """
-    rounding = PlainRounding.of(finding, "count" if finding.card.unit == "count" else None)
+    rounding = Rounding.of(finding, "count" if finding.card.unit == "count" else None)
     phrases = [rounding.text(finding.value)] if with_value and finding.corrected is None else []
     if finding.corrected is not None:
         phrases.append(f"{rounding.text(finding.corrected)} without what noise adds")
@@ -86,7 +86,7 @@ def chart(results: Finding | Findings) -> altair.VConcatChart:
 
 
 def _numbers(holder: Finding | Part) -> list[str]:
-    rounding = PlainRounding.of(holder)
+    rounding = Rounding.of(holder)
     return [
         _value(holder, rounding),
         _interval(holder, rounding),
@@ -98,7 +98,7 @@ def _numbers(holder: Finding | Part) -> list[str]:
     ]
 
 
-def _value(holder: Finding | Part, rounding: PlainRounding) -> str:
+def _value(holder: Finding | Part, rounding: Rounding) -> str:
     """The value that the interval is of; after a corrected one, that with noise."""
     if holder.value is None:
         return DASH
@@ -108,7 +108,7 @@ def _value(holder: Finding | Part, rounding: PlainRounding) -> str:
     return escape(f"{rounding.text(holder.corrected)} (corrected; plain {rounding.text(holder.value)})")
 
 
-def _interval(holder: Finding | Part, rounding: PlainRounding) -> str:
+def _interval(holder: Finding | Part, rounding: Rounding) -> str:
     """The interval; its level where that is not 95 %."""
     interval = holder.interval
     if interval is None:

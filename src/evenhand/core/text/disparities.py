@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.core.numbers.rounding import MINUS
-from evenhand.core.text.formatting import count, of, plural, quoted, short_label
+from evenhand.core.text.formatting import MINUS, count, of, plural, quoted, short_label
 from evenhand.core.text.language import _, digits
 from evenhand.core.text.rounding import Rounding, apart
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"
-SHARED = "shared with "
-"""What the details begin with that count the rows of a line that another one has, too."""
-N_WRONG = "n_wrong"
-"""The detail that counts the mistakes of the less accurate side, where others share some."""
 _FEWEST = 10  # rows from which a share is written beside its counts
 
 

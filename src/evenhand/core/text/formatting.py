@@ -7,14 +7,17 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from evenhand.core.numbers.rounding import DASH, MINUS, level_text, p_text, plain_number
-from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.language import _, digits, plural_of
 from evenhand.core.text.model_names import model_names
+from evenhand.core.unseen import visible
 
+DASH, MINUS = "–", "−"
+MOST_DECIMALS = 9
 LABEL_LIMIT = 56
 PROSE_LIMIT = 240
 
+_ROUNDING = 1e-12  # what adding leaves of a sum that is 0
+_LEVELS = (0.01, 0.025, 0.05, 0.1)  # of tests
 _ISOLATE, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _KEPT_TOGETHER = re.compile(r"(?<=\d) (?=%)|(?<=\bof) (?=\.\d)")
@@ -23,7 +26,30 @@ _EMPTY = re.compile(r"(?:^|(?<= [·×=] ))(?= [·×] |$)")  # of crossed labels,
 
 def number(value: float | None, decimals: int = 3) -> str:
     """A value with three decimals, or as many as are asked for; an en-dash where there is none."""
-    return digits(plain_number(value, decimals))
+    if value is None:
+        return DASH
+    least = 10.0**-decimals
+    if _ROUNDING < abs(value) < least / 2:
+        return digits(f"<{least:.{decimals}f}" if value > 0 else f">{MINUS}{least:.{decimals}f}")
+    return digits(f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", MINUS))
+
+
+def level_text(level: float) -> str:
+    """A confidence level in percent, such as 98.33, never rounded to 100."""
+    return f"{level * 100:.{4 if level < 0.999 else 6}g}"
+
+
+def p_text(p_value: float) -> str:
+    """A p-value with three decimals; one below 0.001 is only said to be so.
+
+    One above a usual level is never rounded down to it: .0502 is no 0.050.
+    """
+    if p_value < 0.001:
+        return "<0.001"
+    decimals = 3
+    while decimals < MOST_DECIMALS and any(round(p_value, decimals) == level < p_value for level in _LEVELS):
+        decimals += 1
+    return f"{p_value:.{decimals}f}"
 
 
 def p_value(value: float | None) -> str:

@@ -1,8 +1,10 @@
-"""Why a value is missing: stable codes, and what they mean in words."""
+"""Why a value is missing, and where one stands beside chance: stable codes, and what they mean in words."""
 
 from __future__ import annotations
 
-from evenhand.core.text.language import _
+from evenhand.core.significance import Significance
+from evenhand.core.text.formatting import p_text
+from evenhand.core.text.language import _, filled
 
 REASONS: dict[str, str] = {
     "empty": "no usable row here; what was dropped, and why, stands beside it",
@@ -39,3 +41,13 @@ REASONS: dict[str, str] = {
 def explain(code: str) -> str:
     """A reason code with its meaning; a text that is no code stays as it is."""
     return f"{code}: {_(REASONS[code])}" if code in REASONS else code
+
+
+def verdict_text(verdict: Significance, chance: str = "chance") -> str:
+    """Where a value stands beside chance, and why a small p did not decide; empty without a verdict."""
+    if not verdict.side:
+        return ""
+    note = ", corrected for several tests" if verdict.is_corrected else ""
+    if verdict.despite is not None:
+        note = f" by its interval (p {p_text(verdict.despite)})"
+    return filled(f"{verdict.side} {chance}{note}")

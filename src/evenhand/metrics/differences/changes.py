@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import Finding, Part, key_of
-from evenhand.core.numbers.rounding import low_and_high
+from evenhand.core.findings import Finding, Part, key_of, low_and_high
 from evenhand.core.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.numbers.unseen import visible
 from evenhand.core.significance import ALPHA, is_line_beyond
 from evenhand.core.text.formatting import count, isolated, percent, plural, shorten
+from evenhand.core.unseen import visible
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import charts as change_charts

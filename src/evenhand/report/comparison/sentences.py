@@ -7,9 +7,8 @@ from typing import Any
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.formatting import listing, number, plural, quoted
+from evenhand.core.text.formatting import MINUS, listing, number, plural, quoted
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested

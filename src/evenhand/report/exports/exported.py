@@ -14,11 +14,10 @@ from evenhand.core.display.overview.content import Overview
 from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.numbers.unseen import json_escaped, shown_in, visible
 from evenhand.core.significance import alpha_of
-from evenhand.core.text.formatting import count, key_text, percent, quoted
+from evenhand.core.text.formatting import DASH, count, key_text, percent, quoted
 from evenhand.core.text.rounding import Rounding
+from evenhand.core.unseen import json_escaped, shown_in, visible
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
 from evenhand.report.suppression.findings import REASON as HIDDEN

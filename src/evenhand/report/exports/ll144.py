@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.text.formatting import count, number, shorten
+from evenhand.core.text.formatting import DASH, count, number, shorten
 from evenhand.report.exports.exported import json_bytes, markdown
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.text.formatting import count, p_value, plural, shorten
+from evenhand.core.text.formatting import DASH, count, p_value, plural, shorten
 from evenhand.core.text.rounding import Rounding
 from evenhand.report.exports.exported import (
     CAUTION,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import Ends
 from evenhand.core.text.language import _
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, finite

@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
-from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.language import _, filled
+from evenhand.core.unseen import visible
 from evenhand.report import inline
 from evenhand.report.figures import style
 from evenhand.report.figures.draw import draw, specification

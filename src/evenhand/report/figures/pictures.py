@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.numbers.unseen import visible
 from evenhand.core.text.formatting import shorten
+from evenhand.core.unseen import visible
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen
 from evenhand.report.figures.layout import layered

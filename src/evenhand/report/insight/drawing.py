@@ -8,9 +8,8 @@ from math import ceil, floor
 
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.scale import few_rows, padded
-from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import number, short_label
+from evenhand.core.text.formatting import MINUS, number, short_label
 from evenhand.core.text.language import _, digits
 from evenhand.core.text.rounding import Rounding
 

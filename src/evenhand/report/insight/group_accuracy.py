@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.core.display.overview.content import Chart, Mark
 from evenhand.core.display.overview.rates import groups_beyond
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import is_beyond
 from evenhand.core.text.disparities import gap_sentence
 from evenhand.core.text.formatting import count, key_text
@@ -56,7 +56,7 @@ def group_accuracy(chapter: Chapter, subject: Subject) -> GroupAccuracy | None:
 
 def _mark(part: Part, noun: str, *, beyond: bool) -> Mark:
     rows = "" if part.n < 0 else f"{count(round(part.n))} {noun}"
-    ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
+    ends = [ends_of(span) for span in (part.interval, part.null)]
     return Mark(key_text(part.key), part.value or 0.0, rows, ends[0], ends[1], beyond, beyond)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.overview.rates import groups_beyond
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.numbers.unseen import visible
+from evenhand.core.unseen import visible
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import chapter_words, downloads

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
-from evenhand.core.numbers.unseen import json_escaped
 from evenhand.core.significance import alpha_of
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.language import _, current_catalogue, written_in
+from evenhand.core.unseen import json_escaped
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words

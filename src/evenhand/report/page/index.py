@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.display.overview.overview import overview_of
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import Ends
 from evenhand.core.text import formatting as formats
 from evenhand.core.text.model_names import lineage_of
 from evenhand.report import inline

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.text.formatting import count
+from evenhand.core.text.formatting import DASH, count
 from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import downloads

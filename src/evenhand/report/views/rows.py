@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH, Ends, lead_of
-from evenhand.core.significance import is_beyond
+from evenhand.core.findings import Ends, Finding
+from evenhand.core.significance import is_beyond, lead_of
 from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import count, number, p_value, percent, plural
+from evenhand.core.text.formatting import DASH, count, number, p_value, percent, plural
 from evenhand.core.text.language import _, digits, filled
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import facets, glossary

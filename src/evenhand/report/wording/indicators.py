@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import lead_of
-from evenhand.core.significance import is_beyond, p_shown
+from evenhand.core.significance import is_beyond, lead_of, p_shown
 from evenhand.core.text.formatting import listing, number, percent, quoted, shorten
 from evenhand.core.text.language import _
 from evenhand.core.text.parameters import in_words

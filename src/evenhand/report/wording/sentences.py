@@ -21,7 +21,8 @@ from evenhand.core.text.formatting import (
     quoted,
     shorten,
 )
-from evenhand.core.text.language import _, digits, filled
+from evenhand.core.text.language import _, digits
+from evenhand.core.text.reasons import verdict_text
 from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter, grouping_title
@@ -231,7 +232,7 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return filled(significance_of(holder, alpha).in_words(effects.CHANCE))
+    return verdict_text(significance_of(holder, alpha), effects.CHANCE)
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
@@ -244,7 +245,7 @@ def short_verdict(holder: Finding | Part, alpha: float, chance: str = "chance") 
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
         return _("exploratory") if holder.value is not None and holder.p_value is not None else ""
-    return filled(significance_of(holder, alpha).in_words(chance))
+    return verdict_text(significance_of(holder, alpha), chance)
 
 
 def direction(finding: Finding) -> str:

@@ -24,12 +24,12 @@ from evenhand.core.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part
-from evenhand.core.numbers.rounding import Ends, lead_of
-from evenhand.core.significance import is_beyond, significance_of
+from evenhand.core.findings import Ends, Finding, Part
+from evenhand.core.significance import is_beyond, lead_of, significance_of
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, listing, of
-from evenhand.core.text.language import _, filled
+from evenhand.core.text.language import _
+from evenhand.core.text.reasons import verdict_text
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"
@@ -188,7 +188,7 @@ def direction(findings: Sequence[Finding], subject: Subject) -> str:
         if not more:
             return _("{title}: equal with {newer} and {older} in these {noun}", noun=subject.noun, **names)
         side = significance_of(finding, subject.alpha)
-        standing = filled(side.in_words("what chance alone gives")) or _("not tested")
+        standing = verdict_text(side, "what chance alone gives") or _("not tested")
         text = _BETTER_THAN if more > 0 else _WORSE_THAN
         write = in_unit(finding, partial(amount, card=change.card))
         text = _(text, amount=write(abs(more)), **names)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import Ends
 from evenhand.core.text.language import _
 
 NONE_RIGHT = (

@@ -9,12 +9,11 @@ from typing import Any
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, shared_with
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Interval, Key, Part
-from evenhand.core.significance import significance_of
+from evenhand.core.findings import Finding, Interval, Key, Part, ends_of
+from evenhand.core.significance import EDGE, significance_of
 from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
 from evenhand.core.text.formatting import count, of, p_phrase, p_value, plural, quoted, short_label, shorten
 from evenhand.core.text.language import _
-from evenhand.core.text.rounding import EDGE
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")
@@ -149,7 +148,7 @@ def _marks(finding: Finding, line: Line, beyond: bool) -> tuple[Mark, ...]:
     marks = []
     for part in shares:
         _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
-        ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
+        ends = [ends_of(span) for span in (part.interval, part.null)]
         text = of(float(str(part.details["a"])), part.n)
         is_named = group == line["group"]
         marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], is_named, is_named and beyond))
@@ -180,7 +179,7 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
     than = _("more than elsewhere") if more else _("fewer than elsewhere")
     if other:
         than = _("more than {group}" if more else "fewer than {group}", group=short_label(other))
-    ends = None if interval is None else (interval.low, interval.high)
+    ends = ends_of(interval)
     return corrected_difference(line["difference"], ends, than)
 
 

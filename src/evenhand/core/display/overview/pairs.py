@@ -18,8 +18,7 @@ from evenhand.core.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import Ends, Finding
 from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
 from evenhand.core.text.disparities import share
 from evenhand.core.text.formatting import count, key_text, number, of, p_value, plural, shorten

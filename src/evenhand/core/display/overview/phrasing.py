@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Details, Finding, Interval, Null, Part
-from evenhand.core.numbers.rounding import Ends, level_text, reference_of
-from evenhand.core.significance import ALPHA, excludes, is_beyond, p_shown, significance_of
-from evenhand.core.text.disparities import SHARED, share
-from evenhand.core.text.formatting import count, listing, model_name, p_phrase, p_value, shorten
-from evenhand.core.text.language import _, digits, filled
-from evenhand.core.text.reasons import explain
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.findings import SHARED, Details, Ends, Finding, Part
+from evenhand.core.significance import ALPHA, excludes, is_beyond, p_shown, reference_of, significance_of
+from evenhand.core.text.disparities import share
+from evenhand.core.text.formatting import count, level_text, listing, model_name, p_phrase, p_value, shorten
+from evenhand.core.text.language import _, digits
+from evenhand.core.text.reasons import explain, verdict_text
+from evenhand.core.text.rounding import SHARES, Rounding
 
 Holder = Finding | Part
-_SHARES = ("share", "share difference")
 _ROUNDING = 1e-6
 _FEW = 2
 _LARGE = 0.25  # a difference of rates; where only larger ones would have shown, silence says nothing
@@ -109,7 +107,7 @@ def chance(holder: Holder, card: MetricCard, alpha: float = ALPHA) -> str:
         return ""
     ends = Rounding.of(holder, card.unit).span(holder.null)
     alone = _(", in a single comparison") if _is_one_of_many(holder, alpha) else ""
-    if card.unit in _SHARES:
+    if card.unit in SHARES:
         return _("Chance alone would give {ends} points{alone}.", ends=ends, alone=alone)
     return _("Chance alone would give {ends}{alone}.", ends=ends, alone=alone)
 
@@ -170,11 +168,6 @@ def plain_counts(rates: Iterable[Ends]) -> list[str]:
     return [_("A dot is the mean that is tested, the counts beside it are plain.")]
 
 
-def ends_of(band: Interval | Null | None) -> Ends | None:
-    """Both ends of an interval or null band."""
-    return None if band is None else (band.low, band.high)
-
-
 def scoped(sentence: str, scope: str) -> str:
     """A sentence that says what tells its finding from others."""
     return f"{sentence.removesuffix('.')} ({scope})." if scope else sentence
@@ -227,7 +220,7 @@ def _within_chance_sentence(finding: Finding, subject: Subject) -> str:
     verdict = significance_of(finding, subject.alpha)
     if not verdict.side:
         return _("{text}, without a test.", text=text)
-    text += f", {filled(verdict.in_words('what chance alone gives'))}"
+    text += f", {verdict_text(verdict, 'what chance alone gives')}"
     text += "" if "(p " in text else f" (p {p_value(p_shown(finding))})"
     return f"{text}. {_power(finding, subject)}".rstrip()
 

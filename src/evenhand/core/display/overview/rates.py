@@ -15,7 +15,6 @@ from evenhand.core.display.overview.phrasing import (
     certainty,
     chance,
     defined,
-    ends_of,
     plain_counts,
     shared_with,
     size,
@@ -24,10 +23,9 @@ from evenhand.core.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import N_WRONG, Ends, Finding, Part, ends_of
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, N_WRONG, mix_sentence, share, shares
+from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
 from evenhand.core.text.formatting import count, key_text, listing, of, short_label
 from evenhand.core.text.language import _
 from evenhand.core.text.rounding import Rounding

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.numbers.rounding import MINUS
+from evenhand.core.text.formatting import MINUS
 from evenhand.core.text.language import _
 
 _TICKS = 6

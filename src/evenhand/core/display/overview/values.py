@@ -9,7 +9,6 @@ from evenhand.core.cards import MetricCard
 from evenhand.core.display.overview.content import Chart, Headline, Mark
 from evenhand.core.display.overview.phrasing import (
     capital,
-    ends_of,
     in_unit,
     of_finding,
     quiet,
@@ -20,11 +19,12 @@ from evenhand.core.display.overview.phrasing import (
     with_interval,
 )
 from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import is_beyond, significance_of
 from evenhand.core.text.disparities import shares
 from evenhand.core.text.formatting import count, key_text, listing, of, short_label, shorten
-from evenhand.core.text.language import _, filled
+from evenhand.core.text.language import _
+from evenhand.core.text.reasons import verdict_text
 from evenhand.core.text.rounding import Rounding
 
 _TIER = 0.25
@@ -214,7 +214,7 @@ def _sentence(finding: Finding, subject: Subject, title: str) -> str:
     what = card.sentences.value
     start = title if not what or "{" in what else what
     start = start if start.endswith(" of") else _("{what} is", what=start)
-    verdict = f", {filled(side.in_words('what chance alone gives'))}" if side.side else _(", without a test")
+    verdict = f", {verdict_text(side, 'what chance alone gives')}" if side.side else _(", without a test")
     return capital(f"{start} {_value(finding, card)}{verdict}.")
 
 

@@ -1,9 +1,9 @@
-"""Text from data, models and servers, so that it can neither act on what shows it nor pose as another text.
+"""Text from data, models and servers: it cannot act on what shows it, pose as another text, or open anything.
 
 Each medium has one place where all of it passes: the terminal ``cli/arguments/plain.py`` and ``console.py``,
 pages the filters of ``report/inline.py``, JSON ``json_escaped``, JSON for other tools
 ``exports/exported.json_bytes``, Markdown and XML ``exports/exported.py``, lines of messages
-``one_line``. CSV and Parquet hold labels as they are: CSV only keeps spreadsheets from running
+``errors.one_line``. CSV and Parquet hold labels as they are: CSV only keeps spreadsheets from running
 them (``files/tables/spreadsheets.py``).
 """
 
@@ -90,15 +90,6 @@ def harmless_line(text: object) -> str:
     return harmless(text).replace("\n", _SIGNS["\n"])
 
 
-def one_line(text: object, longest: int | None = None) -> str:
-    """Any text as one printable line, so that hostile labels cannot break a message; its first letters."""
-    try:
-        full_text = str(text)
-    except Exception as problem:  # an exception of the user's whose text raises another
-        full_text = f"(no text: {type(problem).__name__})"
-    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())[:longest]
-
-
 def shown_in(value: object) -> object:
     """Lists and mappings with every text in them, keys too, as ``harmless`` has it."""
     if isinstance(value, str):
@@ -111,3 +102,29 @@ def shown_in(value: object) -> object:
 def json_escaped(text: str) -> str:
     r"""JSON of the same content in which no character acts on a terminal, as ``\u009b`` for U+009B."""
     return _IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
+_ADDRESS = re.compile(
+    # What follows an @ is the server of an API model: its options are no secrets, and passwords are refused.
+    r"(?<![@\w])(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?:(?P<user>[^\s/?#]*)@)?"
+    r"(?P<place>[^\s?#'\"<>]*)(?P<query>\?[^\s#'\"<>]*)?(?P<fragment>#[^\s'\"<>]*)?"
+)
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs", "adl")  # of Azure: a name without a password stands before @
+
+
+def without_secrets(text: object) -> str:
+    """A text whose addresses have no password, no values of their query and no fragment.
+
+    ``https://me:word@host/t.csv?sig=abc&v=2`` becomes ``https://…@host/t.csv?sig=…&v=…``: it says where
+    something was read, and opens nothing. Nothing says which value is a secret, so that all go.
+    """
+    return _ADDRESS.sub(_cut, str(text))
+
+
+def _cut(match: re.Match[str]) -> str:
+    scheme, user = match["scheme"], match["user"]
+    is_container = scheme.lower() in _CONTAINERS and user is not None and ":" not in user
+    before = "" if user is None else f"{user if is_container else '…'}@"
+    values = (match["query"] or "").removeprefix("?").split("&")
+    names = [f"{value.partition('=')[0]}=…" if "=" in value else "…" for value in values]
+    return f"{scheme}://{before}{match['place']}" + (f"?{'&'.join(names)}" if match["query"] else "")
