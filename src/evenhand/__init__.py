@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 
 def _show() -> "_presenter.Presenter":
     """What shows findings; ``core`` imports no presentation."""
-    from evenhand.core.display import results
+    from evenhand.display import results
 
     return results
 

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.display.overview.strips import strip_lines
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding
+from evenhand.display.overview.strips import strip_lines
+from evenhand.display.overview.subject import Subject
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates

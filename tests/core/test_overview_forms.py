@@ -5,10 +5,10 @@ import re
 import pytest
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Part
-from evenhand.core.text.formatting import MINUS
+from evenhand.display.overview.overview import overview_of
 from evenhand.metrics.catalogue import with_cards
+from evenhand.text.formatting import MINUS
 from tests.core.test_overview_rates import band, finding
 
 TESTED = {"p_value": 0.001, "p_adjusted": 0.002, "role": "primary", "fair_at": 0.0}

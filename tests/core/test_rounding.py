@@ -7,13 +7,13 @@ from simulations.battery.printed import contradictions, wrong_in
 
 import evenhand as eh
 from evenhand.core.cards import Source
-from evenhand.core.display.overview.content import Mark
-from evenhand.core.display.overview.mistakes import _chance
 from evenhand.core.findings import Finding, Interval, Null
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import mix_sentence, shares
-from evenhand.core.text.formatting import p_text
-from evenhand.core.text.rounding import Rounding, apart
+from evenhand.display.overview.content import Mark
+from evenhand.display.overview.mistakes import _chance
+from evenhand.text.disparities import mix_sentence, shares
+from evenhand.text.formatting import p_text
+from evenhand.text.rounding import Rounding, apart
 
 
 def gap(value, low, high, null=None, **fields):

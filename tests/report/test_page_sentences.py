@@ -7,8 +7,8 @@ from html import unescape
 
 import pytest
 
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Findings, Part
+from evenhand.display.overview.overview import overview_of
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html

@@ -34,7 +34,7 @@ FirstLine = Literal[
     "means",
     "value",
 ]
-"""How the first lines of a run speak of a finding; a file of ``core/display/overview`` for each."""
+"""How the first lines of a run speak of a finding; a file of ``display/overview`` for each."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
 

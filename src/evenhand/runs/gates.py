@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.overview.changes import direction, gain
-from evenhand.core.display.overview.mistakes import first_sentence
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.display.results import finding_facts
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown, significance_of
+from evenhand.display.overview.changes import direction, gain
+from evenhand.display.overview.mistakes import first_sentence
+from evenhand.display.overview.subject import Subject
+from evenhand.display.results import finding_facts
 from evenhand.metrics.catalogue import known_cards
 
 OPTION = "--fail-if"

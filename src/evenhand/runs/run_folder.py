@@ -15,15 +15,15 @@ import polars as pl
 from pydantic import ValidationError
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display import results
-from evenhand.core.display.html import run_title
-from evenhand.core.display.overview.brief import run_lines
-from evenhand.core.display.overview.cell import cell_html
-from evenhand.core.display.overview.content import Overview
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
 from evenhand.core.unseen import harmless_line, json_escaped
+from evenhand.display import results
+from evenhand.display.html import run_title
+from evenhand.display.overview.brief import run_lines
+from evenhand.display.overview.cell import cell_html
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.overview import overview_of
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.sealed import HASHES, edited, written_files
 from evenhand.files.tables.spreadsheets import read_rows

@@ -14,7 +14,6 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Details, Finding, Interval, Part
-from evenhand.core.text.reasons import explain
 from evenhand.metrics.classification.margin_rates import Margins
 from evenhand.metrics.estimates import against_reference, build, few_decide, null_band, number
 from evenhand.metrics.prepared import LEVEL, BoundCounts, Inference, Mode, check_common
@@ -30,6 +29,7 @@ from evenhand.stats.rates.differences import (
     worst_limits,
 )
 from evenhand.stats.rates.rates import Rates
+from evenhand.text.reasons import explain
 
 _MOST_GROUPS = 3_000
 _ROUNDING = 1e-12  # as far apart as equal means may come

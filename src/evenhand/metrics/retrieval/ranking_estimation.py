@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Dropped, Finding, GroupSize, Interval, NewDetails, Null, Part
-from evenhand.core.text.reasons import explain
 from evenhand.metrics.estimates import agreeing, as_finding, few_decide, number
 from evenhand.metrics.prepared import LEVEL
 from evenhand.metrics.retrieval.ranking_bound import BoundRankings, Figures, Statistic
@@ -20,6 +19,7 @@ from evenhand.stats.multiplicity import adjust
 from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
 from evenhand.stats.rankings.fairness import RankedPools
 from evenhand.stats.rankings.null import NullDistribution, drawn_values, null_of_mean
+from evenhand.text.reasons import explain
 
 _FIXED = "no p and no band: all orders of these pools give the same value"
 _SAME = 1e-12  # a spread that rounding leaves

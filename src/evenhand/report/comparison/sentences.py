@@ -8,10 +8,10 @@ from typing import Any
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.formatting import MINUS, listing, number, plural, quoted
-from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
+from evenhand.text.formatting import MINUS, listing, number, plural, quoted
+from evenhand.text.rounding import Rounding
 
 SUFFIX = "_difference"
 _SHARES = ("share", "share difference")

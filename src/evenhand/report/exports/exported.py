@@ -10,18 +10,18 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.content import Overview
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import alpha_of
-from evenhand.core.text.formatting import DASH, count, key_text, percent, quoted
-from evenhand.core.text.rounding import Rounding
 from evenhand.core.unseen import json_escaped, shown_in, visible
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.overview import overview_of
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
 from evenhand.report.suppression.findings import REASON as HIDDEN
 from evenhand.report.wording import sentences as words
+from evenhand.text.formatting import DASH, count, key_text, percent, quoted
+from evenhand.text.rounding import Rounding
 
 if TYPE_CHECKING:
     from evenhand.evidence.predictions.counts import Counts

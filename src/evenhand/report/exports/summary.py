@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.core.text.formatting import DASH, count, p_value, plural, shorten
-from evenhand.core.text.rounding import Rounding
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
@@ -20,6 +18,8 @@ from evenhand.report.exports.exported import (
     why,
 )
 from evenhand.report.exports.judging import Verdict, judged, reading
+from evenhand.text.formatting import DASH, count, p_value, plural, shorten
+from evenhand.text.rounding import Rounding
 
 _BEYOND: Mapping[Verdict, str] = {
     "worse": "Beyond chance on the unfair side",

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.display.overview.scale import few_rows, padded
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import MINUS, number, short_label
-from evenhand.core.text.language import _, digits
-from evenhand.core.text.rounding import Rounding
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.display.overview.scale import few_rows, padded
+from evenhand.text.disparities import share
+from evenhand.text.formatting import MINUS, number, short_label
+from evenhand.text.language import _, digits
+from evenhand.text.rounding import Rounding
 
 MOST_ROWS = 10
 """Rows that are drawn at once; the others are folded."""

@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.display.overview.rates import groups_beyond
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import gap_sentence
-from evenhand.core.text.formatting import count, key_text
-from evenhand.core.text.language import _
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.display.overview.rates import groups_beyond
+from evenhand.display.overview.subject import Subject
 from evenhand.report.chapters import Chapter
 from evenhand.report.insight.drawing import Picture, draw
+from evenhand.text.disparities import gap_sentence
+from evenhand.text.formatting import count, key_text
+from evenhand.text.language import _
 
 _TITLE = "Accuracy by group"
 _NULL = "chance alone: rows change groups within their class"

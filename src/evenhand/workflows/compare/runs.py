@@ -12,12 +12,12 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, UserError, one_line
-from evenhand.core.text.model_names import model_names
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import CLUSTER
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.files.hashing import sha256_file
 from evenhand.files.tables import scan as sources
+from evenhand.text.model_names import model_names
 from evenhand.workflows.outputs.result import Run
 
 COUNTS = "predictions"

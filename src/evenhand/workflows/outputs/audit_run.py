@@ -8,8 +8,8 @@ from functools import cached_property
 
 import polars as pl
 
-from evenhand.core.display.overview.content import Headline
 from evenhand.core.errors import InputError
+from evenhand.display.overview.content import Headline
 from evenhand.evidence.predictions.chosen_rows import chosen_rows
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.runs.run_folder import MOST_CASE_ROWS

@@ -36,8 +36,8 @@ from evenhand.benchmarks.tidy import ends_of
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
-from evenhand.core.text.reasons import explain
 from evenhand.runs.run_folder import RunFolder
+from evenhand.text.reasons import explain
 
 _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
 _MEASURED = (

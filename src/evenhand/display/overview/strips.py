@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.display.overview.scale import Scale, few_rows
-from evenhand.core.text.columns import cells, fitted, wrapped
-from evenhand.core.text.formatting import short_label
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.display.overview.scale import Scale, few_rows
+from evenhand.text.columns import cells, fitted, wrapped
+from evenhand.text.formatting import short_label
 
 _LONGEST = 16  # columns of a name
 _SHORTEST = 6  # columns of a name, however narrow the terminal is

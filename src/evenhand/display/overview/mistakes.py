@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
-from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import AGAIN, corrected_difference, shared_with
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Interval, Key, Part, ends_of
 from evenhand.core.significance import EDGE, significance_of
-from evenhand.core.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.core.text.formatting import count, of, p_phrase, p_value, plural, quoted, short_label, shorten
-from evenhand.core.text.language import _
+from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.phrasing import AGAIN, corrected_difference, shared_with
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import Line, headline, line_sentence, status_sentence
+from evenhand.text.formatting import count, of, p_phrase, p_value, plural, quoted, short_label, shorten
+from evenhand.text.language import _
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.core.display.overview import values
-from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import (
+from evenhand.core.findings import Finding, Part
+from evenhand.core.significance import is_beyond
+from evenhand.display.overview import values
+from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.phrasing import (
     capital,
     of_finding,
     scoped,
     weight,
     whole_number,
 )
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part
-from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, plural
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import share
+from evenhand.text.formatting import count, plural
 
 _TIER = 0.5
 _TOP = "top_"  # details of a query: how many of a group are among its first

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evenhand.core.display.overview.content import LEFT_OUT, NOT_TESTED, Headline, Overview
-from evenhand.core.text.formatting import plural
+from evenhand.display.overview.content import LEFT_OUT, NOT_TESTED, Headline, Overview
+from evenhand.text.formatting import plural
 
 _MOST_HEADLINES = 3
 

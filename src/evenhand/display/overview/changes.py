@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import (
+from evenhand.core.findings import Ends, Finding, Part
+from evenhand.core.significance import is_beyond, lead_of, significance_of
+from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.phrasing import (
     amount,
     capital,
     certainty,
@@ -23,13 +25,11 @@ from evenhand.core.display.overview.phrasing import (
     weight,
     whole_number,
 )
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Ends, Finding, Part
-from evenhand.core.significance import is_beyond, lead_of, significance_of
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, listing, of
-from evenhand.core.text.language import _
-from evenhand.core.text.reasons import verdict_text
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import share
+from evenhand.text.formatting import count, listing, of
+from evenhand.text.language import _
+from evenhand.text.reasons import verdict_text
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from evenhand.core.findings import Ends, Finding, Interval, Null, Part, ends_of
 from evenhand.core.significance import EDGE, lead_of, reference_of
-from evenhand.core.text.formatting import MINUS, MOST_DECIMALS, number, points
-from evenhand.core.text.language import _, digits
+from evenhand.text.formatting import MINUS, MOST_DECIMALS, number, points
+from evenhand.text.language import _, digits
 
 SHARES = ("share", "share difference")
 _SMALL = 0.01  # of shares: below it points have a decimal

@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.display.overview import values
-from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import (
+from evenhand.core.findings import Ends, Finding
+from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
+from evenhand.display.overview import values
+from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.phrasing import (
     of_finding,
     scoped,
     title_of,
     weight,
     whole_number,
 )
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Ends, Finding
-from evenhand.core.significance import excludes, is_beyond, p_shown, significance_of
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, key_text, number, of, p_value, plural, shorten
-from evenhand.core.text.parameters import in_words
-from evenhand.core.text.rounding import Rounding
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import share
+from evenhand.text.formatting import count, key_text, number, of, p_value, plural, shorten
+from evenhand.text.parameters import in_words
+from evenhand.text.rounding import Rounding
 
 _TIER = 0.5
 _WHEN = ("before", "after")

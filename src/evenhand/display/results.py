@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from evenhand.core.display.charts import finding_chart, findings_chart
-from evenhand.core.display.html import TITLE_LIMIT, label, number, table
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import p_shown
-from evenhand.core.text.formatting import DASH, key_text, level_text, p_phrase, p_value
-from evenhand.core.text.rounding import Rounding
+from evenhand.display.charts import finding_chart, findings_chart
+from evenhand.display.html import TITLE_LIMIT, label, number, table
+from evenhand.text.formatting import DASH, key_text, level_text, p_phrase, p_value
+from evenhand.text.rounding import Rounding
 
 if TYPE_CHECKING:
     import altair

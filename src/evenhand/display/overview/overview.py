@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.core.cards import FirstLine
-from evenhand.core.display.overview import (
+from evenhand.core.errors import one_line
+from evenhand.core.findings import Finding, Findings
+from evenhand.core.significance import p_shown, significance_of
+from evenhand.display.overview import (
     changes,
     mistakes,
     pairs,
@@ -18,7 +21,7 @@ from evenhand.core.display.overview import (
     subgroups,
     values,
 )
-from evenhand.core.display.overview.content import (
+from evenhand.display.overview.content import (
     CAVEAT,
     LEFT_OUT,
     NONE_RIGHT,
@@ -26,13 +29,10 @@ from evenhand.core.display.overview.content import (
     Headline,
     Overview,
 )
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.errors import one_line
-from evenhand.core.findings import Finding, Findings
-from evenhand.core.significance import p_shown, significance_of
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, listing, of, plural
-from evenhand.core.text.language import _, filled, plural_of
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import share
+from evenhand.text.formatting import count, listing, of, plural
+from evenhand.text.language import _, filled, plural_of
 
 
 def _each_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:

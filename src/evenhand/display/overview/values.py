@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import (
+from evenhand.core.findings import Finding, Part, ends_of
+from evenhand.core.significance import is_beyond, significance_of
+from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.phrasing import (
     capital,
     in_unit,
     of_finding,
@@ -18,14 +20,12 @@ from evenhand.core.display.overview.phrasing import (
     whole_number,
     with_interval,
 )
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part, ends_of
-from evenhand.core.significance import is_beyond, significance_of
-from evenhand.core.text.disparities import shares
-from evenhand.core.text.formatting import count, key_text, listing, of, short_label, shorten
-from evenhand.core.text.language import _
-from evenhand.core.text.reasons import verdict_text
-from evenhand.core.text.rounding import Rounding
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import shares
+from evenhand.text.formatting import count, key_text, listing, of, short_label, shorten
+from evenhand.text.language import _
+from evenhand.text.reasons import verdict_text
+from evenhand.text.rounding import Rounding
 
 _TIER = 0.25
 _OF_CLASSES = 0.4

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.display.overview import phrasing, values
-from evenhand.core.display.overview.content import Chart, Headline, Mark
-from evenhand.core.display.overview.phrasing import (
+from evenhand.core.findings import N_WRONG, Ends, Finding, Part, ends_of
+from evenhand.core.significance import is_beyond
+from evenhand.display.overview import phrasing, values
+from evenhand.display.overview.content import Chart, Headline, Mark
+from evenhand.display.overview.phrasing import (
     AGAIN,
     NEAR,
     amount,
@@ -22,13 +24,11 @@ from evenhand.core.display.overview.phrasing import (
     weight,
     whole_number,
 )
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import N_WRONG, Ends, Finding, Part, ends_of
-from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import ELSEWHERE, mix_sentence, share, shares
-from evenhand.core.text.formatting import count, key_text, listing, of, short_label
-from evenhand.core.text.language import _
-from evenhand.core.text.rounding import Rounding
+from evenhand.display.overview.subject import Subject
+from evenhand.text.disparities import ELSEWHERE, mix_sentence, share, shares
+from evenhand.text.formatting import count, key_text, listing, of, short_label
+from evenhand.text.language import _
+from evenhand.text.rounding import Rounding
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.html import harmless
 from evenhand.core.findings import Finding, Part, low_and_high
 from evenhand.core.significance import p_shown
-from evenhand.core.text.formatting import key_text
+from evenhand.display.html import harmless
+from evenhand.text.formatting import key_text
 
 if TYPE_CHECKING:
     import altair

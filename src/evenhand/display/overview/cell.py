@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from evenhand.core.display.html import label
-from evenhand.core.display.overview.brief import largest, next_calls, sureness
-from evenhand.core.display.overview.content import Chart, Mark, Overview
-from evenhand.core.display.overview.scale import Scale, few_rows
-from evenhand.core.text.formatting import short_label, unbroken, visible_label
+from evenhand.display.html import label
+from evenhand.display.overview.brief import largest, next_calls, sureness
+from evenhand.display.overview.content import Chart, Mark, Overview
+from evenhand.display.overview.scale import Scale, few_rows
+from evenhand.text.formatting import short_label, unbroken, visible_label
 
 _MOST_MARKS = 6
 _MOST_CHECKS = 3

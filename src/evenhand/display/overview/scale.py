@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.text.formatting import MINUS
-from evenhand.core.text.language import _
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.text.formatting import MINUS
+from evenhand.text.language import _
 
 _TICKS = 6
 _LEAST = 0.1  # of an axis of shares
