@@ -14,6 +14,8 @@ Unit = Literal[
     "share", "share difference", "Cramér's V", "skewness", "log ratio", "nats", "correlation", "SDs", "ratio",
     "similarity", "count", "outcome",
 ]  # fmt: skip
+SHARES: tuple[Unit, ...] = ("share", "share difference")
+"""Units that are written in per cent and points."""
 Compared = Literal["counts", "contributions", "values"]
 MadeOf = Literal[
     "", "right rows", "effects of classes", "other effects of classes", "effects of ranks",

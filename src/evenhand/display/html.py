@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -62,13 +62,3 @@ def table(title: object, columns: Sequence[str], rows: Iterable[Sequence[str]], 
         f"<div><p><strong>{label(title, TITLE_LIMIT)}</strong></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
     )
-
-
-def run_title(manifest: Mapping[str, Any], folder: object) -> str:
-    """The heading of a run: benchmark, model and folder; of one without these, its columns and rows."""
-    texts = [text for text in (manifest.get("benchmark"), manifest.get("model"), folder) if text]
-    if not texts and manifest.get("prediction"):
-        by = ", ".join(map(str, manifest.get("by") or []))
-        texts = [f"{manifest['prediction']} against {manifest.get('truth')}", *([f"by {by}"] if by else [])]
-        texts += [f"{manifest['rows']:,} rows"] if manifest.get("rows") else []
-    return f"Run: {', '.join(map(str, texts))}" if texts else "Run"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from evenhand.core.cards import MetricCard
+from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import SHARED, Details, Ends, Finding, Part
 from evenhand.core.significance import ALPHA, excludes, is_beyond, p_shown, reference_of, significance_of
 from evenhand.display.overview.content import NOT_TESTED, Chart, Headline
@@ -13,7 +13,7 @@ from evenhand.text.disparities import share
 from evenhand.text.formatting import count, level_text, listing, model_name, p_phrase, p_value, shorten
 from evenhand.text.language import _, digits
 from evenhand.text.reasons import explain, verdict_text
-from evenhand.text.rounding import SHARES, Rounding
+from evenhand.text.rounding import Rounding
 
 Holder = Finding | Part
 _ROUNDING = 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.core.cards import MetricCard
+from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
 from evenhand.report import glossary
@@ -14,7 +14,6 @@ from evenhand.text.formatting import MINUS, listing, number, plural, quoted
 from evenhand.text.rounding import Rounding
 
 SUFFIX = "_difference"
-_SHARES = ("share", "share difference")
 _MOST_NAMED = 3
 
 
@@ -85,7 +84,7 @@ def _sentence(finding: Finding, alpha: float) -> str:
     first, second = quoted(finding.model), quoted(finding.reference)
     if finding.value is None:
         return f"{title}: no difference could be estimated ({glossary.reason(finding.reason)})."
-    share = _measure(finding).unit in _SHARES
+    share = _measure(finding).unit in SHARES
     write = points if share else number
     ends = ""
     if is_beyond(finding, alpha):

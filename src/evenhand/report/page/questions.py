@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.core.cards import MetricCard
+from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import downloads
@@ -79,7 +79,7 @@ def question_of(card: MetricCard) -> str:
     if card.made_of == "one table":
         return _LABELS
     if card.made_of in ("right rows", "one cell") or (
-        card.made_of in ("", "mistakes") and card.unit in ("share", "share difference") and _of_answers(card)
+        card.made_of in ("", "mistakes") and card.unit in SHARES and _of_answers(card)
     ):
         return _RIGHT
     if card.made_of:

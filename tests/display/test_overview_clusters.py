@@ -10,7 +10,7 @@ from evenhand.display.overview.subject import Subject
 from evenhand.stats.rates.clustered import ClusterMean
 from evenhand.stats.rates.differences import normal_quantile
 from evenhand.stats.rates.rates import Rates
-from tests.core.test_overview_rates import finding
+from tests.display.test_overview_rates import finding
 
 SITES = {"R": 40, "M": 40, "T": 30}  # patients, four photos each
 

@@ -9,7 +9,7 @@ from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Part
 from evenhand.display.overview.overview import overview_of
 from evenhand.metrics.catalogue import with_cards
 from evenhand.text.formatting import MINUS
-from tests.core.test_overview_rates import band, finding
+from tests.display.test_overview_rates import band, finding
 
 TESTED = {"p_value": 0.001, "p_adjusted": 0.002, "role": "primary", "fair_at": 0.0}
 WITHIN = {**TESTED, "p_value": 0.5, "p_adjusted": 0.9}
