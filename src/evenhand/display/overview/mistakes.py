@@ -148,10 +148,10 @@ def _marks(finding: Finding, line: Line, beyond: bool) -> tuple[Mark, ...]:
     marks = []
     for part in shares:
         _, group, _ = _names(part.key, len(finding.by), line["prediction"] is not None)
-        ends = [ends_of(span) for span in (part.interval, part.null)]
         text = of(float(str(part.details["a"])), part.n)
         is_named = group == line["group"]
-        marks.append(Mark(group, part.value or 0.0, text, ends[0], ends[1], is_named, is_named and beyond))
+        interval, null = ends_of(part.interval), ends_of(part.null)
+        marks.append(Mark(group, part.value or 0.0, text, interval, null, is_named, is_named and beyond))
     return tuple(marks)
 
 
@@ -179,8 +179,7 @@ def _size(line: Line, interval: Interval | None, other: str) -> str:
     than = _("more than elsewhere") if more else _("fewer than elsewhere")
     if other:
         than = _("more than {group}" if more else "fewer than {group}", group=short_label(other))
-    ends = ends_of(interval)
-    return corrected_difference(line["difference"], ends, than)
+    return corrected_difference(line["difference"], ends_of(interval), than)
 
 
 def _chance(mark: Mark, line: Line, tested: Any = None) -> str:

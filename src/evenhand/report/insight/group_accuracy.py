@@ -56,8 +56,8 @@ def group_accuracy(chapter: Chapter, subject: Subject) -> GroupAccuracy | None:
 
 def _mark(part: Part, noun: str, *, beyond: bool) -> Mark:
     rows = "" if part.n < 0 else f"{count(round(part.n))} {noun}"
-    ends = [ends_of(span) for span in (part.interval, part.null)]
-    return Mark(key_text(part.key), part.value or 0.0, rows, ends[0], ends[1], beyond, beyond)
+    interval, null = ends_of(part.interval), ends_of(part.null)
+    return Mark(key_text(part.key), part.value or 0.0, rows, interval, null, beyond, beyond)
 
 
 def _reasons(chapter: Chapter, beyond: Collection[str], subject: Subject) -> Iterator[str]:
