@@ -58,7 +58,7 @@ unit: $(VENV)/test.done
 	$(BIN)/python -m pytest -n 3
 
 # Two minutes on two cores: numbers, evidence, properties, files and commands; no browser, Spark, Ray or demo.
-QUICK := $(addprefix tests/,architecture core stats metrics evidence mitigate properties files cli)
+QUICK := $(addprefix tests/,architecture core text display stats metrics evidence mitigate properties files cli)
 
 quick: $(VENV)/test.done
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(QUICK)

@@ -15,7 +15,7 @@ from simulations._common import Clock, arguments, share, show
 
 import evenhand as eh
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import EDGE
+from evenhand.core.significance import EDGE
 from evenhand.metrics.catalogue import known_cards
 from evenhand.metrics.suites.families import AUDIT
 

@@ -13,14 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.cli.summaries.text import CellTexts
-from evenhand.core.display.overview.content import Headline
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Finding, Findings, Part
-from evenhand.core.numbers.rounding import reference_of
-from evenhand.core.significance import ALPHA, is_beyond
-from evenhand.core.text.rounding import EDGE, Rounding
+from evenhand.core.significance import ALPHA, EDGE, is_beyond, reference_of
+from evenhand.display.overview.content import Headline
+from evenhand.display.overview.overview import overview_of
 from evenhand.report.exports.exported import finding_sentence
 from evenhand.report.views.rows import row
+from evenhand.text.rounding import Rounding
 
 _NUMBER = r"[<>]?[−-]?\d[\d,]*(?:\.\d+)?"
 _VALUE = re.compile(rf"(?:: | = |^)({_NUMBER})(?= points?\b| %| without| more| fewer| \(|;|,|\.?$)")

@@ -10,8 +10,7 @@ from simulations.battery.design import Case, Line
 from simulations.battery.printed import contradictions
 
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import reference_of
-from evenhand.core.significance import significance_of
+from evenhand.core.significance import reference_of, significance_of
 
 LEVEL = 0.05
 ANYTHING = "anything beyond chance"

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from evenhand.cli.summaries.comparison import _rank
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Findings
+from evenhand.display.overview.overview import overview_of
 from evenhand.workflows.compare.engine import compare
 from evenhand.workflows.compare.warnings import unmatched
 from tests.cli.test_audit import type_in

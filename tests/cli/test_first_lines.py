@@ -12,15 +12,15 @@ import pytest
 import evenhand as eh
 from evenhand.cli.summaries.first_lines import MOST_LINES, WIDTH, first_lines
 from evenhand.cli.summaries.text import CellTexts
-from evenhand.core.display.overview.brief import largest, opening
-from evenhand.core.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
-from evenhand.core.display.overview.mistakes import _chance
-from evenhand.core.display.overview.overview import _echoes
-from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.text.columns import cells, fitted, terminal_rows, wrapped
+from evenhand.display.overview.brief import largest, opening
+from evenhand.display.overview.content import NOT_TESTED, Chart, Headline, Mark, Overview
+from evenhand.display.overview.mistakes import _chance
+from evenhand.display.overview.overview import _echoes
+from evenhand.display.overview.strips import ASCII, Signs, strip_lines
+from evenhand.display.overview.subject import Subject
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
+from evenhand.text.columns import cells, fitted, terminal_rows, wrapped
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.cli.test_audit import type_in
 from tests.conftest import make_frame

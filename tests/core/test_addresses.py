@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InputError, UserError
-from evenhand.core.numbers.addresses import without_secrets
+from evenhand.core.unseen import without_secrets
 from evenhand.files.tables.scan import Origin
 from evenhand.runs.manifest import make_manifest
 from tests.conftest import make_frame

@@ -9,11 +9,12 @@ from evenhand.core.significance import (
     excludes,
     is_beyond,
     p_shown,
-    p_text,
     reference_of,
     significance_of,
     uncorrected,
 )
+from evenhand.text.formatting import p_text
+from evenhand.text.reasons import verdict_text
 
 BAND = Null(mean=0.15, low=0.1, high=0.2, method="permutation")
 
@@ -41,11 +42,11 @@ def part(value=0.3, **fields):
         ({"p_value": 0.2, "interval": ends(-0.1, 0.5)}, Significance("within")),
         ({"p_value": 0.2, "interval": ends(0.1, 0.5)}, Significance("within")),
         ({"p_value": 0.01, "interval": ends(-0.1, 0.5)},
-         Significance("within", " by its interval (p 0.010)")),
+         Significance("within", despite=0.01)),
         ({"p_value": 1e-5, "interval": ends(0.0, 0.5)},
-         Significance("within", " by its interval (p <0.001)")),
+         Significance("within", despite=1e-5)),
         ({"p_value": 0.01, "p_adjusted": 0.06, "interval": ends(0.1, 0.5)},
-         Significance("within", ", corrected for several tests")),
+         Significance("within", is_corrected=True)),
         ({"p_value": 0.2, "p_adjusted": 0.4, "interval": ends(0.1, 0.5)}, Significance("within")),
         ({"p_value": 0.01, "p_adjusted": 0.03, "interval": ends(0.1, 0.5)}, Significance("above")),
         ({"interval": ends(0.1, 0.5)}, Significance("")),  # no test
@@ -56,7 +57,7 @@ def part(value=0.3, **fields):
         ({"p_value": 0.01, "interval": ends(0.1, 0.5), "role": "primary"}, Significance("above")),
         # where chance stands elsewhere than fairness, it is what counts
         ({"p_value": 0.01, "chance_at": 0.2, "interval": ends(0.1, 0.5)},
-         Significance("within", " by its interval (p 0.010)")),
+         Significance("within", despite=0.01)),
         ({"p_value": 0.01, "chance_at": 0.6, "interval": ends(0.1, 0.5)}, Significance("below")),
         # the interval is of the corrected value, and so is the side
         ({"value": 0.3, "corrected": -0.2, "p_value": 0.01, "interval": ends(-0.3, -0.1)},
@@ -103,11 +104,13 @@ def test_a_reference_on_the_edge_is_inside():
 
 
 def test_in_words():
-    assert Significance("above").in_words() == "above chance"
-    assert Significance("within", ", corrected for several tests").in_words("what chance alone gives") == (
+    assert verdict_text(Significance("above")) == "above chance"
+    assert verdict_text(Significance("within", is_corrected=True), "what chance alone gives") == (
         "within what chance alone gives, corrected for several tests"
     )
-    assert Significance("").in_words() == ""
+    assert verdict_text(Significance("within", despite=0.01)) == "within chance by its interval (p 0.010)"
+    assert verdict_text(Significance("within", despite=1e-5)) == "within chance by its interval (p <0.001)"
+    assert verdict_text(Significance("")) == ""
     assert (p_text(0.0004), p_text(0.0123)) == ("<0.001", "0.012")
     assert p_shown(finding(p_value=0.01, p_adjusted=0.02)) == 0.02
     assert p_shown(finding(p_value=0.01)) == 0.01

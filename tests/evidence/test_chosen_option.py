@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.text.thoughts import CLOSINGS, OPENINGS, UNFINISHED, closing_of, without_thought
+from evenhand.core.thoughts import CLOSINGS, OPENINGS, UNFINISHED, closing_of, without_thought
 from evenhand.evidence.derivation.from_vectors import label_in, labels_in
 from evenhand.evidence.open_answers.chosen_option import LETTERS, chosen_option
 from evenhand.evidence.open_answers.pipeline import Pipeline, PipelineRun

@@ -10,7 +10,7 @@ from pathlib import Path
 import jinja2
 
 from evenhand.core.figure import Figure
-from evenhand.core.text.formatting import visible
+from evenhand.core.unseen import visible
 from evenhand.files.atomic import write_bytes
 from evenhand.report.figures.draw import draw, specification, svg
 from evenhand.report.figures.table import TableFigure, sheet

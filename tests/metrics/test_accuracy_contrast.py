@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.numbers.rounding import EDGE
-from evenhand.core.significance import is_beyond
+from evenhand.core.significance import EDGE, is_beyond
 
 CLASSES = 4
 PRIMARIES = ["disparities", "accuracy", "accuracy_contrast", "cramers_v_pooled"]

@@ -94,7 +94,7 @@ def test_p_and_interval_shown_decide_together():
     assert first.p_value == 0.001
     level = 0.95 * 0.3 / 0.295  # at which the interval ends at the fair value
     assert first.p_adjusted == pytest.approx(2 * (1 - level), abs=1e-5)
-    assert significance_of(first) == Significance("within", ", corrected for several tests")
+    assert significance_of(first) == Significance("within", is_corrected=True)
 
 
 def test_what_cannot_change_its_level_keeps_its_interval():

@@ -9,9 +9,8 @@ from rich.console import Console
 
 import evenhand as eh
 from evenhand.cli.summaries.subgroups import print_subgroups
-from evenhand.core.display.overview.phrasing import p_text
 from evenhand.core.significance import p_among_all
-from evenhand.core.text.formatting import p_value
+from evenhand.text.formatting import p_phrase, p_value
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +106,7 @@ def test_what_a_search_lists_again_is_told_to_be_the_first(table):
     part = next(part for part in search.parts if part.key == ["0", "gender = 1"])
     p = p_among_all(search, part)
     assert p >= part.p_adjusted
-    assert again.certainty.startswith(f"{p_text(p)}, ")
+    assert again.certainty.startswith(f"{p_phrase(p)}, ")
     assert f'class="right">{p_value(p)}</td></tr>' in run.html()
     buffer = Console(record=True, width=300, file=StringIO())
     print_subgroups(buffer, run.findings)

@@ -8,7 +8,7 @@ import torch
 import transformers as hf
 
 from evenhand.core.errors import ParameterError
-from evenhand.core.text.thoughts import without_thought
+from evenhand.core.thoughts import without_thought
 from evenhand.evidence.open_answers.chosen_option import chosen_option
 from evenhand.execution.options import AskOptions
 from evenhand.models.adapters.huggingface.language.chat import ChatModel

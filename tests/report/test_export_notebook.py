@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.display.charts import MOST_LINES
-from evenhand.core.display.html import label, number
 from evenhand.core.figure import Figure
-from evenhand.core.text.formatting import unbroken
+from evenhand.display.charts import MOST_LINES
+from evenhand.display.html import label, number
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.similarities import Similarities
 from evenhand.runs.run_folder import RunFolder as ReadRun
+from evenhand.text.formatting import unbroken
 from evenhand.workflows.outputs.artifact import MadeArtifact
 from evenhand.workflows.outputs.result import Run
 from tests.conftest import make_frame
@@ -257,10 +257,11 @@ def test_results_become_frames(run):
 
 def test_drawing_is_loaded_only_when_it_is_asked_for():
     code = (
-        "import sys, evenhand as eh\n"
+        "import sys\n"
         "from evenhand.core.findings import Finding, Source\n"
         "about = {'direction': 'descriptive', 'source': Source(paper='p')}\n"
         "one = Finding(metric='m', name='m', value=1, n=2, **about)\n"
+        "print('evenhand.display' in sys.modules, one)\n"
         "one._repr_html_()\n"
         "heavy = ('altair', 'polars', 'pandas')\n"
         "print([name for name in heavy if name in sys.modules])\n"
@@ -268,7 +269,7 @@ def test_drawing_is_loaded_only_when_it_is_asked_for():
         "print('altair' in sys.modules, 'pandas' in sys.modules)"
     )
     told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert told.stdout.splitlines() == ["[]", "True False"]
+    assert told.stdout.splitlines() == ["False m: 1.000; n = 2", "[]", "True False"]
 
 
 NOTEBOOK = """

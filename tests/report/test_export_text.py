@@ -5,7 +5,7 @@ import io
 import polars as pl
 import pytest
 
-from evenhand.core.text.formatting import visible
+from evenhand.core.unseen import visible
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.report.exports.control_mapping import controls, controls_markdown
 from evenhand.report.exports.exported import markdown

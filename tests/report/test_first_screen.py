@@ -9,7 +9,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from evenhand.core.display.overview.content import Chart, Mark
+from evenhand.display.overview.content import Chart, Mark
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import MOST_ROWS, draw
 from evenhand.report.page.html import render_html

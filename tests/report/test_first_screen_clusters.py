@@ -7,14 +7,14 @@ import re
 import pytest
 
 import evenhand as eh
-from evenhand.core.display.overview.brief import run_lines
-from evenhand.core.text.formatting import unbroken
+from evenhand.display.overview.brief import run_lines
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.report.suppression.details import shown_details, without_few_units
+from evenhand.text.formatting import unbroken
 from evenhand.workflows.outputs.evidence_rows import evidence_of
-from tests.core.test_overview_clusters import audited as audited_photos
-from tests.core.test_overview_rates import worse_everywhere
+from tests.display.test_overview_clusters import audited as audited_photos
+from tests.display.test_overview_rates import worse_everywhere
 from tests.report.first_screens import audited, tickets
 from tests.report.test_first_screen import opening_of
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.numbers.unseen import harmless, json_escaped, visible
+from evenhand.core.unseen import harmless, json_escaped, visible
 from evenhand.report.exports import tracking
 from evenhand.workflows.outputs.export import export
 from tests.cli.test_audit import type_in

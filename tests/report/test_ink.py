@@ -8,9 +8,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.summaries.first_lines import first_lines
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.display.overview.strips import Signs
 from evenhand.core.significance import is_beyond
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.display.overview.strips import Signs
 from evenhand.report.insight.drawing import draw
 
 

@@ -7,14 +7,14 @@ from html import unescape
 
 import pytest
 
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.findings import Findings, Part
+from evenhand.display.overview.overview import overview_of
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.report.page.suite import SuiteCell, SuiteQuestion, render_suite
-from tests.core.test_overview_forms import TESTED, between, pair
-from tests.core.test_overview_rates import band, finding
+from tests.display.test_overview_forms import TESTED, between, pair
+from tests.display.test_overview_rates import band, finding
 
 BEYOND = {"value": 1.8, "auc": 1.0, "ends": (0.9, 1.9)}
 FORMS = {"visual": ["x", "y"], "textual": ["v", "w"]}

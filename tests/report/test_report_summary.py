@@ -10,10 +10,9 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.cli.main import app
 from evenhand.cli.summaries.findings import print_summary
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Interval, Null, Part
-from evenhand.core.text import formatting as formats
+from evenhand.display.overview.overview import overview_of
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.chapters import in_chapters
 from evenhand.report.page.html import render_html
@@ -22,6 +21,7 @@ from evenhand.report.views import text_alternatives as alternatives
 from evenhand.report.wording import associations as association_words
 from evenhand.report.wording import indicators as indicator_words
 from evenhand.report.wording import sentences as words
+from evenhand.text import formatting as formats
 from tests.report import report_samples as samples
 from tests.report.browsing import addresses, browser, needs_chromium, visit
 

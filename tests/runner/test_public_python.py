@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import evenhand as eh
-from evenhand.core.display.overview.content import Overview
+from evenhand.display.overview.content import Overview
 from tests.conftest import make_frame
 
 COLUMNS = {"truth": "truth", "prediction": "prediction"}

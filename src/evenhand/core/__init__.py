@@ -1,1 +1,1 @@
-"""Vocabulary: results, errors, seeds, capabilities, registry. Imports no other room."""
+"""Data and declarations: findings, cards, verdicts, requests, capabilities, errors. Imports no other room."""

@@ -14,6 +14,8 @@ Unit = Literal[
     "share", "share difference", "Cramér's V", "skewness", "log ratio", "nats", "correlation", "SDs", "ratio",
     "similarity", "count", "outcome",
 ]  # fmt: skip
+SHARES: tuple[Unit, ...] = ("share", "share difference")
+"""Units that are written in per cent and points."""
 Statistic = Literal["mean", "worst", "gap", "range"]
 Compared = Literal["counts", "contributions", "values"] | Statistic
 MadeOf = Literal[
@@ -35,7 +37,7 @@ FirstLine = Literal[
     "means",
     "value",
 ]
-"""How the first lines of a run speak of a finding; a file of ``core/display/overview`` for each."""
+"""How the first lines of a run speak of a finding; a file of ``display/overview`` for each."""
 Tag = Literal["performance", "outcome", "worst group", "group gap", "where it differs"]
 ABOUT = Literal["groups", "guessing", "models", "seeds"]
 

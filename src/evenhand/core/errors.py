@@ -30,12 +30,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from evenhand.core.numbers.addresses import without_secrets
-from evenhand.core.numbers.unseen import one_line as one_line  # noqa: PLC0414 - messages are made with it
+from evenhand.core.unseen import without_secrets
 
 _LONGEST = 300  # letters of a cause
 _OWN_CODES = (0, 2, 3, 4)  # exit codes of commands that say how their work went
 _TOO_EARLY = "which would end the command before it is done; raise an exception there instead"
+
+
+def one_line(text: object, longest: int | None = None) -> str:
+    """Any text as one printable line, so that hostile labels cannot break a message; its first letters."""
+    try:
+        full_text = str(text)
+    except Exception as problem:  # an exception of the user's whose text raises another
+        full_text = f"(no text: {type(problem).__name__})"
+    return " ".join("".join(c if c.isprintable() else " " for c in full_text).split())[:longest]
 
 
 class EvenhandError(Exception):

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evenhand.core.numbers.rounding import Ends
-
 Kind = Literal[
     "bars",
     "stacked",
@@ -110,7 +108,7 @@ class Figure:
     references: tuple[Reference, ...] = ()
     fit: bool = False
     log: tuple[str, ...] = ()
-    domain: Mapping[str, Ends] = field(default_factory=dict)
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     independent: tuple[str, ...] = ()
     centre: float | None = None
     order: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)

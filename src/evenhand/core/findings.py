@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
 
+from evenhand.core import presenter
 from evenhand.core.cards import Direction, MetricCard, Model, Source, metric_id
-from evenhand.core.numbers.unseen import json_escaped
+from evenhand.core.frames import findings_frame
+from evenhand.core.unseen import json_escaped
 
 if TYPE_CHECKING:
     import altair
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = "1.2"
 
+Ends = tuple[float, float]
 Key = str | list[str]
 Param = None | bool | int | float | str | list[str] | list[int] | list[float]
 Band = Literal["negligible", "small", "medium", "large"]
@@ -61,6 +64,16 @@ class Null(Model):
     seed: int | None = None
 
 
+def ends_of(band: Interval | Null | None) -> Ends | None:
+    """Both ends of an interval or null band."""
+    return None if band is None else (band.low, band.high)
+
+
+def low_and_high(band: Interval | Null | None) -> Ends | tuple[None, None]:
+    """The same, None where there is none."""
+    return ends_of(band) or (None, None)
+
+
 class GroupSize(Model):
     """How many usable rows a group has."""
 
@@ -79,6 +92,10 @@ Details = Mapping[str, float | str | None]
 """Further numbers and names of a finding."""
 NewDetails = dict[str, float | str | None]
 """The same, while they are put together."""
+SHARED = "shared with "
+"""What the details begin with that count the rows of a line that another one has, too."""
+N_WRONG = "n_wrong"
+"""The detail that counts the mistakes of the less accurate side, where others share some."""
 
 
 class _Beside:
@@ -137,7 +154,26 @@ class Contrast(Model):
     reason: str
 
 
-class Finding(Model):
+class Shown(Model):
+    """What ``print``, notebooks and charts show, each as the room of presentation makes it."""
+
+    def __str__(self) -> str:
+        return presenter.load().text(self)
+
+    def _repr_html_(self) -> str:
+        return presenter.load().html(self)
+
+    def chart(self) -> altair.VConcatChart:
+        """Values with their intervals and null bands as an Altair chart.
+
+        Returns:
+            Of a finding a panel for its value and one for each kind of part, such as the classes' effect
+            sizes; of several a panel for each metric.
+        """
+        return presenter.load().chart(self)
+
+
+class Finding(Shown):
     """One bound metric on one piece of evidence.
 
     ``value`` is None when it cannot be estimated, and then ``reason`` says why. ``corrected`` is the value
@@ -242,30 +278,8 @@ class Finding(Model):
         """The grouping as the command line writes it: ``gender+race``."""
         return "+".join(self.by)
 
-    def __str__(self) -> str:
-        from evenhand.core.display.text import finding_line
-
-        return finding_line(self)
-
-    def _repr_html_(self) -> str:
-        from evenhand.core.display.html import finding_html
-
-        return finding_html(self)
-
-    def chart(self) -> altair.VConcatChart:
-        """Value, interval and null band, and those of the parts, as an Altair chart.
-
-        Returns:
-            A panel for the value and one for each kind of part, such as the classes' effect sizes.
-        """
-        from evenhand.core.display.charts import finding_chart
-
-        return finding_chart(self)
-
     def to_frame(self) -> polars.DataFrame:
         """The finding and its parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
-        from evenhand.core.display.frames import findings_frame
-
         return findings_frame([self])
 
     def part(self, key: Key, kind: str | None = None) -> Part:
@@ -314,7 +328,7 @@ class _Cards(_Beside):
         self.by_name = dict(by_name or {})
 
 
-class Findings(Model):
+class Findings(Shown):
     """The content of findings.json. Holds no times and no host names: equal inputs give equal bytes."""
 
     _cards: _Cards = PrivateAttr(default_factory=_Cards)
@@ -361,24 +375,8 @@ class Findings(Model):
         """Always true: a run without findings is one, too."""
         return True
 
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.findings))
-
-    def _repr_html_(self) -> str:
-        from evenhand.core.display.html import findings_html
-
-        return findings_html(self)
-
-    def chart(self) -> altair.VConcatChart:
-        """Every value with its interval and null band as an Altair chart, a panel for each metric."""
-        from evenhand.core.display.charts import findings_chart
-
-        return findings_chart(self.findings)
-
     def to_frame(self) -> polars.DataFrame:
         """All findings and their parts as rows; ``.to_pandas()`` makes a pandas frame of it."""
-        from evenhand.core.display.frames import findings_frame
-
         return findings_frame(self.findings)
 
     def dump(self) -> bytes:

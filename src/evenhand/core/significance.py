@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.findings import Finding, Interval, Part
-from evenhand.core.numbers.rounding import EDGE, lead_of, p_text, reference_of
 
 ALPHA = 0.05
+EDGE = 1e-9
+"""Numbers nearer than this are equal: a reference on the edge of an interval is inside it."""
 
 FROM_INTERVAL = "where the interval would hold 0"
 """Method of a null band that follows from the interval."""
@@ -42,20 +43,35 @@ class Significance:
     Attributes:
         side: ``above`` or ``below`` chance, ``beyond`` where nothing says which side, ``within`` chance;
             empty where there is no verdict: no test, no reference, or a finding that is exploratory.
-        note: Why a small p alone did not decide; empty elsewhere.
+        is_corrected: Whether its p is too large only since it is corrected for several tests.
+        despite: A p that is small enough, and does not decide: the interval holds the reference.
     """
 
     side: str
-    note: str = ""
+    is_corrected: bool = False
+    despite: float | None = None
 
     @property
     def beyond(self) -> bool:
         """Whether chance alone does not explain the value."""
         return self.side not in ("", "within")
 
-    def in_words(self, chance: str = "chance") -> str:
-        """The side in words, with the note; ``chance`` is what the value is compared with."""
-        return f"{self.side} {chance}{self.note}" if self.side else ""
+
+def reference_of(holder: Finding | Part) -> float | None:
+    """What a value is compared with: where chance puts it, else where it is fair; None without either.
+
+    Of a part it is ``chance_at``, else the mean of its null band: parts are compared with the others.
+    """
+    if holder.chance_at is not None:
+        return holder.chance_at
+    if isinstance(holder, Finding):
+        return holder.fair_at
+    return None if holder.null is None else holder.null.mean
+
+
+def lead_of(holder: Finding | Part) -> Any:
+    """The value that the interval is of: where there is one, the corrected."""
+    return holder.value if holder.corrected is None else holder.corrected
 
 
 def excludes(interval: Interval | None, reference: float | None) -> bool:
@@ -129,10 +145,9 @@ def _significance(holder: Finding | Part, p_value: float | None, alpha: float) -
     if holder.value is None or p_value is None or reference is None:
         return Significance("")
     if p_value > alpha:
-        single = holder.p_value is not None and holder.p_value <= alpha
-        return Significance("within", ", corrected for several tests" if single else "")
+        return Significance("within", holder.p_value is not None and holder.p_value <= alpha)
     if not excludes(holder.interval, reference):
-        return Significance("within", f" by its interval (p {p_text(p_value)})")
+        return Significance("within", despite=p_value)
     value = lead_of(holder)
     if abs(value - reference) <= EDGE:
         return Significance("beyond")

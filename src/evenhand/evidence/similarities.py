@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, check_choice, check_known
+from evenhand.display.html import label, number, table
 from evenhand.evidence.derivation.item_sets import (
     MISSING,
     STATES,
@@ -233,8 +234,6 @@ class Similarities(Remembering):
 
     def _repr_html_(self) -> str:
         """Sets and how many items they have."""
-        from evenhand.core.display.html import label, number, table
-
         all_sets = (("target", self.target_sets), ("attribute", self.attribute_sets))
         rows = [
             [side, label(name), number(len(items))] for side, sets in all_sets for name, items in sets.items()

@@ -11,9 +11,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from evenhand.core.numbers.unseen import harmless, json_escaped, visible
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.language import _, filled
+from evenhand.core.unseen import harmless, json_escaped, visible
+from evenhand.text import formatting as formats
+from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import jinja2

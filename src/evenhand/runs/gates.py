@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from evenhand.core.cards import MetricCard
-from evenhand.core.display.overview.changes import direction, gain
-from evenhand.core.display.overview.mistakes import first_sentence
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.display.text import finding_facts
+from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown, significance_of
+from evenhand.display.overview.changes import direction, gain
+from evenhand.display.overview.mistakes import first_sentence
+from evenhand.display.overview.subject import Subject
+from evenhand.display.results import finding_facts
 from evenhand.metrics.catalogue import known_cards
 
 OPTION = "--fail-if"
@@ -40,7 +40,6 @@ _FORMS = (
     "(also above, below), for example 'accuracy_gap@gender beyond chance'; of a comparison name[@by] got "
     "worse, for example 'accuracy_difference@gender got worse'"
 )
-_PERCENT = ("share", "share difference")  # units that sentences write as percent and points
 _ONE_CLUSTER = "so that nothing says how clusters differ"
 _SUGGESTED = 6  # findings with a verdict that a message names
 
@@ -205,7 +204,7 @@ def _refuse_settled(gate: str, condition: Condition, card: MetricCard) -> None:
     if least is None or most is None:
         lies = f"is at most {high:g}" if least is None else f"is at least {low:g}"
     hint = ""
-    if card.unit in _PERCENT and abs(number) >= 1 and low < number / 100 < high:
+    if card.unit in SHARES and abs(number) >= 1 and low < number / 100 < high:
         counted = "point" if abs(number) == 1 else "points"
         counted = "%" if card.unit == "share" and card.of is None else counted
         hint = f"; for {number:g} {counted} write {number / 100:g}"

@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from evenhand.core.errors import one_line
-from evenhand.core.numbers.addresses import without_secrets
+from evenhand.core.unseen import without_secrets
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.runs.gates import gates_of
 

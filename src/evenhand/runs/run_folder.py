@@ -15,14 +15,14 @@ import polars as pl
 from pydantic import ValidationError
 
 from evenhand.core.cards import MetricCard
-from evenhand.core.display.html import findings_html, run_title
-from evenhand.core.display.overview.brief import run_lines
-from evenhand.core.display.overview.cell import cell_html
-from evenhand.core.display.overview.content import Overview
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.findings import SCHEMA_VERSION, Finding, Findings
-from evenhand.core.numbers.unseen import harmless_line, json_escaped
+from evenhand.core.unseen import harmless_line, json_escaped
+from evenhand.display import results
+from evenhand.display.overview.brief import run_lines
+from evenhand.display.overview.cell import cell_html
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.overview import overview_of
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.files.sealed import HASHES, edited, written_files
 from evenhand.files.tables.spreadsheets import read_rows
@@ -157,16 +157,27 @@ class RunFolder:
             self, manifest=self.manifest | {"edited": [*self.manifest.get("edited", ()), *changed]}
         )
 
+    @property
+    def _title(self) -> str:
+        """Benchmark, model and folder; of a run without these, its columns and rows."""
+        manifest = self.manifest
+        texts = [text for text in (manifest.get("benchmark"), manifest.get("model"), self.folder) if text]
+        if not texts and manifest.get("prediction"):
+            texts = [f"{manifest['prediction']} against {manifest.get('truth')}"]
+            texts += [f"by {', '.join(map(str, manifest['by']))}"] if manifest.get("by") else []
+            texts += [f"{manifest['rows']:,} rows"] if manifest.get("rows") else []
+        return f"Run: {', '.join(map(str, texts))}" if texts else "Run"
+
     def _repr_html_(self) -> str:
-        table = findings_html(self.findings, run_title(self.manifest, self.folder))
+        table = results.html(self.findings, self._title)
         return cell_html(self.overview, table) if self.overview.title else table
 
     def __str__(self) -> str:
         """At most eight lines: what the run is, what differs and what to call; else its first findings."""
         if self.overview.title:
-            lines = run_lines(self.overview, run_title(self.manifest, self.folder))
+            lines = run_lines(self.overview, self._title)
             return "\n".join(map(harmless_line, lines))
-        lines = [run_title(self.manifest, self.folder), *map(str, self.findings.findings[:_LINES])]
+        lines = [self._title, *map(str, self.findings.findings[:_LINES])]
         more = len(self.findings) - _LINES
         return "\n".join(
             [*map(harmless_line, lines), f"and {more} more; run.findings holds all" if more > 0 else ""]

@@ -20,7 +20,7 @@ from evenhand.benchmarks.labelling.elicitation import (
 )
 from evenhand.core.errors import InputError, UserError
 from evenhand.core.requests import ImageSource, Question
-from evenhand.core.text.thoughts import UNFINISHED, without_thought
+from evenhand.core.thoughts import UNFINISHED, without_thought
 from evenhand.evidence.derivation.from_vectors import prototypes, zero_shot
 from evenhand.evidence.ranked_labels import leading_ids
 

@@ -15,7 +15,7 @@ from evenhand.benchmarks.skewsize.data.samples import LabelledSamples
 from evenhand.benchmarks.skewsize.yes_no import TwoWay
 from evenhand.core.cards import metric_id
 from evenhand.core.findings import Finding
-from evenhand.core.text.thoughts import without_thought
+from evenhand.core.thoughts import without_thought
 from evenhand.evidence.open_answers.normalise import EMPTY
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
 from evenhand.evidence.predictions.counts import Counts

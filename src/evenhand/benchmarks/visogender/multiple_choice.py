@@ -14,7 +14,7 @@ from evenhand.benchmarks.visogender.data.captions import Row, Template
 from evenhand.core.errors import UserError, one_line
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import ImageSource, Question
-from evenhand.core.text.thoughts import UNFINISHED
+from evenhand.core.thoughts import UNFINISHED
 from evenhand.files.images.cropped import ChosenImages
 
 FIRST_WORDING = f"Which caption fits this image?\n{OPTIONS}\nAnswer with the letter of one caption only."

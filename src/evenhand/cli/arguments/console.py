@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from evenhand.core.numbers.unseen import harmless
+from evenhand.core.unseen import harmless
 
 
 class SafeConsole(Console):

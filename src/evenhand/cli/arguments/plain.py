@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TextIO, cast
 
-from evenhand.core.numbers.unseen import harmless
+from evenhand.core.unseen import harmless
 
 VARIABLE = "EVENHAND_ASCII"
 """Set to 1, it makes every command print ASCII."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import GateBroken, Incomplete, ParameterError
-from evenhand.core.text.formatting import size
+from evenhand.text.formatting import size
 
 if TYPE_CHECKING:
     from evenhand.execution.options import AskOptions

@@ -15,9 +15,8 @@ from evenhand.cli.summaries.first_lines import has_first_lines, print_first_line
 from evenhand.cli.summaries.seeds import print_drift, print_seeds
 from evenhand.cli.summaries.text import CellTexts, clean, console_of, plain_table, with_level
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.formatting import p_value
+from evenhand.text.formatting import MINUS, p_value
 from evenhand.workflows.compare.engine import RANKED_BY
 from evenhand.workflows.outputs.result import Run
 

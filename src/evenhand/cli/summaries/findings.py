@@ -27,10 +27,9 @@ from evenhand.cli.summaries.text import (
 from evenhand.core.cards import metric_id
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
-from evenhand.core.numbers.rounding import DASH
 from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
-from evenhand.core.text.formatting import p_value
-from evenhand.core.text.reasons import explain
+from evenhand.text.formatting import DASH, p_value
+from evenhand.text.reasons import explain, verdict_text
 from evenhand.workflows.outputs.result import Run
 
 _MOST_CLASSES = 5
@@ -204,8 +203,9 @@ def _print_notes(
     for line in about_intervals(findings, row):
         console.print(f"  {line}")
     for finding in findings:
-        if (standing := significance_of(finding, alpha)).note:
-            console.print(f"  {row(finding)} is {standing.in_words()}")
+        standing = significance_of(finding, alpha)
+        if standing.is_corrected or standing.despite is not None:
+            console.print(f"  {row(finding)} is {verdict_text(standing)}")
 
 
 def _print_classes(console: Console, finding: Finding, run: Run) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from evenhand.core.display.overview.brief import largest, opening, sureness
-from evenhand.core.display.overview.content import LEFT_OUT, Overview, with_command
-from evenhand.core.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Part
-from evenhand.core.text.columns import cells, terminal_rows, wrapped
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, key_text, plural, short_label, shorten
+from evenhand.display.overview.brief import largest, opening, sureness
+from evenhand.display.overview.content import LEFT_OUT, Overview, with_command
+from evenhand.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.runs.run_folder import CASES, MOST_CASE_ROWS
+from evenhand.text.columns import cells, terminal_rows, wrapped
+from evenhand.text.disparities import share
+from evenhand.text.formatting import count, key_text, plural, short_label, shorten
 from evenhand.workflows.outputs.result import Run
 
 WIDTH = 80

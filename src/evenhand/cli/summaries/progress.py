@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from evenhand.core.numbers.unseen import harmless
-from evenhand.core.text.notes import NOTES
+from evenhand.core.unseen import harmless
+from evenhand.text.notes import NOTES
 
 _PAUSE = 30.0  # seconds between lines
 

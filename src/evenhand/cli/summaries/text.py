@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,9 +14,9 @@ from evenhand.cli.arguments.console import SafeConsole
 from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null, Part
-from evenhand.core.numbers.rounding import DASH, lead_of, level_text
-from evenhand.core.significance import ALPHA, significance_of
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.significance import ALPHA, lead_of, significance_of
+from evenhand.text.formatting import DASH, level_text
+from evenhand.text.rounding import Rounding
 from evenhand.workflows.outputs.result import Run
 
 _NAMED = 3  # rows that a note names; the others are counted
@@ -136,7 +136,8 @@ def verdict(finding: Finding, alpha: float) -> str:
     """The verdict; of a p that was not corrected, that it is exploratory."""
     if finding.role == "exploratory":
         return "exploratory" if finding.p_value is not None else ""
-    return replace(significance_of(finding, alpha), note="").in_words()
+    side = significance_of(finding, alpha).side
+    return f"{side} chance" if side else ""
 
 
 def clean(key: str | list[str], most: int = 40) -> str:

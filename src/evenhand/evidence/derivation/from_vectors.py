@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import UserError
-from evenhand.core.text.thoughts import UNFINISHED, without_thought
+from evenhand.core.thoughts import UNFINISHED, without_thought
 from evenhand.evidence.predictions.columns.arrays import Floats, unmasked
 
 NO_LABEL = "answer names no label"

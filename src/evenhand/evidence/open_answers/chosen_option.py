@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from evenhand.core.text.thoughts import UNFINISHED, without_thought
+from evenhand.core.thoughts import UNFINISHED, without_thought
 from evenhand.evidence.open_answers.lettered import (
     CONCLUSIONS,
     DENIES,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from evenhand.core.errors import ParameterError, UnknownName, check_known
-from evenhand.core.text.thoughts import without_thought
+from evenhand.core.thoughts import without_thought
 from evenhand.evidence.open_answers.answer_lemma import singular
 from evenhand.evidence.open_answers.decisions import Decisions
 from evenhand.evidence.open_answers.frames import PromptFrame, declines, named_together, unframed

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, one_line
+from evenhand.display.html import number, table
 from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
@@ -290,8 +291,6 @@ class Counts(Remembering):
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # arrays inside: equal by value, not hashable
 
     def _repr_html_(self) -> str:
-        from evenhand.core.display.html import number, table
-
         cells = self.table()
         rows = [[number(cell) for cell in row] for row in cells.iter_rows()]
         return table(f"Counts: {self.n_total:,} rows in {cells.height:,} cells", cells.columns, rows, [])

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import narwhals as nw
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_choice, one_line
+from evenhand.display.html import label, table
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
 from evenhand.evidence.predictions.columns.annotated import Texts
@@ -280,8 +281,6 @@ class Predictions:
 
     def _repr_html_(self) -> str:
         """Columns and what they are for; no row is read, which may be far away or about people."""
-        from evenhand.core.display.html import label, table
-
         roles = {
             self.truth: "truth",
             self.prediction: "prediction",

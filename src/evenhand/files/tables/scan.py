@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.core.numbers.addresses import without_secrets
+from evenhand.core.unseen import without_secrets
 from evenhand.files.hashing import sha256_file, sha256_text
 from evenhand.files.tables.checksums import check_pages
 from evenhand.files.tables.parts import PARQUET, by_name, chosen_files, partitions

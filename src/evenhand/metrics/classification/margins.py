@@ -13,7 +13,6 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Details, Finding, Part
-from evenhand.core.text.reasons import explain
 from evenhand.metrics.estimates import (
     against_reference,
     at_levels,
@@ -37,6 +36,7 @@ from evenhand.stats.rates.differences import (
     worst_limits,
 )
 from evenhand.stats.rates.rates import Rates
+from evenhand.text.reasons import explain
 
 _MOST_GROUPS = 3_000
 _ROUNDING = 1e-12  # as far apart as equal means may come

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import low_and_high
+from evenhand.core.findings import Finding, low_and_high
 from evenhand.core.random_streams import stream
 from evenhand.metrics.catalogue import declared_metrics
 from evenhand.metrics.classification import accuracy as group_accuracy

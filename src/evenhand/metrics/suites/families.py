@@ -8,8 +8,15 @@ from math import isclose
 import numpy as np
 
 from evenhand.core.findings import Finding, Interval
-from evenhand.core.numbers.rounding import EDGE, reference_of
-from evenhand.core.significance import ALPHA, FROM_INTERVAL, grouping_of, significance_of, without_verdicts
+from evenhand.core.significance import (
+    ALPHA,
+    EDGE,
+    FROM_INTERVAL,
+    grouping_of,
+    reference_of,
+    significance_of,
+    without_verdicts,
+)
 from evenhand.metrics.estimates import joint_p, with_looser_bands
 from evenhand.stats.arrays import Pair
 from evenhand.stats.multiplicity import adjust, holm_levels

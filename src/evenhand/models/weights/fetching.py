@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
-from evenhand.core.text.formatting import plural, size
-from evenhand.core.text.notes import note
+from evenhand.text.formatting import plural, size
+from evenhand.text.notes import note
 
 _TOO_MANY = 429
 

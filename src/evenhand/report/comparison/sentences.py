@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.core.cards import MetricCard
+from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.formatting import listing, number, plural, quoted
-from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
+from evenhand.text.formatting import MINUS, listing, number, plural, quoted
+from evenhand.text.rounding import Rounding
 
 SUFFIX = "_difference"
-_SHARES = ("share", "share difference")
 _MOST_NAMED = 3
 
 
@@ -86,7 +84,7 @@ def _sentence(finding: Finding, alpha: float) -> str:
     first, second = quoted(finding.model), quoted(finding.reference)
     if finding.value is None:
         return f"{title}: no difference could be estimated ({glossary.reason(finding.reason)})."
-    share = _measure(finding).unit in _SHARES
+    share = _measure(finding).unit in SHARES
     write = points if share else number
     ends = ""
     if is_beyond(finding, alpha):

@@ -10,19 +10,18 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.content import Overview
-from evenhand.core.display.overview.overview import overview_of
 from evenhand.core.errors import ParameterError, UnknownName
 from evenhand.core.findings import Finding, Findings, Part
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.numbers.unseen import json_escaped, shown_in, visible
-from evenhand.core.significance import alpha_of
-from evenhand.core.text.formatting import count, key_text, percent, quoted
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.significance import alpha_of, p_shown
+from evenhand.core.unseen import json_escaped, shown_in, visible
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.overview import overview_of
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
 from evenhand.report.suppression.findings import REASON as HIDDEN
 from evenhand.report.wording import sentences as words
+from evenhand.text.formatting import DASH, count, key_text, percent, quoted
+from evenhand.text.rounding import Rounding
 
 if TYPE_CHECKING:
     from evenhand.evidence.predictions.counts import Counts
@@ -167,11 +166,6 @@ def why(reason: str | None) -> str:
     return glossary.reason(reason)
 
 
-def p_of(holder: Finding | Part) -> float | None:
-    """The adjusted p-value; the plain one where nothing was adjusted."""
-    return holder.p_value if holder.p_adjusted is None else holder.p_adjusted
-
-
 def parts_judged(finding: Finding, alpha: float, *verdicts: Verdict) -> list[Part]:
     """The parts of one of these verdicts, by their adjusted p-values."""
     return [part for part in finding.parts if judged_part(finding, part, alpha) in verdicts]
@@ -261,6 +255,6 @@ def finding_sentence(finding: Finding, alpha: float) -> str:
     if finding.null is not None:
         facts.append(f"chance alone gives {Rounding.of(finding).span(finding.null)}")
     facts += filter(None, [reading(finding, alpha, "what chance alone gives")])
-    if (p := p_of(finding)) is not None:
+    if (p := p_shown(finding)) is not None:
         facts.append(f"{'p' if finding.p_adjusted is None else 'adjusted p'} = {p:.4g}")
     return f"{'; '.join(facts)}; n = {count(finding.n)}."

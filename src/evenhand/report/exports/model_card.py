@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.core.errors import MissingExtra, ParameterError
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.unseen import harmless, shown_in
+from evenhand.core.unseen import harmless, shown_in
 from evenhand.report.exports.exported import CAUTION, RunView, about_one_model, chosen, title
 from evenhand.report.exports.summary import section
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.text.formatting import count, p_value, plural, shorten
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.significance import p_shown
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
     interval_text,
     markdown,
     named,
-    p_of,
     parts_judged,
     title,
     value_text,
     why,
 )
 from evenhand.report.exports.judging import Verdict, judged, reading
+from evenhand.text.formatting import DASH, count, p_value, plural, shorten
+from evenhand.text.rounding import Rounding
 
 _BEYOND: Mapping[Verdict, str] = {
     "worse": "Beyond chance on the unfair side",
@@ -103,7 +102,7 @@ def _line(finding: Finding, alpha: float) -> str:
         interval_text(finding),
         Rounding.of(finding).span(null) if null else DASH,
         markdown(reading(finding, alpha)) or DASH,
-        p_value(p_of(finding)),
+        p_value(p_shown(finding)),
         count(finding.n),
     ]
     return f"| {' | '.join(cells)} |".replace("<0.001", "&lt;0.001").replace(">−0.001", "&gt;−0.001")

@@ -12,7 +12,7 @@ from typing import Any
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.unseen import harmless, shown_in
+from evenhand.core.unseen import harmless, shown_in
 from evenhand.report.exports.exported import RunView, chosen, json_text, why
 from evenhand.report.exports.tidy import tidy_frame
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import Ends
 from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, spanned
 from evenhand.report.figures.layout import layered

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import import_extra
-from evenhand.core.numbers.unseen import visible
+from evenhand.core.unseen import visible
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.bars import draw_bars, draw_dots, draw_stacked
 from evenhand.report.figures.cells import draw_heatmap, draw_nested

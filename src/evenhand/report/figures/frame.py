@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
-from evenhand.core.numbers.rounding import Ends
-from evenhand.core.numbers.unseen import visible
-from evenhand.core.text.formatting import attribute, listing, plural, shorten
-from evenhand.core.text.language import _, filled
+from evenhand.core.findings import Ends
+from evenhand.core.unseen import visible
 from evenhand.report.figures.style import written
+from evenhand.text.formatting import attribute, listing, plural, shorten
+from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import polars as pl

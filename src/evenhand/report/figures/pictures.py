@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.numbers.unseen import visible
-from evenhand.core.text.formatting import shorten
+from evenhand.core.unseen import visible
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen
 from evenhand.report.figures.layout import layered
+from evenhand.text.formatting import shorten
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.core.numbers.rounding import Ends
+from evenhand.core.findings import Ends
 from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, lone_points, spanned
 

@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.numbers.rounding import MINUS
-from evenhand.core.numbers.unseen import visible
-from evenhand.core.text.formatting import count, number, p_value, shorten
-from evenhand.core.text.language import _, digits
+from evenhand.core.unseen import visible
 from evenhand.report.figures import vega
+from evenhand.text.formatting import MINUS, count, number, p_value, shorten
+from evenhand.text.language import _, digits
 
 if TYPE_CHECKING:
     from evenhand.core.figure import Format

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.numbers.unseen import visible
-from evenhand.core.text.formatting import attribute, shorten
-from evenhand.core.text.language import _, filled
+from evenhand.core.unseen import visible
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen, finite, words
 from evenhand.report.figures.layout import layered
+from evenhand.text.formatting import attribute, shorten
+from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import polars as pl

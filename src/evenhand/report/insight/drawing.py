@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.display.overview.scale import few_rows, padded
-from evenhand.core.numbers.rounding import MINUS
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import number, short_label
-from evenhand.core.text.language import _, digits
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.findings import Ends
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.display.overview.scale import few_rows, padded
+from evenhand.text.disparities import share
+from evenhand.text.formatting import MINUS, number, short_label
+from evenhand.text.language import _, digits
+from evenhand.text.rounding import Rounding
 
 MOST_ROWS = 10
 """Rows that are drawn at once; the others are folded."""
@@ -22,8 +22,6 @@ _MOST_NARROW = 4  # rows of a narrow screen, unless there is only one more
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
 _MOST_TICKS = 5
 _ROUNDING = 1e-9
-
-Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.display.overview.content import Chart, Mark
-from evenhand.core.display.overview.rates import groups_beyond
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import Finding, Part, ends_of
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import gap_sentence
-from evenhand.core.text.formatting import count, key_text
-from evenhand.core.text.language import _
+from evenhand.display.overview.content import Chart, Mark
+from evenhand.display.overview.rates import groups_beyond
+from evenhand.display.overview.subject import Subject
 from evenhand.report.chapters import Chapter
 from evenhand.report.insight.drawing import Picture, draw
+from evenhand.text.disparities import gap_sentence
+from evenhand.text.formatting import count, key_text
+from evenhand.text.language import _
 
 _TITLE = "Accuracy by group"
 _NULL = "chance alone: rows change groups within their class"
@@ -56,8 +56,8 @@ def group_accuracy(chapter: Chapter, subject: Subject) -> GroupAccuracy | None:
 
 def _mark(part: Part, noun: str, *, beyond: bool) -> Mark:
     rows = "" if part.n < 0 else f"{count(round(part.n))} {noun}"
-    ends = [None if span is None else (span.low, span.high) for span in (part.interval, part.null)]
-    return Mark(key_text(part.key), part.value or 0.0, rows, ends[0], ends[1], beyond, beyond)
+    interval, null = ends_of(part.interval), ends_of(part.null)
+    return Mark(key_text(part.key), part.value or 0.0, rows, interval, null, beyond, beyond)
 
 
 def _reasons(chapter: Chapter, beyond: Collection[str], subject: Subject) -> Iterator[str]:

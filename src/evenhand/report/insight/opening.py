@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.display.overview.content import Headline, Overview, with_command
-from evenhand.core.display.overview.overview import overview_of
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.findings import Finding, Findings
-from evenhand.core.text.formatting import short_label
-from evenhand.core.text.language import _
+from evenhand.display.overview.content import Headline, Overview, with_command
+from evenhand.display.overview.overview import overview_of
+from evenhand.display.overview.subject import Subject
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import Picture, draw
 from evenhand.report.suppression.suppress import REASON
+from evenhand.text.formatting import short_label
+from evenhand.text.language import _
 
 _MOST_HEADLINES = 3
 _MOST_SENTENCES = 8  # of runs without headlines

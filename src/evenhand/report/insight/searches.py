@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.core.findings import Finding, Part
-from evenhand.core.numbers.rounding import MINUS
 from evenhand.core.significance import p_among_all
-from evenhand.core.text.disparities import share
-from evenhand.core.text.formatting import count, of, p_value, shorten, visible_label
-from evenhand.core.text.language import _, filled
-from evenhand.core.text.subgroups import search_sentence
 from evenhand.report.chapters import Chapter
 from evenhand.report.suppression.suppress import REASON
 from evenhand.report.views.frames import PageData, add_sheet
+from evenhand.text.disparities import share
+from evenhand.text.formatting import MINUS, count, of, p_value, shorten, visible_label
+from evenhand.text.language import _, filled
+from evenhand.text.subgroups import search_sentence
 
 _FEWEST = 10  # rows from which a share is written
 _NUMBERS = (

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import UserError
 from evenhand.core.figure import Figure
-from evenhand.core.numbers.unseen import visible
-from evenhand.core.text.formatting import count
-from evenhand.core.text.language import _, filled
+from evenhand.core.unseen import visible
 from evenhand.report.content import DrawnTable, NotFilled, ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts, table_behind
 from evenhand.report.views.frames import PageData, add_sheet
+from evenhand.text.formatting import count
+from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import polars

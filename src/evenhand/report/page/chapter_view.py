@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.rates import groups_beyond
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.numbers.unseen import visible
+from evenhand.core.unseen import visible
+from evenhand.display.overview.rates import groups_beyond
+from evenhand.display.overview.subject import Subject
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import chapter_words, downloads

@@ -8,12 +8,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.nouns import words_of
-from evenhand.core.numbers.unseen import json_escaped
 from evenhand.core.significance import alpha_of
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.language import _, current_catalogue, written_in
+from evenhand.core.unseen import json_escaped
+from evenhand.display.overview.subject import Subject
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
@@ -34,6 +32,8 @@ from evenhand.report.wording import limits
 from evenhand.report.wording import open_answers as answer_words
 from evenhand.report.wording import pronouns as pronoun_words
 from evenhand.report.wording import sentences as words
+from evenhand.text import formatting as formats
+from evenhand.text.language import _, current_catalogue, written_in
 
 if TYPE_CHECKING:
     import jinja2

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.overview import overview_of
-from evenhand.core.numbers.rounding import Ends
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.model_names import lineage_of
+from evenhand.core.findings import Ends
+from evenhand.display.overview.overview import overview_of
 from evenhand.report import inline
 from evenhand.report.wording import sentences as words
+from evenhand.text import formatting as formats
+from evenhand.text.model_names import lineage_of
 
 if TYPE_CHECKING:
     import jinja2

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evenhand.core.cards import MetricCard
+from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH
-from evenhand.core.text.formatting import count
-from evenhand.core.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import downloads
 from evenhand.report.page.chapter_view import ChapterView
 from evenhand.report.views.frames import PageData
 from evenhand.report.views.rows import Row
+from evenhand.text.formatting import DASH, count
+from evenhand.text.language import _
 
 _RIGHT, _SAME = "Is it right equally often?", "Does it make the same mistakes?"
 _LABELS, _HITS = "Does it hand out labels alike?", "Are hits and false alarms alike?"
@@ -80,7 +79,7 @@ def question_of(card: MetricCard) -> str:
     if card.made_of == "one table":
         return _LABELS
     if card.made_of in ("right rows", "one cell") or (
-        card.made_of in ("", "mistakes") and card.unit in ("share", "share difference") and _of_answers(card)
+        card.made_of in ("", "mistakes") and card.unit in SHARES and _of_answers(card)
     ):
         return _RIGHT
     if card.made_of:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.content import Overview
-from evenhand.core.display.overview.overview import overview_of
-from evenhand.core.display.overview.subject import Subject
-from evenhand.core.numbers.rounding import lead_of
-from evenhand.core.significance import alpha_of, significance_of
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.reasons import explain
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.significance import alpha_of, lead_of, significance_of
+from evenhand.display.overview.content import Overview
+from evenhand.display.overview.overview import overview_of
+from evenhand.display.overview.subject import Subject
 from evenhand.report import inline
+from evenhand.text import formatting as formats
+from evenhand.text.reasons import explain
+from evenhand.text.rounding import Rounding
 
 if TYPE_CHECKING:
     import jinja2

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Key, Part
-from evenhand.core.numbers.unseen import visible
-from evenhand.core.text.formatting import key_text, visible_label
+from evenhand.core.unseen import visible
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.views.frames import PageData
+from evenhand.text.formatting import key_text, visible_label
 
 if TYPE_CHECKING:
     import polars

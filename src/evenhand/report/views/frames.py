@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.findings import Key, Part
-from evenhand.core.numbers.rounding import level_text
-from evenhand.core.numbers.unseen import visible
 from evenhand.core.significance import ALPHA, is_beyond
-from evenhand.core.text.formatting import key_text, visible_label
-from evenhand.core.text.language import _, filled
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.unseen import visible
 from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
+from evenhand.text.formatting import key_text, level_text, visible_label
+from evenhand.text.language import _, filled
+from evenhand.text.rounding import Rounding
 
 _MOST_DETAILS = 8
 

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import DASH, Ends, lead_of
-from evenhand.core.significance import is_beyond
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import count, number, p_value, percent, plural
-from evenhand.core.text.language import _, digits, filled
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.findings import Ends, Finding
+from evenhand.core.significance import is_beyond, lead_of
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording import sentences as words
+from evenhand.text import formatting as formats
+from evenhand.text.formatting import DASH, count, number, p_value, percent, plural
+from evenhand.text.language import _, digits, filled
+from evenhand.text.rounding import Rounding
 
 STRIP_WIDTH = 120
 _ENDS = (0.05, 0.1, 0.2, 0.5, 1.0)

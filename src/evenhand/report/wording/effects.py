@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Part
 from evenhand.core.significance import is_beyond, significance_of, uncorrected
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import key_text, listing, number, plural, quoted
-from evenhand.core.text.language import _, digits, filled
-from evenhand.core.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import value_of
+from evenhand.text import formatting as formats
+from evenhand.text.formatting import key_text, listing, number, plural, quoted
+from evenhand.text.language import _, digits
+from evenhand.text.reasons import verdict_text
+from evenhand.text.rounding import Rounding
 
 CHANCE = "what chance alone gives"
 """What the verdict on a value compares it with."""
@@ -87,7 +88,7 @@ def largest(chapter: Chapter, alpha: float) -> list[str]:
     top = usable[0]
     chance = ""
     if top.null is not None:
-        standing = filled(significance_of(top, alpha).in_words(CHANCE)) or _("chance alone gives")
+        standing = verdict_text(significance_of(top, alpha), CHANCE) or _("chance alone gives")
         chance = f"; {standing} {Rounding.of(top).span(top.null)}"
     return [
         _(

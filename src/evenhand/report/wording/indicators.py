@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import lead_of
-from evenhand.core.significance import is_beyond, p_shown
-from evenhand.core.text.formatting import listing, number, percent, quoted, shorten
-from evenhand.core.text.language import _
-from evenhand.core.text.parameters import in_words
-from evenhand.core.text.rounding import Rounding
+from evenhand.core.significance import is_beyond, lead_of, p_shown
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import varying
+from evenhand.text.formatting import listing, number, percent, quoted, shorten
+from evenhand.text.language import _
+from evenhand.text.parameters import in_words
+from evenhand.text.rounding import Rounding
 
 _FAMILIES = ("labels", "households", "neighbours")
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))

@@ -10,8 +10,15 @@ from typing import Any
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import is_beyond, significance_of
-from evenhand.core.text import formatting as formats
-from evenhand.core.text.formatting import (
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.facets import row_params, varying
+from evenhand.report.suppression.findings import REASON
+from evenhand.report.wording import effects
+from evenhand.report.wording import indicators as indicator_words
+from evenhand.report.wording.phrases import value_of
+from evenhand.text import formatting as formats
+from evenhand.text.formatting import (
     count,
     key_text,
     listing,
@@ -21,15 +28,9 @@ from evenhand.core.text.formatting import (
     quoted,
     shorten,
 )
-from evenhand.core.text.language import _, digits, filled
-from evenhand.core.text.rounding import Rounding
-from evenhand.report import glossary
-from evenhand.report.chapters import Chapter, grouping_title
-from evenhand.report.facets import row_params, varying
-from evenhand.report.suppression.findings import REASON
-from evenhand.report.wording import effects
-from evenhand.report.wording import indicators as indicator_words
-from evenhand.report.wording.phrases import value_of
+from evenhand.text.language import _, digits
+from evenhand.text.reasons import verdict_text
+from evenhand.text.rounding import Rounding
 
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence
@@ -231,7 +232,7 @@ def beyond_chance(parts: Iterable[Part], alpha: float) -> list[Part]:
 
 def against_chance(holder: Finding | Part, alpha: float) -> str:
     """Where a value stands beside what chance alone gives; empty where there is no verdict."""
-    return filled(significance_of(holder, alpha).in_words(effects.CHANCE))
+    return verdict_text(significance_of(holder, alpha), effects.CHANCE)
 
 
 def reading(holder: Finding | Part, alpha: float) -> str:
@@ -244,7 +245,7 @@ def short_verdict(holder: Finding | Part, alpha: float, chance: str = "chance") 
     """The verdict in few words; of a p that no verdict rests on, that it is exploratory."""
     if holder.role == "exploratory":
         return _("exploratory") if holder.value is not None and holder.p_value is not None else ""
-    return filled(significance_of(holder, alpha).in_words(chance))
+    return verdict_text(significance_of(holder, alpha), chance)
 
 
 def direction(finding: Finding) -> str:

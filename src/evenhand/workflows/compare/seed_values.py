@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.cards import metric_id
-from evenhand.core.findings import Finding, Interval, Param
-from evenhand.core.numbers.rounding import low_and_high
+from evenhand.core.findings import Finding, Interval, Param, low_and_high
 from evenhand.metrics.differences.seeds import (
     SEEDS_ONLY,
     SPREAD,

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known
-from evenhand.core.findings import Finding
-from evenhand.core.numbers.rounding import low_and_high
+from evenhand.core.findings import Finding, low_and_high
 from evenhand.workflows.compare.runs import ComparedRun
 
 Name = tuple[str, str, str]

@@ -16,7 +16,7 @@ import polars as pl
 
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.errors import InputError, ParameterError, one_line
-from evenhand.core.numbers.unseen import json_escaped
+from evenhand.core.unseen import json_escaped
 from evenhand.files.atomic import atomic_path, write_bytes
 from evenhand.files.hashing import sha256_text
 from evenhand.files.json_file import read_json

@@ -65,12 +65,12 @@ class MadeArtifact:
         """
         import altair
 
-        from evenhand.core.display.html import harmless
+        from evenhand.display.html import harmless
 
         return altair.Chart.from_dict(harmless(self.spec()))
 
     def _repr_html_(self) -> str:
-        from evenhand.core.display.html import number, table
+        from evenhand.display.html import number, table
 
         rows = [[number(cell) for cell in row] for row in self.table.iter_rows()]
         return table(f"{self.name}: {self.title}", self.table.columns, rows, self.notes)

@@ -9,8 +9,8 @@ from functools import cached_property
 import narwhals as nw
 import polars as pl
 
-from evenhand.core.display.overview.content import Headline
 from evenhand.core.errors import InputError
+from evenhand.display.overview.content import Headline
 from evenhand.evidence.numbers import MOST_SAMPLES
 from evenhand.evidence.predictions.chosen_rows import chosen_rows
 from evenhand.evidence.predictions.predictions import Predictions

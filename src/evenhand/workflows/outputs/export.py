@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import InputError, ParameterError, UserError, check_known
+from evenhand.display.overview.subject import Subject
 from evenhand.files.atomic import write_bytes
 from evenhand.files.sealed import refuse_recorded
 from evenhand.files.tables.spreadsheets import csv_bytes

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import InputError
-from evenhand.core.numbers.unseen import json_escaped
+from evenhand.core.unseen import json_escaped
 from evenhand.files.atomic import atomic_folder, check_replaceable, write_bytes
 from evenhand.files.sealed import HASHES, hashes_of, refuse_recorded
 from evenhand.files.tables.spreadsheets import rows_csv

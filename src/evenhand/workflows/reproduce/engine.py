@@ -14,11 +14,11 @@ from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
 from evenhand.benchmarks.recipe import Recipe
 from evenhand.benchmarks.sprites.presets import preset
 from evenhand.core.errors import ParameterError, UserError
-from evenhand.core.text.model_names import model_names
 from evenhand.execution.collect import Progress
 from evenhand.execution.options import AskOptions
 from evenhand.models.identity.source import ModelSource
 from evenhand.models.resolve import resolve
+from evenhand.text.model_names import model_names
 from evenhand.workflows.debias.engine import debias
 from evenhand.workflows.outputs.artifact import MadeArtifact, artifact, write_artifact
 from evenhand.workflows.reproduce.beside import Row, beside_paper, beside_table

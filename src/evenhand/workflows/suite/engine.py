@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.display.overview.subject import Subject
 from evenhand.core.errors import InputError, MissingCapability, ParameterError, UnknownName, UserError
-from evenhand.core.numbers.unseen import json_escaped
+from evenhand.core.unseen import json_escaped
+from evenhand.display.overview.subject import Subject
 from evenhand.execution.collect import Progress
 from evenhand.execution.engines.shared_models import SharedModels
 from evenhand.execution.options import AskOptions

@@ -36,8 +36,9 @@ from evenhand.benchmarks.tidy import ends_of
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
-from evenhand.core.text.reasons import explain
+from evenhand.core.significance import p_shown
 from evenhand.runs.run_folder import RunFolder
+from evenhand.text.reasons import explain
 
 _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
 _MEASURED = (
@@ -120,7 +121,7 @@ def _classes(view: RunSlice, effect: Finding) -> Iterator[Row]:
             **view.lead, "class": str(part.key), "n": part.n, "accuracy": part.details.get("accuracy"),
             "accuracy_gap": part.details.get("accuracy_gap"), "effect_size": part.value,
             **ends_of(part),
-            "p": part.p_value if part.p_adjusted is None else part.p_adjusted,
+            "p": p_shown(part),
             "band": part.band, "reason": part.reason,
         }  # fmt: skip
 

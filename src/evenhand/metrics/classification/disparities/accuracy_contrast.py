@@ -10,7 +10,7 @@ from scipy import special
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
-from evenhand.core.numbers.rounding import EDGE
+from evenhand.core.significance import EDGE
 from evenhand.metrics.catalogue import GAP
 from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
 from evenhand.metrics.estimates import number, part

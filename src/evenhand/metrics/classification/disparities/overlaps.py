@@ -8,9 +8,8 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from evenhand.core.findings import Finding, Part
+from evenhand.core.findings import N_WRONG, SHARED, Finding, Part
 from evenhand.core.significance import is_beyond
-from evenhand.core.text.disparities import N_WRONG, SHARED
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.hypergeometric import unique_rows

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.core.capabilities import Images, NotAnswered, Pixels
 from evenhand.core.errors import UserError
-from evenhand.core.text.thoughts import UNFINISHED
+from evenhand.core.thoughts import UNFINISHED
 from evenhand.models.adapters.api.address import Address
 from evenhand.models.adapters.api.client import ApiClient, Body
 from evenhand.models.adapters.api.faults import REFUSED

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.core.capabilities import Images
 from evenhand.core.errors import UserError, one_line
-from evenhand.core.text.thoughts import CLOSINGS, OPENING, OPENINGS, closing_of
+from evenhand.core.thoughts import CLOSINGS, OPENING, OPENINGS, closing_of
 from evenhand.models.adapters.huggingface.decoding import import_transformers, template_errors
 from evenhand.models.adapters.huggingface.language.continuations import Tokens
 from evenhand.models.identity.source import LoadOptions

@@ -1,1 +1,0 @@
-"""Values as charts, frames and escaped HTML."""

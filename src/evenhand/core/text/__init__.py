@@ -1,1 +1,0 @@
-"""How numbers, names of models and reasons are written."""

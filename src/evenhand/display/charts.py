@@ -1,0 +1,180 @@
+"""Charts of results for notebooks: value, interval and null band of findings and of their parts.
+
+Altair is imported when a chart is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.findings import Finding, Part, low_and_high
+from evenhand.core.significance import p_shown
+from evenhand.display.html import harmless
+from evenhand.text.formatting import key_text
+
+if TYPE_CHECKING:
+    import altair
+
+MOST_LINES = 40
+"""Lines of a panel; a note counts the others."""
+
+MOST_PANELS = 30
+"""Panels of a chart; one for each metric, or for each kind of part."""
+
+_LONGEST = 80
+_WIDTH = 420
+_BAND, _INK, _ACCENT = "#c9ced6", "#30343b", "#3b5bdb"
+_EFFECTS = ("skewsize", "cramers_v")
+_TOLD = {
+    "label": "what",
+    "value": "value",
+    "corrected": "corrected for chance",
+    "low": "interval from",
+    "high": "interval to",
+    "null_low": "by chance from",
+    "null_high": "by chance to",
+    "p": "adjusted p",
+    "n": "rows",
+}
+
+Line = dict[str, Any]
+
+
+def finding_chart(finding: Finding) -> altair.VConcatChart:
+    """A ``Finding`` and, in a panel for each kind, its parts, the highest first.
+
+    Args:
+        finding: Its value has a panel of its own, because parts may be on another scale.
+
+    Returns:
+        An Altair chart that needs no network to be made; what has no value is counted in a subtitle.
+    """
+    about = "Cramér’s V" if finding.name.startswith(_EFFECTS) else finding.name
+    panels = [
+        _panel([_line(_finding_label(finding), finding)], finding.metric, finding.name, finding.fair_at)
+    ]
+    for kind in dict.fromkeys(part.kind for part in finding.parts):
+        parts = [part for part in finding.parts if part.kind == kind]
+        lines = sorted((_line(key_text(part.key), part) for part in parts), key=_highest)
+        panels.append(_panel(lines, f"{about} by {kind.replace('*', ' × ')}", about, None))
+    return _below(panels[:MOST_PANELS], [])
+
+
+def findings_chart(findings: Sequence[Finding]) -> altair.VConcatChart:
+    """A panel for each metric, with a line for each grouping, model and set of parameters.
+
+    Args:
+        findings: In the order in which they are to be drawn.
+
+    Returns:
+        An Altair chart; every panel has an axis of its own, because metrics have different units.
+    """
+    several = len({finding.model for finding in findings}) > 1
+    by_name: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_name.setdefault(finding.name, []).append(finding)
+    panels = [
+        _panel(
+            [_line(_finding_label(finding, several), finding) for finding in alike],
+            name,
+            name,
+            alike[0].fair_at,
+        )
+        for name, alike in list(by_name.items())[:MOST_PANELS]
+    ]
+    left = [f"{len(by_name) - MOST_PANELS:,} more metrics"] if len(by_name) > MOST_PANELS else []
+    return _below(panels, left)
+
+
+def _finding_label(finding: Finding, with_model: bool = False) -> str:
+    """The printed parameters of a finding, with its model where several stand together."""
+    inside = finding.metric.removeprefix(finding.name).strip("()") or "all rows"
+    return f"{finding.model}: {inside}" if with_model and finding.model else inside
+
+
+def _highest(line: Line) -> float:
+    return float("inf") if line["value"] is None else -line["value"]
+
+
+def _line(label: str, holder: Finding | Part) -> Line:
+    low, high = low_and_high(holder.interval)
+    null_low, null_high = low_and_high(holder.null)
+    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label)
+    return {
+        "label": text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
+        "value": holder.value,
+        "corrected": holder.corrected,
+        "reason": holder.reason,
+        "low": low,
+        "high": high,
+        "null_low": null_low,
+        "null_high": null_high,
+        "p": p_shown(holder),
+        "n": holder.n,
+    }
+
+
+def _panel(lines: Sequence[Line], title: str, about: str, fair_at: float | None) -> altair.LayerChart:
+    import altair as alt
+
+    there = [line for line in lines if line["value"] is not None]
+    rows = harmless(_apart(there[:MOST_LINES]))
+    title, about, subtitle = harmless([title, about, _notes(lines, there)])
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+        tooltip=[
+            alt.Tooltip(f"{name}:{'N' if name == 'label' else 'Q'}", title=words)
+            for name, words in _TOLD.items()
+            if any(line[name] is not None for line in rows)
+        ],
+    )
+    x = alt.Scale(zero=False, nice=False, padding=12)
+    axis = None if about == title else about
+    band = base.transform_filter("isValid(datum.null_low)").mark_bar(size=12, color=_BAND)
+    interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.8, color=_INK)
+    layers = [
+        band.encode(x=alt.X("null_low:Q", scale=x, title=axis), x2="null_high:Q"),
+        interval.encode(x=alt.X("low:Q", scale=x, title=axis), x2="high:Q"),
+        base.transform_filter("isValid(datum.corrected)")
+        .mark_tick(thickness=2, size=10, color=_INK)
+        .encode(x=alt.X("corrected:Q", scale=x, title=axis)),
+        base.mark_point(filled=True, size=70, opacity=1, color=_ACCENT).encode(
+            x=alt.X("value:Q", scale=x, title=axis)
+        ),
+    ]
+    if fair_at is not None and rows:
+        fair = alt.Chart(alt.InlineData(values=[{"fair": fair_at}])).mark_rule(strokeDash=[4, 3], color=_INK)
+        layers.append(fair.encode(x="fair:Q", tooltip=[alt.Tooltip("fair:Q", title="fair at")]))
+    head = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=12, fontWeight="bold")
+    return alt.LayerChart(layer=layers, width=_WIDTH, title=head)
+
+
+def _apart(lines: Iterable[Line]) -> list[Line]:
+    """Lines whose labels are the same, such as after cutting, are numbered: they do not share a place."""
+    met: Counter[str] = Counter()
+    labelled = []
+    for line in lines:
+        met[line["label"]] += 1
+        again = met[line["label"]]
+        labelled.append(line if again == 1 else {**line, "label": f"{line['label']} ({again})"})
+    return labelled
+
+
+def _notes(lines: Sequence[Line], there: Sequence[Line]) -> list[str]:
+    """What is not drawn: lines beyond the most, and lines without a value, by reason."""
+    hidden = len(there) - MOST_LINES
+    notes = [f"the first {MOST_LINES} of {len(there):,}"] if hidden > 0 else []
+    reasons = Counter(str(line["reason"]) for line in lines if line["value"] is None)
+    return [*notes, *(f"{count:,} not estimable: {reason}" for reason, count in reasons.most_common(5))]
+
+
+def _below(panels: Sequence[altair.LayerChart], notes: Sequence[str]) -> altair.VConcatChart:
+    import altair as alt
+
+    legend = "Point: value. Line: interval, with the corrected value it is of. Bar: by chance alone."
+    key = [legend, "Dashed: where a fair model stands."]
+    title = alt.Title(key, subtitle=list(notes), anchor="start", fontSize=11, fontWeight="normal")
+    chart: altair.VConcatChart = alt.vconcat(*panels, title=title)
+    return chart
