@@ -38,10 +38,10 @@ FAMILIES = {  # by folder of evenhand.metrics, or by file of one
     "classification.parity": "Parity",
     "numbers": "Numbers of your own",
     "labels": "Labels on people",
-    "households": "Households",
+    "labels.households": "Households",
     "retrieval": "Retrieval",
     "choices": "Pronoun resolution",
-    "roles": "Sets of like people and questions that cannot be decided",
+    "choices.roles": "Sets of like people and questions that cannot be decided",
     "association": "Associations",
 }
 OTHER = "Further"
@@ -114,7 +114,8 @@ def facts_of(name: str) -> str:
 def family_of(metric: Callable[..., Any]) -> str:
     """The heading under which a metric stands."""
     file = metric.__module__.removeprefix("evenhand.metrics.")
-    return FAMILIES.get(file) or FAMILIES.get(file.partition(".")[0], OTHER)
+    folders = file, file.rpartition(".")[0], file.partition(".")[0]
+    return next((FAMILIES[name] for name in folders if name in FAMILIES), OTHER)
 
 
 def metric_cards() -> str:

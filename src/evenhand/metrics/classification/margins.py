@@ -12,10 +12,9 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from evenhand.core.findings import Details, Finding, Part
+from evenhand.core.findings import Details, Finding, Interval, Part
 from evenhand.metrics.estimates import (
     against_reference,
-    at_levels,
     build,
     few_decide,
     null_band,
@@ -31,6 +30,7 @@ from evenhand.stats.rates.differences import (
     MOST_PAIRED,
     gap_limits,
     mean_limits,
+    normal_quantile,
     range_limits,
     rate_limits,
     worst_limits,
@@ -238,25 +238,22 @@ def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
 
 def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:
     """Accuracy of every group, with Wilson's interval and what exchanged groups would give."""
-    parts = list[Part]()
+    parts: list[Part] = []
     if not prepared.by:
         return parts
-    accuracies = prepared.confusion.accuracy_by_group()
+    rates, hits = (_groups(prepared), prepared.hits) if inference == "auto" else (None, None)
+    low, high = (np.zeros(0),) * 2 if rates is None else rates.limits(normal_quantile(LEVEL))
+    accuracies, exchanged = prepared.confusion.accuracy_by_group(), f"{prepared.exchanged} exchanged"
     for z, n in enumerate(prepared.group_sizes.tolist()):
-        fields = _inferred_part(prepared, z) if inference == "auto" else {}
-        parts.append(part("group", prepared.group_key(z), number(accuracies[z]), n=n, **fields))
+        fields = Fields()
+        if rates is not None and rates.size[z] > 0:
+            fields["interval"] = Interval(low=low[z], high=high[z], level=LEVEL, method=prepared.wilson)
+        elif rates is not None:
+            fields["reason"] = "one_cluster"
+        if hits is not None:
+            fields["null"] = null_band(hits.rates[:, z], method=exchanged, seed=prepared.seed)
+        parts.append(part("group", prepared.group_key(z), accuracies[z], n=n, **fields))
     return parts
-
-
-def _inferred_part(margins: Margins, group: int) -> Fields:
-    rates, hits = _groups(margins).take(np.array([group])), margins.hits
-    fields: Fields = {"reason": "one_cluster"}
-    if rates.size[0] > 0:
-        fields = {"limits": at_levels(partial(rate_limits, rates), margins.wilson)}
-    if hits is not None:
-        draws, method = hits.rates[:, group], f"{margins.exchanged} exchanged"
-        fields["null"] = null_band(draws, method=method, seed=margins.seed)
-    return fields
 
 
 def _groups(margins: Margins) -> Rates:
