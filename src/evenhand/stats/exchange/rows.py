@@ -256,7 +256,7 @@ class _Design:
         apart = (draws.of_units.T @ self._squares_by_row).T  # where rows of a unit are not alike
         expected = first * second * (self._alike * totals[4] + (1 - self._alike) * apart)
         with nan_without_warning():
-            covariance = values.covariance(totals[0] / totals[1])
+            covariance = values.covariance(totals[0] / totals[1], totals[1])
         units, same = added.shares.units, np.arange(self.rows.groups)
         weight = blended(np.ones(()), units, np.zeros(()))
         covariance *= (weight[:, None] + weight) / 2

@@ -163,11 +163,10 @@ class SpreadValues:
         squares = [np.einsum("grc,grc->rg", *two) for two in ((s, s), (s, w), (w, w))]
         return [s.sum(axis=2).T, w.sum(axis=2).T, *squares]
 
-    def covariance(self, rates: Floats) -> Floats:
+    def covariance(self, rates: Floats, total: Floats) -> Floats:
         """Of the rates of each two groups, shape (R, G, G), without a correction for few units.
 
-        ``rates`` have shape (R, G), and are NaN without weight.
+        Rates, which are NaN without weight, and the total weight have shape (R, G).
         """
         away = np.swapaxes(self.sums - rates.T[..., None] * self.weights, 0, 1)
-        total = self.weights.sum(axis=2).T
         return np.asarray(away @ np.swapaxes(away, 1, 2) / (total[:, :, None] * total[:, None]))

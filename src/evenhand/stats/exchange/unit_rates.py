@@ -276,7 +276,7 @@ class UnitRates:
         hits = np.clip(hits, 0, trials)
         if self.mixed.any() and self.labels * self.groups**2 <= _SHARED_OF_DRAW:
             with nan_without_warning():
-                shared = values.covariance(hits / trials)[..., None]
+                shared = values.covariance(hits / trials, trials)[..., None]
         units = self.sizes.astype(np.float64)
         ss, sw, ww, hits, trials, units = (of[..., None] for of in (*squares, hits, trials, units))
         moments = UnitMoments(ss, sw, ww, units, self._likeness("hit"), shared)
