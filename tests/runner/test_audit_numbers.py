@@ -174,7 +174,7 @@ def test_a_table_without_a_number_is_refused():
     title="Far misses, gap", summary="share of errors of more than 4 in the worst group less that of all",
     formula="max over groups z of P(error > 4 | z) - P(error > 4)", range=(0, 1), fair_at=0.0,
     direction="lower is fairer", source="a package of the user's", unit="share difference",
-    family="numbers", tested_by="mean_contrast",
+    family="numbers", tested_by="mean_contrast", compared="gap",
 )  # fmt: skip
 def far_misses_gap(evidence, *, by, inference="auto", seed=0):
     """Errors beyond 4 years, by group."""
@@ -203,3 +203,22 @@ def test_a_metric_of_a_users_package_gets_all_that_ours_have(tmp_path):
         eh.audit(table(), **TOLD, metrics="mean_gab")
     with pytest.raises(InputError, match="Numbers"):
         eh.audit(table(), **TOLD, metrics="accuracy")
+
+
+def test_a_metric_of_a_users_package_is_compared_by_the_number_that_it_makes(tmp_path):
+    """The number that it makes of each sample is kept with the run."""
+    rows, better = (table(worse=worse).with_row_index("id") for worse in (3.0, 1.0))
+    for name, each in (("a", rows), ("b", better)):
+        eh.audit(each, **TOLD, id="id", metrics=["mean_gap", far_misses_gap], out=tmp_path / name)
+    kept = eh.Run.read(tmp_path / "a").tables["outcomes"]
+    assert dict(kept.group_by("outcome").agg(pl.len()).iter_rows()) == {"error": 240, "error>4": 240}
+    run = eh.compare([tmp_path / "a", tmp_path / "b"])
+    found = run.finding("far_misses_gap_difference")
+    check_finding(found)
+    values = [eh.Run.read(tmp_path / name)["far_misses_gap"].value for name in ("a", "b")]
+    assert found.value == pytest.approx(values[1] - values[0])
+    assert found.value < 0
+    assert found.interval.high < 0
+    assert found.p_value < 0.05
+    assert run.finding("mean_gap_difference").value != found.value
+    assert run.tables["untested"].is_empty()

@@ -19,7 +19,7 @@ from evenhand.workflows.compare.warnings import comparison_warnings
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run
 from tests.conftest import leave_pages_out
-from tests.runner.edits import unsealed
+from tests.runner.edits import as_before_outcomes, unsealed
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -213,7 +213,8 @@ def test_above_ten_runs_the_first_is_the_reference(folders):
 
 def test_a_changed_table_is_not_paired_and_said(tmp_path):
     table().write_csv(tmp_path / "t.csv")
-    folders = [audited(tmp_path, tmp_path / "t.csv", name) for name in ("biased", "fair")]
+    names = ("biased", "fair")
+    folders = [as_before_outcomes(audited(tmp_path, tmp_path / "t.csv", name)) for name in names]
     table(seed=5).write_csv(tmp_path / "t.csv")
     made = compare(folders, metrics=["cramers_v_mean"])
     (row,) = made.tables["pairing"].to_dicts()
@@ -530,6 +531,7 @@ def test_audits_of_clusters_are_compared_by_cluster(tmp_path, there):
         audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / name)
     if not there:
         (tmp_path / "t.csv").unlink()
+        [as_before_outcomes(tmp_path / name) for name in ("first", "second")]
     compared = compare([tmp_path / "second", tmp_path / "first"])
     found = compared.finding("accuracy_difference", "group")
     assert found.value > 0.1
@@ -563,6 +565,7 @@ def test_rows_that_name_no_cluster_are_counted(tmp_path, there):
         audit_table(str(tmp_path / "t.csv"), columns=columns, by=["group"], out=tmp_path / name)
     if not there:
         (tmp_path / "t.csv").unlink()
+        [as_before_outcomes(tmp_path / name) for name in ("fair", "biased")]
     compared = compare([tmp_path / "fair", tmp_path / "biased"], metrics=["accuracy"])
     found = compared.finding("accuracy_difference")
     assert found.n == rows.height - 5

@@ -20,7 +20,7 @@ from tests.gallery import words
 from tests.gallery.demo import home
 from tests.gallery.planted import Valence, called
 from tests.report.browsing import assert_seen_at_once, browser, needs_chromium, visiting
-from tests.runner.edits import unsealed
+from tests.runner.edits import as_before_outcomes, unsealed
 
 __all__ = ["browser"]
 
@@ -188,8 +188,7 @@ def test_what_is_no_sum_over_samples_is_named_and_stands_side_by_side(comparison
 
 
 def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
-    folder = tmp_path / "fewer"
-    unsealed(shutil.copytree(runs["labels"][1], folder))
+    folder = as_before_outcomes(shutil.copytree(runs["labels"][1], tmp_path / "fewer"))
     lost = Run.read(folder).annotations["sample"].to_list()[:30]
     table = pl.read_parquet(folder / "tables" / "matches.parquet")
     table.filter(~pl.col("sample").is_in(lost)).write_parquet(folder / "tables" / "matches.parquet")
@@ -211,14 +210,49 @@ def test_samples_of_one_run_only_are_dropped_and_counted(runs, tmp_path):
 
 
 def test_a_run_without_its_answers_says_what_to_do(runs, tmp_path):
-    folder = tmp_path / "old"
-    unsealed(shutil.copytree(runs["labels"][1], folder))
+    folder = as_before_outcomes(shutil.copytree(runs["labels"][1], tmp_path / "old"))
     (folder / "tables" / "matches.parquet").unlink()
     made = compare([folder, runs["labels"][0]], by=["gender"])
     assert made.findings.findings == []
     assert any("run it again" in warning for warning in made.manifest["warnings"])
     assert made.tables["pairing"]["compared"].to_list() == ["side by side"]
     assert made.tables["values"].height
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_from_before_outcomes_were_kept_are_compared_alike(kind, runs, comparisons, tmp_path):
+    folders = [
+        as_before_outcomes(shutil.copytree(folder, tmp_path / name))
+        for name, folder in zip(PAIR, runs[kind], strict=True)
+    ]
+    earlier = compare(folders[::-1])
+    assert earlier.findings.findings == comparisons[kind].findings.findings
+    for name in ("values", "pairing", "untested"):
+        assert earlier.tables[name].equals(comparisons[kind].tables[name])
+
+
+OUTCOMES = [  # kind, start of an outcome, a finding whose value is its plain mean, and what it is of
+    ("resolution", "correct, template=occ_first, candidates=his/her", "resolution_accuracy", "sample"),
+    ("labels", "harmful", "harmful_association_rate", "person"),
+    ("faces", "alike", "precision_at_k", "person"),
+    ("homes", "recognised", "household_hit_rate", "household"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "start", "metric", "unit"), OUTCOMES)
+def test_outcomes_of_a_run_give_its_values(kind, start, metric, unit, runs):
+    run = Run.read(runs[kind][0])
+    rows = run.tables["outcomes"].filter(pl.col("outcome").str.starts_with(start))
+    names = rows["outcome"].unique().to_list()
+    assert names, run.tables["outcomes"]["outcome"].unique().to_list()
+    if unit == "household":
+        rows = rows.group_by("sample", "outcome", "unit").agg(pl.col("value").max())
+        rows = rows.group_by("unit", "outcome").agg(pl.col("value").mean())
+    if kind == "resolution":
+        rows = rows.group_by("outcome", "attribute:gender").agg(pl.col("value").mean())
+    means = {round(mean, 9) for mean in rows.group_by("outcome").agg(pl.col("value").mean())["value"]}
+    values = {round(one.value, 9) for one in run.findings.findings if one.name == metric}
+    assert means & values
 
 
 @pytest.fixture(scope="module")

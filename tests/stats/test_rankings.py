@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evenhand.benchmarks.visogender.artifacts.random_rankings import exact_moments
 from evenhand.stats.hypergeometric import hypergeometric_limits, top_outcomes
 from evenhand.stats.rankings.fairness import (
     RankedPools,
@@ -23,7 +24,6 @@ from evenhand.stats.rankings.fairness import (
 from evenhand.stats.rankings.null import (
     NullDistribution,
     drawn_values,
-    exact_moments,
     null_of_mean,
     null_of_ndkl,
     null_of_top,

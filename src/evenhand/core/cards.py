@@ -16,7 +16,8 @@ Unit = Literal[
 ]  # fmt: skip
 SHARES: tuple[Unit, ...] = ("share", "share difference")
 """Units that are written in per cent and points."""
-Compared = Literal["counts", "contributions", "values"]
+Statistic = Literal["mean", "worst", "gap", "range"]
+Compared = Literal["counts", "contributions", "values"] | Statistic
 MadeOf = Literal[
     "", "right rows", "effects of classes", "other effects of classes", "effects of ranks",
     "effects of answers", "all effects", "mean effect", "one effect", "shares", "one table", "one cell",
@@ -131,7 +132,8 @@ class MetricCard(Model):
         order: Tables show lower ones first.
         parts_direction: Which way the values of its parts are better, where that is another.
         compared: How two models are compared: by their ``counts``, by what each sample adds to the value
-            (``contributions``), or not: both ``values`` are shown.
+            (``contributions``), as a statistic of the means of a number by group (``mean`` of all, ``worst``,
+            ``gap`` of these, ``range``), or not: both ``values`` are shown.
         why_not_compared: Why not, where the models' values stand side by side.
         p_is_about: A difference between ``groups``, or an answer at random (``guessing``), two ``models``, or
             ``seeds``.

@@ -14,7 +14,7 @@ from evenhand.core.errors import InputError, ParameterError, check_known, one_li
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions.columns.arrays import Mask
 from evenhand.evidence.predictions.columns.to_polars import to_polars
-from evenhand.evidence.predictions.levels import weight_numbers
+from evenhand.evidence.predictions.levels import ATTRIBUTE, weight_numbers
 
 VALUE, CLUSTER, WEIGHT, SAMPLE = "value:", "cluster:", "weight:", "sample:"
 """Columns of the table that are no attributes."""
@@ -22,7 +22,6 @@ UNNAMED = "values"
 """What arrays without a name are called."""
 MOST_SAMPLES = 5_000_000
 """Rows up to which each is kept by itself; of more there are cells of alike ones."""
-ATTRIBUTE = "attribute:"  # before the names of attributes in a table of outcomes
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +39,7 @@ class Numbers:
         unit: What the number counts, such as ``years``; empty: nothing is said.
         cluster: Name of the column of what was sampled as a whole; None: each row was.
         dropped: Rows left out, by reason.
+        derived: Numbers made of these, such as whether they lie beyond a limit, by name; runs keep them.
     """
 
     table: pl.DataFrame
@@ -48,6 +48,7 @@ class Numbers:
     unit: str = ""
     cluster: str | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    derived: dict[str, Numbers] = field(default_factory=dict, repr=False)
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -144,11 +145,30 @@ class Numbers:
         """
         value = pl.col(VALUE)
         is_beyond = value < limit if below else value > limit
-        sign = "<" if below else ">"
-        table = self.table.with_columns(is_beyond.cast(pl.Float64).alias(VALUE))
-        return replace(
-            self, table=table, name=f"{self.name}{sign}{limit:g}", range=(0.0, 1.0), unit="", memo={}
-        )
+        name = f"{self.name}{'<' if below else '>'}{limit:g}"
+        return self.turned_into(name, is_beyond.cast(pl.Float64), range=(0.0, 1.0))
+
+    def turned_into(
+        self,
+        name: str,
+        value: pl.Expr | pl.Series,
+        *,
+        range: tuple[float, float] | None = None,
+        unit: str = "",
+    ) -> Numbers:
+        """Another number of the same rows.
+
+        Args:
+            name: What it is called.
+            value: Of ``pl.col("value:")``, or a number for each row of ``table``.
+            range: Its least and largest possible.
+            unit: What it counts.
+        """
+        table = self.table.with_columns(value.alias(VALUE))
+        ends = (-np.inf, np.inf) if range is None else range
+        numbers = replace(self, table=table, name=name, range=ends, unit=unit, derived={}, memo={})
+        self.derived[name] = numbers
+        return numbers
 
     @property
     def attributes(self) -> list[str]:

@@ -43,6 +43,7 @@ from evenhand.models.resolve import resolve, telling_what_to_add
 from evenhand.runs import run_folder
 from evenhand.runs.manifest import adaptation_warnings, make_manifest
 from evenhand.workflows.mitigated_model import Applied
+from evenhand.workflows.outputs.outcomes import outcomes_of
 from evenhand.workflows.outputs.result import Run, check_out
 from evenhand.workflows.outputs.run_artifacts import artifact_tables
 
@@ -270,6 +271,8 @@ class PreparedRun:
             result.findings, result.manifest, result.counts, result.tables, folder=answers.folder.parent
         )
         result.tables.update(artifact_tables(full_run, data=setting.data, declared=self.benchmark.artifacts))
+        outcomes = outcomes_of(full_run)
+        result.tables.update({} if outcomes is None else {run_folder.OUTCOMES: outcomes})
         return result
 
     def _assembled(

@@ -21,6 +21,7 @@ from evenhand.display.html import number, table
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label, merged, ordered, relabelled
 from evenhand.evidence.predictions.levels import (
+    ATTRIBUTE,
     CLUSTER,
     LARGEST_KEY,
     MISSING,
@@ -43,8 +44,6 @@ from evenhand.files.atomic import atomic_path
 PREDICTIONS = ("prediction", "prediction_b")
 LABEL_AXES = ("truth", *PREDICTIONS)
 PLAIN_AXES = ("truth", "rank", *PREDICTIONS)  # with the axis of clusters; every other is an attribute
-
-_ATTRIBUTE = "attribute:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +333,7 @@ class Counts:
         if not {"truth", "prediction", "n"} <= set(table.columns):
             raise InputError(f"{str(path)!r} holds no Counts; give a file that Counts.save wrote")
         numbers = ("n", *MOMENTS)
-        names = {column: column.removeprefix(_ATTRIBUTE) for column in table.columns if column not in numbers}
+        names = {column: column.removeprefix(ATTRIBUTE) for column in table.columns if column not in numbers}
         return cls.from_table(table.rename(names), {name: name for name in names.values()})
 
 
@@ -348,7 +347,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _stored_name(axis: Axis) -> str:
-    return axis.name if _is_plain(axis.name) else _ATTRIBUTE + axis.name
+    return axis.name if _is_plain(axis.name) else ATTRIBUTE + axis.name
 
 
 def _same_numbers(first: Counts, second: Counts) -> bool:

@@ -25,6 +25,7 @@ Codes = npt.NDArray[np.int32]
 MOST_LEVELS = 100_000
 MISSING = -1
 CLUSTER = "cluster:"  # before the column's name in that of the axis: attributes are called by their columns
+ATTRIBUTE = "attribute:"  # before the names of attributes in saved tables
 LARGEST_KEY = np.iinfo(np.int64).max // 2  # combinations of levels beyond this are sorted column by column
 DENSE_CELLS = 1 << 26  # the largest dense array of cells (512 MiB) used for counting and sorting
 WEIGHT = "weight:"  # what the column of weights is called while rows are counted

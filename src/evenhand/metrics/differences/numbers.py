@@ -16,8 +16,6 @@ from evenhand.metrics.numbers.estimation import SHORT, Better
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.paired.means import ComparedMeans, ModelRows
 
-FIGURES = {"mean": "mean", "worst_group_mean": "worst", "mean_gap": "gap", "mean_range": "range"}
-"""What a metric asks of the means of each model."""
 _MEANS = "mean of the differences, spread and signs by {unit}"
 _APART = "limits of both models by {unit}, of samples of their own (MOVER, Zou and Donner)"
 _ONE_MIX = "both models are weighted to one mix of groups"
@@ -44,8 +42,8 @@ class BothNumbers:
         return ComparedMeans(first, second, [], sign, None if self.apart else first.less(second))
 
     def answered(self, finding: Finding) -> AnsweredBoth:
-        """What they come to under a finding of the first model, of one of ``FIGURES``."""
-        bound, figure = BoundNumbers.of(self.first, self.by), FIGURES[finding.name]
+        """What they come to under a finding of the first model, of a metric that is a ``Statistic``."""
+        bound, figure = BoundNumbers.of(self.first, self.by), finding.card.compared
         models = replace(self._means, figures=[figure])
         rows, unsure = models.apart, list[str]()
         is_mean, unit = figure == "mean", self.first.cluster or "row"

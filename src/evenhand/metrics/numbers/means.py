@@ -16,7 +16,7 @@ _FORM = "mean of a number by group, groups exchanged in standard errors: Janssen
 @number_metric(
     title="Mean", summary="mean of the number over all rows", formula="sum w v / sum w", range=(None, None),
     direction="descriptive", source="weighted mean", unit="outcome", order=600, family="numbers",
-    sentences=Sentences(row="{value}"), tags=("outcome",), compared="contributions",
+    sentences=Sentences(row="{value}"), tags=("outcome",), compared="mean",
 )  # fmt: skip
 def mean(evidence: Numbers, *, by: By = (), inference: Inference = "auto", seed: int = 0) -> Finding:
     """Mean of the numbers, in their own unit; parts are the groups.
@@ -46,7 +46,7 @@ def mean(evidence: Numbers, *, by: By = (), inference: Inference = "auto", seed:
     title="Mean, worst group", summary="the mean of the group with the worst mean",
     formula="min (better=high) or max (better=low) over groups z of the mean of z", range=(None, None),
     direction="descriptive", source=_FORM, unit="outcome", order=610, family="numbers", tags=("worst group",),
-    compared="contributions",
+    compared="worst",
 )  # fmt: skip
 def worst_group_mean(
     evidence: Numbers, *, by: By, better: Better, inference: Inference = "auto", seed: int = 0
@@ -69,7 +69,7 @@ def worst_group_mean(
     title="Mean, gap", summary="how much worse the mean of the worst group is than that of all rows",
     formula="mean - min over groups z of the mean of z; better=low: max over z - mean", range=(0, None),
     direction="lower is fairer", fair_at=0.0, source=_FORM, unit="outcome", order=620, family="numbers",
-    tags=("group gap",), tested_by="mean_contrast", compared="contributions",
+    tags=("group gap",), tested_by="mean_contrast", compared="gap",
 )  # fmt: skip
 def mean_gap(
     evidence: Numbers, *, by: By, better: Better, inference: Inference = "auto", seed: int = 0
@@ -100,7 +100,7 @@ def mean_gap(
     title="Mean, range", summary="highest mean of a group minus the lowest",
     formula="max - min over groups z of the mean of z", range=(0, None), direction="lower is fairer",
     fair_at=0.0, source=_FORM, unit="outcome", order=630, family="numbers", headline=False,
-    tags=("group gap",), compared="contributions",
+    tags=("group gap",), compared="range",
 )  # fmt: skip
 def mean_range(evidence: Numbers, *, by: By, inference: Inference = "auto", seed: int = 0) -> Finding:
     """Largest less smallest mean of a group, from 0, in the numbers' own unit; fair at 0.

@@ -162,7 +162,8 @@ class _PairedAnswers:
     ) -> tuple[Combination, AnsweredBoth] | str:
         names = (self.runs[first].name, self.runs[second].name)
         if self.findings[first][key].card.family == NUMBERS:
-            return compared_numbers(self.runs[first], self.runs[second], self.findings[first][key])
+            findings = (self.findings[index][key] for index in (first, second))
+            return compared_numbers(self.runs[first], self.runs[second], *findings)
         cells = [self._cells(index, key) for index in (first, second)]
         for index, contributions in zip((first, second), cells, strict=True):
             if isinstance(contributions, str):
@@ -179,11 +180,11 @@ def _checked(cells: Contributions | str, finding: Finding) -> Contributions | st
     """Answers that give the run's own value; else nothing is paired that the run did not measure."""
     if isinstance(cells, str):
         return cells
-    lacking = set(cells.whole.columns) - set(cells.table["column"].to_list())
+    lacking = set(cells.combination.columns) - set(cells.table["column"].to_list())
     if lacking:
         return "its answers do not give its value"
     alone = cells.table.with_columns(second="value").rename({"value": "first"})
-    value = float(_pairs(alone, [cells.whole], cells, cells.fixed)[0].observed()[0, 0])
+    value = float(_pairs(alone, [cells.combination], cells, cells.fixed)[0].observed()[0, 0])
     near = finding.value is not None and abs(value - finding.value) <= _SAME
     return cells if near else "its answers do not give its value"
 
@@ -199,28 +200,28 @@ def _joined(
     if not paired_rows.height:
         return "no sample is in both"
     there = set(paired_rows["column"].to_list())
-    combination = a.whole
+    combination = a.combination
     if combination.how in ("range", "least"):
         combination = replace(
             combination, columns=tuple(column for column in combination.columns if column in there)
         )
-    if len(combination.columns) < len(a.whole.columns) and len(combination.columns) < 2:
+    if len(combination.columns) < len(a.combination.columns) and len(combination.columns) < 2:
         return "samples of fewer than two groups are in both"
     if set(combination.columns) - there:
         return "a group has no sample in both"
-    parts = [part for part in a.parts if set(part.wanted.columns) <= there]
+    parts = [part for part in a.parts if set(part.combination.columns) <= there]
     pairs, unit = _pairs(paired_rows, [combination], a, a.fixed)
     inner, inner_unit = (None, "")
     if parts:
-        inner, inner_unit = _pairs(paired_rows, [part.wanted for part in parts], a, a.fixed)
-    sizes = [_samples(paired_rows, part.wanted.columns) for part in parts]
+        inner, inner_unit = _pairs(paired_rows, [part.combination for part in parts], a, a.fixed)
+    sizes = [_samples(paired_rows, part.combination.columns) for part in parts]
     return combination, AnsweredBoth(
         finding,
         pairs,
         unit,
         _samples(paired_rows, combination.columns),
         tuple(
-            PartOf(part.kind, part.key, n, _hits(paired_rows, part.wanted, finding))
+            PartOf(part.kind, part.key, n, _hits(paired_rows, part.combination, finding))
             for part, n in zip(parts, sizes, strict=True)
         ),
         inner,

@@ -8,21 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, UserError, one_line
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.levels import CLUSTER
+from evenhand.evidence.predictions.levels import ATTRIBUTE, CLUSTER
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.evidence.predictions.sample_rows import WHOLE, as_text, fitted, sample_rows, with_text_labels
 from evenhand.files.hashing import sha256_file
-from evenhand.files.tables import scan as sources
+from evenhand.runs.run_folder import OUTCOMES
 from evenhand.text.model_names import model_names
 from evenhand.workflows.outputs.result import Run
 
 COUNTS = "predictions"
 _MOST_ROWS = 20_000_000  # beyond it tables are not joined in memory
-_WHOLE = r"^(-?\d+)\.0+$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class ComparedRun:
                 f"{self.folder!r} counts rows with weights, which a comparison cannot use; audit it again "
                 "without --weight"
             )
-        return None if counts is None else as_text(counts)
+        return None if counts is None else with_text_labels(counts)
 
     @property
     def cluster(self) -> str | None:
@@ -90,7 +89,9 @@ class ComparedRun:
                 else "it has no counts of predictions"
             )
         try:
-            table = _from_source(self.run) if self.manifest.get("kind") == "audit" else _from_folder(self.run)
+            read = _from_source if self.manifest.get("kind") == "audit" else _from_folder
+            saved = _from_outcomes(self.run)
+            table = read(self.run) if saved is None else saved
         except UserError as problem:
             return one_line(problem)
         if isinstance(table, str):
@@ -114,27 +115,6 @@ def called_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     return apart
 
 
-def as_text(counts: Counts) -> Counts:
-    """Counts whose levels are texts, so that runs of tables of different formats can be put side by side."""
-    table = counts.table()
-    if counts.cluster is not None:
-        table = counts.to_frame().rename({f"attribute:{name}": name for name in counts.attributes})
-    names = [name for name in table.columns if name != "n"]
-    texts = table.with_columns(_text(name, table.schema[name]) for name in names)
-    return Counts.from_table(texts, {name: name for name in names})
-
-
-def _text(name: str, kind: pl.DataType) -> pl.Expr:
-    """A column as the text that findings write: integral floats as integers, booleans as Python's."""
-    column = pl.col(name)
-    if kind == pl.Boolean:
-        return pl.when(column).then(pl.lit("True")).when(~column).then(pl.lit("False")).alias(name)
-    if kind.is_float():
-        column = column.fill_nan(None)
-        return column.cast(pl.String).str.replace(_WHOLE, "$1").alias(name)
-    return column.cast(pl.String)
-
-
 def _called(run: Run) -> str:
     """The model, or the column of predictions or numbers and its table."""
     if run.manifest.get("model"):
@@ -150,7 +130,10 @@ def _from_source(run: Run) -> pl.DataFrame | str:
     source = run.manifest.get("source") or {}
     path, digest = source.get("path"), source.get("sha256")
     if not path or not digest:
-        return "it audited a frame, or a table in the cloud, which is not read again"
+        return (
+            "it audited a frame, or a table in the cloud, without ids, or one of very many rows; "
+            "name rows with --id COL (Python id=)"
+        )
     if run.manifest.get("rank"):
         return "its table is ranked"
     there = Path(path).expanduser().is_file()
@@ -161,18 +144,20 @@ def _from_source(run: Run) -> pl.DataFrame | str:
     for file, hashed in ((path, digest), *((other["path"], other["sha256"]) for other in _beside(source))):
         if not Path(file).expanduser().is_file() or sha256_file(Path(file).expanduser()) != hashed:
             return f"its table {file!r} has changed since"
-    lazy = _read_again(run.manifest, source)
-    columns = {"truth": str(run.manifest["truth"]), "prediction": str(run.manifest["prediction"])}
-    id = run.manifest.get("id")
-    renamed = [pl.col(column).alias(name) for name, column in columns.items()]
-    sample = pl.col(id).cast(pl.String) if id else pl.int_range(pl.len()).cast(pl.String) + f" of {digest}"
     attributes = [name for grouping in run.manifest.get("by", []) for name in _attributes(run, grouping)]
-    with sources.reading(path):
-        attribute_columns = [pl.col(name) for name in dict.fromkeys(attributes)]
-        cluster = run.counts[COUNTS].cluster
-        units = [] if cluster is None else [pl.col(cluster).alias(CLUSTER + cluster)]
-        table = lazy.select(sample.alias("sample"), *renamed, *attribute_columns, *units).collect()
-    return _relabelled(table, run.manifest.get("relabelled") or {})
+    predictions = _read_again(run, source)
+    return sample_rows(predictions, list(dict.fromkeys(attributes)), run.manifest.get("relabelled") or {})
+
+
+def _from_outcomes(run: Run) -> pl.DataFrame | None:
+    """The rows that an audit kept, where they have names."""
+    table = run.tables.get(OUTCOMES)
+    if table is None or "prediction" not in table.columns or table["sample"].null_count():
+        return None
+    cluster = run.counts[COUNTS].cluster
+    names = {name: name.removeprefix(ATTRIBUTE) for name in table.columns if name.startswith(ATTRIBUTE)}
+    names |= {} if cluster is None else {"unit": CLUSTER + cluster}
+    return table.rename(names)
 
 
 def _beside(source: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -180,28 +165,19 @@ def _beside(source: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return source.get("beside") or ()
 
 
-def _read_again(manifest: Mapping[str, Any], source: Mapping[str, Any]) -> pl.LazyFrame:
+def _read_again(run: Run, source: Mapping[str, Any]) -> Predictions:
     """The rows as the audit read them: of a log of another tool, and with groups of other tables."""
-    path, truth, prediction = source["path"], str(manifest["truth"]), str(manifest["prediction"])
-    if not source.get("format") and not _beside(source):
-        return sources.scan(path)[0]
+    manifest, path = run.manifest, source["path"]
+    columns: dict[str, Any] = {name: manifest.get(name) for name in ("truth", "prediction", "id")}
+    columns["cluster"] = run.counts[COUNTS].cluster
     if source.get("format"):
-        rows = Predictions.read_from(source["format"], path, truth=truth, prediction=prediction)
+        rows = Predictions.read_from(source["format"], path, **columns)
     else:
-        rows = Predictions.read(path, truth=truth, prediction=prediction)
+        rows = Predictions.read(path, **columns)
     for other in _beside(source):
         if other.get("on"):
             rows = rows.with_groups(other["path"], on=other["on"])
-    lazy: pl.LazyFrame = nw.to_native(rows.frame)
-    return lazy
-
-
-def _relabelled(table: pl.DataFrame, changes: Mapping[str, Mapping[str, str | None]]) -> pl.DataFrame:
-    """The rows under the labels that the audit's rules gave them."""
-    new_labels = {name: dict(new) for name, new in changes.items() if name in table.columns}
-    return table.with_columns(
-        _text(name, table.schema[name]).replace(new) for name, new in new_labels.items()
-    )
+    return rows
 
 
 def _attributes(run: Run, grouping: str) -> list[str]:
@@ -263,39 +239,12 @@ def _usable(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> p
         table = table.with_columns(pl.col(str(counts.cluster)).alias(units[0]))
     if units and units[0] not in table.columns:
         return f"its rows lack {counts.cluster!r}, which they were sampled by"
-    table = table.with_columns(_text(name, table.schema[name]) for name in units)
+    table = table.with_columns(as_text(name, table.schema[name]) for name in units)
     plain = with_plain_ids(table.select("sample", *names, *units))
-    return _fitting(plain, counts.unclustered().project(attributes), attributes)
+    return fitted(plain, counts.unclustered().project(attributes))
 
 
 def with_plain_ids(table: pl.DataFrame) -> pl.DataFrame:
     """Ids written as 5.0 as 5, unless two would then be one."""
-    plain = table.with_columns(pl.col("sample").str.replace(_WHOLE, "$1"))
+    plain = table.with_columns(pl.col("sample").str.replace(WHOLE, "$1"))
     return plain if plain["sample"].n_unique() == table.height else table
-
-
-def _fitting(table: pl.DataFrame, counts: Counts, attributes: Sequence[str]) -> pl.DataFrame | str:
-    """The rows in the spelling in which counting them gives the run's counts."""
-    names = ["truth", *attributes, "prediction"]
-    texts = table.with_columns(_text(name, table.schema[name]) for name in names)
-    for spelled in (texts, _whole_numbers(texts, names), _spelled_as(texts, counts)):
-        try:
-            again = Counts.from_table(spelled.group_by(names).agg(n=pl.len()), {name: name for name in names})
-        except InputError as problem:
-            return one_line(problem)
-        if as_text(again) == counts:
-            return spelled
-    return "its rows do not give its counts"
-
-
-def _whole_numbers(texts: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Labels written as 97.0 in a text file, as 97."""
-    return texts.with_columns(pl.col(name).str.replace(_WHOLE, "$1") for name in names)
-
-
-def _spelled_as(texts: pl.DataFrame, counts: Counts) -> pl.DataFrame:
-    """Predictions in the spelling of the counts, without regard to case."""
-    levels = {str(level).casefold(): str(level) for level in counts.axis("prediction").levels}
-    labels = texts["prediction"].drop_nulls().unique().to_list()
-    mapping = {label: levels.get(label.casefold(), label) for label in labels}
-    return texts.with_columns(pl.col("prediction").replace(mapping)) if mapping else texts

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError
 from evenhand.display.overview.content import Headline
+from evenhand.evidence.numbers import MOST_SAMPLES
 from evenhand.evidence.predictions.chosen_rows import chosen_rows
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.runs.run_folder import MOST_CASE_ROWS
+from evenhand.evidence.predictions.sample_rows import fitted, right_answers, sample_rows, with_text_labels
+from evenhand.runs.run_folder import MOST_CASE_ROWS, OUTCOMES
 from evenhand.workflows.outputs.audited_table import Audited
-from evenhand.workflows.outputs.result import Run
+from evenhand.workflows.outputs.result import Run, in_order
 
 _MOST_CASES = 3  # headlines whose rows are written
 
@@ -28,6 +31,31 @@ class AuditRun(Run):
     """
 
     audited: Audited | None = field(default=None, kw_only=True, repr=False)
+
+    @cached_property
+    def all_tables(self) -> dict[str, pl.DataFrame]:
+        """Its tables with the outcome of each row, where rows are on this machine and not too many."""
+        rows = self._outcomes()
+        return super().all_tables if rows is None else in_order({**super().all_tables, OUTCOMES: rows})
+
+    def _outcomes(self) -> pl.DataFrame | None:
+        """Whether each prediction is right; of more rows the counts are the cells of alike ones."""
+        audited = self.audited
+        if audited is None or not isinstance(audited.evidence, Predictions):
+            return None
+        is_here = isinstance(audited.evidence.frame, nw.DataFrame)
+        is_here = is_here or isinstance(audited.evidence.frame.to_native(), pl.LazyFrame)
+        if not is_here or audited.counts.n_total > MOST_SAMPLES:
+            return None
+        counts = audited.counts.unclustered()
+        if counts.moments is not None:  # rows in place of their weights
+            counts = replace(counts, n=counts.moments[0] + counts.moments[2], moments=None, memo={})
+        try:
+            rows = sample_rows(audited.evidence, counts.attributes, audited.changes)
+        except InputError:
+            return None  # the table went since it was counted
+        labelled, cluster = fitted(rows, with_text_labels(counts)), audited.counts.cluster
+        return None if isinstance(labelled, str) else right_answers(labelled, counts.attributes, cluster)
 
     @cached_property
     def case_tables(self) -> dict[str, pl.DataFrame]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.benchmarks.visogender.data.settings import PAIRING, with_pairing
 from evenhand.evidence.choices import GENDERS
-from evenhand.evidence.numbers import ATTRIBUTE
+from evenhand.evidence.predictions.levels import ATTRIBUTE
 from evenhand.runs.run_folder import OUTCOMES
 from evenhand.workflows.outputs.drilled_pairs import pairs_of
 
@@ -206,9 +206,10 @@ def _numbers(run: RunFolder, annotations: pl.DataFrame | None) -> pl.DataFrame |
     """Samples with their number, the worst first."""
     del annotations
     outcomes = _with(run, OUTCOMES, "sample", "value")
-    if outcomes is None:
+    if outcomes is None or run.manifest.get("kind") != "numbers":
         return None
-    rows = worst_first(outcomes, run.manifest.get("better")).head(_MOST_NUMBERS)
+    rows = outcomes.filter(outcome=run.manifest["value"])
+    rows = worst_first(rows, run.manifest.get("better")).head(_MOST_NUMBERS)
     attributes = {name: name.removeprefix(ATTRIBUTE) for name in rows.columns if name.startswith(ATTRIBUTE)}
     return rows.rename(attributes).select("sample", pl.col("value").alias("number"), *attributes.values())
 

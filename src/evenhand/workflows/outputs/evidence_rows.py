@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.runs.run_folder import PER_SAMPLE, RunFolder
+from evenhand.runs.run_folder import OUTCOMES, PER_SAMPLE, RunFolder
 from evenhand.workflows.outputs.drilled_rows import rows_of
 
 MOST_ROWS = 200_000
@@ -31,7 +31,7 @@ def evidence_of(run: RunFolder) -> dict[str, pl.DataFrame]:
     if annotations is None:
         return tables
     for name, table in sorted(run.tables.items()):  # of a benchmark that has no reader of its own
-        if "sample" in table.columns and name != PER_SAMPLE:
+        if "sample" in table.columns and name not in (PER_SAMPLE, OUTCOMES):
             tables.setdefault(f"{name}/samples", _annotated(table.head(MOST_ROWS), annotations))
     if run.folder is None:
         return tables

@@ -14,8 +14,9 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding, Findings
-from evenhand.evidence.numbers import ATTRIBUTE, SAMPLE, Numbers
+from evenhand.evidence.numbers import SAMPLE, Numbers
 from evenhand.evidence.predictions.columns.to_polars import to_polars
+from evenhand.evidence.predictions.levels import ATTRIBUTE
 from evenhand.files.tables import scan as sources
 from evenhand.metrics.catalogue import MetricChoice, chosen_metrics
 from evenhand.metrics.classification.effect_options import EffectOptions
@@ -50,10 +51,11 @@ class NumberRun(Run):
 
     def _worst(self, finding: Finding) -> pl.DataFrame:
         names = {name: f"{ATTRIBUTE}{name}" for name in finding.by}
-        keys = [[part.key] if isinstance(part.key, str) else part.key for part in finding.parts]
-        groups = pl.DataFrame(keys, schema=[*names.values()], orient="row")
-        how: Any = "semi" if finding.details["side"] == "worse" else "anti"
-        rows = self.tables[OUTCOMES].drop_nulls([*names.values()]).join(groups, on=[*names.values()], how=how)
+        rows = self.tables[OUTCOMES].filter(outcome=finding.params["value"]).drop_nulls([*names.values()])
+        keys = [part.key if isinstance(part.key, str) else "*".join(part.key) for part in finding.parts]
+        keys = keys or [str(finding.details[name]) for name in ("worst",) if name in finding.details]
+        is_named = pl.concat_str(*names.values(), separator="*").is_in(keys) | pl.lit(not keys)
+        rows = rows.filter(~is_named if finding.details.get("side") == "better" else is_named)
         columns = {name: name for name in ("sample", "times") if name in rows}
         columns |= {str(self.manifest["value"]): "value", **names}
         columns |= {str(self.manifest["cluster"]): "unit"} if self.manifest.get("cluster") else {}
@@ -109,7 +111,8 @@ def audit_numbers(
     manifest = make_manifest({}, settings) | {"noun": noun or "rows", "id": id}
     manifest |= {"cluster": cluster} if cluster else {}
     manifest |= {"weight": weight} if weight else {}
-    outcomes = numbers.outcomes(list(dict.fromkeys(name for names in groupings for name in names)))
+    attributes = list(dict.fromkeys(name for names in groupings for name in names))
+    outcomes = pl.concat([other.outcomes(attributes) for other in (numbers, *numbers.derived.values())])
     saved = Findings(manifest_id=manifest["manifest_id"], findings=findings)
     run = NumberRun(saved, manifest, {}, {OUTCOMES: outcomes})
     if out is not None:

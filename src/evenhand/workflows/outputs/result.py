@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,9 +28,7 @@ class Run(run_folder.RunFolder):
         """Its tables with those of the papers that it fills, which are made when they are first needed."""
         from evenhand.workflows.outputs.run_artifacts import artifact_tables
 
-        tables = {**self.tables, **artifact_tables(self)}
-        # In the order in which they are read again, so that the report is the same.
-        return {name: tables[name] for name in sorted(tables, key=lambda name: f"{name}.parquet")}
+        return in_order({**self.tables, **artifact_tables(self)})
 
     def html(
         self,
@@ -139,6 +138,11 @@ class Run(run_folder.RunFolder):
 
     def write_extras(self, folder: Path) -> None:
         """What kinds of run write beyond findings, manifest, counts, tables, exports and report; nothing."""
+
+
+def in_order(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Tables in the order in which they are read again, so that the report is the same."""
+    return {name: tables[name] for name in sorted(tables, key=lambda name: f"{name}.parquet")}
 
 
 def check_out(folder: str | Path | None) -> None:

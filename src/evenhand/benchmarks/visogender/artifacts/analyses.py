@@ -12,6 +12,7 @@ import polars as pl
 from evenhand.benchmarks.benchmark import Setting
 from evenhand.benchmarks.datasets.download_source import default_folder
 from evenhand.benchmarks.visogender.artifacts.rows import is_paper_mode
+from evenhand.benchmarks.visogender.artifacts.subsampling import CellCount, kept_draws, kept_spread
 from evenhand.benchmarks.visogender.data.captions import OCC_FIRST, parse_candidates
 from evenhand.benchmarks.visogender.data.labour import read_labour
 from evenhand.benchmarks.visogender.data.samples import read_samples
@@ -23,7 +24,6 @@ from evenhand.runs.run_folder import RunFolder
 from evenhand.stats.arrays import Floats
 from evenhand.stats.correlation import Correlation, kendall, pearson
 from evenhand.stats.multiplicity import adjust
-from evenhand.stats.rates.subsampling import CellCount, kept_draws, kept_spread
 
 COEFFICIENTS = {"pearson": pearson, "kendall": kendall}
 MEASURES = ("overall", "single", "two_person", "same", "different")

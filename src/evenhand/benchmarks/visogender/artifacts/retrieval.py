@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.tidy import find
 from evenhand.benchmarks.visogender import published
+from evenhand.benchmarks.visogender.artifacts.random_rankings import chances, exact_moments
 from evenhand.benchmarks.visogender.artifacts.resolution import accuracy_rows, spread_table
 from evenhand.benchmarks.visogender.artifacts.rows import (
     EVEN,
@@ -29,7 +30,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part
 from evenhand.runs.run_folder import RunFolder
-from evenhand.stats.rankings.null import chances, exact_moments, null_of_mean
+from evenhand.stats.rankings.null import null_of_mean
 
 _POOLS, _POOL = 23, (10, 10)
 _LEVEL = 0.95

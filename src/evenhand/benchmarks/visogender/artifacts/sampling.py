@@ -10,6 +10,12 @@ import numpy as np
 from evenhand.benchmarks.benchmark import Artifact, Made, Parameter, Setting
 from evenhand.benchmarks.visogender import published
 from evenhand.benchmarks.visogender.artifacts.analyses import Kept, answers_of, pools_of, subsample
+from evenhand.benchmarks.visogender.artifacts.random_rankings import (
+    FigureMoments,
+    chances,
+    drawn_moments,
+    exact_moments,
+)
 from evenhand.benchmarks.visogender.artifacts.resolution import measure_title
 from evenhand.benchmarks.visogender.artifacts.rows import (
     NO_IMAGES,
@@ -24,13 +30,7 @@ from evenhand.benchmarks.visogender.artifacts.rows import (
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.runs.run_folder import RunFolder
-from evenhand.stats.rankings.null import (
-    FigureMoments,
-    NullDistribution,
-    chances,
-    drawn_moments,
-    exact_moments,
-)
+from evenhand.stats.rankings.null import NullDistribution
 
 _Moments = Mapping[str, FigureMoments]
 _CELL = 5

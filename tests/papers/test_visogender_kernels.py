@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.benchmarks.visogender.artifacts.random_rankings import chances, drawn_moments, exact_moments
+from evenhand.benchmarks.visogender.artifacts.subsampling import CellCount, kept_draws, kept_spread
 from evenhand.stats.correlation import kendall, pearson, pearson_p
-from evenhand.stats.rankings.null import chances, drawn_moments, exact_moments
-from evenhand.stats.rates.subsampling import CellCount, kept_draws, kept_spread
 
 FIVE = ("bias_at_5", "bias_at_10", "max_skew_at_5", "max_skew_at_10", "ndkl")
 

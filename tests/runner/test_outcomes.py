@@ -1,0 +1,94 @@
+"""Runs keep the outcome of each sample, and are compared by these where the table is gone."""
+
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.workflows.outputs import audit_run
+
+N = 400
+
+
+@pytest.fixture
+def table():
+    """Three classes, three groups of unequal sizes, persons with many rows, an age as a float, two models."""
+    rng = np.random.default_rng(0)
+    truth, group = rng.choice(list("abc"), N), rng.choice(["x", "y", "z"], N, p=[0.6, 0.3, 0.1])
+    one, two = (np.where(rng.random(N) < rate, truth, wrong) for rate, wrong in ((0.8, "a"), (0.7, "b")))
+    columns = {
+        "id": np.arange(N), "truth": truth, "group": group, "age": rng.integers(0, 3, N) * 1.0,
+        "person": rng.integers(0, 50, N).astype(str), "one": one, "two": two,
+    }  # fmt: skip
+    return pl.DataFrame(columns).with_columns(pl.when(pl.col("id") > 5).then("truth"))
+
+
+def audited(source, folder, **options):
+    """Folders of audits of both models."""
+    for model in ("one", "two"):
+        columns = {"truth": "truth", "prediction": model, "by": ["group", "age"], **options}
+        eh.audit(source, inference="none", out=folder / model, **columns)
+    return [folder / "one", folder / "two"]
+
+
+def pairing(runs):
+    return eh.compare(runs).tables["pairing"].row(0, named=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"id": "id"}, {"cluster": "person", "map": {"a": "first"}}])
+def test_audits_of_a_file_are_paired_when_the_file_is_gone(table, tmp_path, options):
+    table.write_csv(tmp_path / "table.csv")
+    runs = audited(str(tmp_path / "table.csv"), tmp_path, **options)
+    before = eh.compare(runs)
+    (tmp_path / "table.csv").unlink()
+    after = eh.compare(runs)
+    assert after.findings.dump() == before.findings.dump()
+    assert pairing(runs)["compared"] == "same samples"
+    assert pairing(runs)["samples"] == N - 6
+
+
+@pytest.mark.parametrize("convert", [lambda frame: frame, lambda frame: frame.to_pandas()])
+def test_audits_of_a_frame_are_paired_by_ids(table, tmp_path, convert):
+    runs = audited(convert(table), tmp_path, id="id")
+    assert (pairing(runs)["compared"], pairing(runs)["samples"]) == ("same samples", N - 6)
+
+
+def test_rows_of_a_frame_without_ids_are_not_guessed_to_be_the_same(table, tmp_path):
+    result = pairing(audited(table, tmp_path))
+    assert result["compared"] == "not paired"
+    assert "id" in result["reason"]
+
+
+def test_outcomes_are_right_or_wrong_by_group(table, tmp_path):
+    run = eh.Run.read(audited(table, tmp_path, cluster="person")[0])
+    rows = run.tables["outcomes"]
+    assert rows.height == N
+    assert rows["value"].null_count() == 6
+    assert rows["unit"].to_list() == table["person"].to_list()
+    means = dict(rows.group_by("attribute:group").agg(pl.col("value").mean()).iter_rows())
+    parts = {part.key: part.value for part in run.finding("accuracy", "group").parts}
+    assert means == pytest.approx(parts)
+
+
+def test_more_rows_than_are_kept_one_by_one_are_in_the_counts_alone(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(audit_run, "MOST_SAMPLES", N - 1)
+    run = eh.Run.read(audited(table, tmp_path, id="id")[0])
+    assert "outcomes" not in run.tables
+    assert run.counts["predictions"].n_total == N
+
+
+def test_a_changed_file_gives_no_outcomes_of_other_rows(table, tmp_path):
+    path = tmp_path / "table.csv"
+    table.write_csv(path)
+    run = eh.audit(str(path), truth="truth", prediction="one", by="group", inference="none")
+    table.head(50).write_csv(path)
+    run.save(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "evidence", ignore_errors=True)
+    assert "outcomes" not in eh.Run.read(tmp_path / "run").tables
+
+
+def test_pages_that_suppress_hold_no_outcomes(table, tmp_path):
+    run = eh.Run.read(audited(table.with_columns(id=pl.format("name-{}", "id")), tmp_path, id="id")[0])
+    assert "name-" not in run.html(suppress=5)
