@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, UnknownName, check_known, one_line
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.evidence.predictions.columns.annotated import Annotated, Remembering, Texts, check_threshold
+from evenhand.evidence.predictions.columns.annotated import Annotated, Remembering, check_threshold
 from evenhand.evidence.ranked_labels import check_probabilities, first_ranks
 
 Concepts: TypeAlias = Mapping[str, Sequence[str]]
@@ -71,10 +71,10 @@ class HouseholdHits(Annotated, Remembering):
     table: pl.DataFrame
     top: int = 5
     threshold: float = 0.0
-    inexpressible: Texts = ()
+    inexpressible: tuple[str, ...] = ()
     facts: Mapping[str, str | float | int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Texts = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_predictions(
@@ -303,7 +303,9 @@ def _shallow(long: pl.DataFrame, concept_map: Concepts | None, top: int) -> list
     return [f"samples have at most {depth} predictions, fewer than the {top} that count"]
 
 
-def _usable(scored: pl.DataFrame, nameable: pl.Series | None) -> tuple[pl.DataFrame, dict[str, int], Texts]:
+def _usable(
+    scored: pl.DataFrame, nameable: pl.Series | None
+) -> tuple[pl.DataFrame, dict[str, int], tuple[str, ...]]:
     """Pairs that can be judged, images that have none by reason, and concepts that no label names."""
     reason = (
         pl.when(pl.col("concept").is_null()).then(pl.lit("missing concept"))

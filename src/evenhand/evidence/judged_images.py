@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, check_known
-from evenhand.evidence.predictions.columns.annotated import Annotated, Texts
+from evenhand.evidence.predictions.columns.annotated import Annotated
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 
@@ -29,7 +29,7 @@ class JudgedImages(Annotated):
     noun, hidden = "prompts", ("prompt",)
     annotated: pl.DataFrame
     counts: Integers
-    categories: Texts
+    categories: tuple[str, ...]
     reference: Floats
     confusion: Integers
 
@@ -85,7 +85,7 @@ def _codes(values: pl.Series, names: Sequence[str]) -> Integers:
     return _positions(pl.Series(texts, dtype=pl.String), [*names, ""], "category")
 
 
-def _reference(table: pl.DataFrame | None, prompts: pl.Series, names: Texts) -> Floats:
+def _reference(table: pl.DataFrame | None, prompts: pl.Series, names: tuple[str, ...]) -> Floats:
     """The shares of each prompt."""
     shares = np.full((len(prompts), len(names)), 1 / max(len(names), 1))
     if table is None:

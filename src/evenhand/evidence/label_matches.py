@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, check_known
-from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Annotated, Facts, Remembering
 from evenhand.evidence.predictions.columns.arrays import Codes, Floats, Mask, unmasked
 from evenhand.evidence.ranked_labels import (
     WORDNET,
@@ -62,19 +62,19 @@ class LabelMatches(Annotated, Remembering):
     """
 
     table: pl.DataFrame
-    associations: Texts
+    associations: tuple[str, ...]
     scores: Floats
     best: Floats
-    expressible: Mapping[str, Texts]
-    unions: Mapping[str, Texts]
-    vocabulary: Texts
+    expressible: Mapping[str, tuple[str, ...]]
+    unions: Mapping[str, tuple[str, ...]]
+    vocabulary: tuple[str, ...]
     predicted: Codes
     confidence: Floats
     top: int = 5
     cluster: str | None = None
     facts: Facts = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-    notes: Texts = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_predictions(
@@ -199,7 +199,7 @@ class LabelMatches(Annotated, Remembering):
     @classmethod
     def _matched(
         cls, samples: pl.DataFrame, predicted: Codes, confidence: Floats, dropped: dict[str, int],
-        notes: list[str], taxonomy: Terms, vocabulary: Texts, wordnet_ids: Sequence[str] | None, *,
+        notes: list[str], taxonomy: Terms, vocabulary: tuple[str, ...], wordnet_ids: Sequence[str] | None, *,
         is_open: bool, top: int, unions: Terms, cluster: str | None, facts: Facts,
     ) -> LabelMatches:  # fmt: skip
         """Leave out samples that cannot be used, and match labels with associations.
@@ -248,11 +248,11 @@ class LabelMatches(Annotated, Remembering):
         return [name for name in self.table.columns if name != "sample"]
 
     @property
-    def names(self) -> Texts:
+    def names(self) -> tuple[str, ...]:
         """The associations, then the unions of them."""
         return (*self.associations, *self.unions)
 
-    def labels_of(self, name: str) -> Texts:
+    def labels_of(self, name: str) -> tuple[str, ...]:
         """The model's labels that belong to an association or union; empty where it cannot say it.
 
         Raises:
@@ -269,7 +269,7 @@ class LabelMatches(Annotated, Remembering):
         columns = [self.associations.index(part) for part in self._parts(name)]
         return np.asarray(self.scores[:, columns].max(axis=1, initial=-np.inf))
 
-    def _parts(self, name: str) -> Texts:
+    def _parts(self, name: str) -> tuple[str, ...]:
         check_known("association", name, self.names)
         return (name,) if name in self.associations else self.unions[name]
 

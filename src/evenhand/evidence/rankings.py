@@ -13,7 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, check_known, one_line
 from evenhand.core.findings import Key, key_of
 from evenhand.evidence.grouping import check_usable, crossed_codes
-from evenhand.evidence.predictions.columns.annotated import Lost, Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Lost, Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers, Mask
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.columns.to_polars import to_polars
@@ -43,9 +43,9 @@ class Pools(Remembering):
         kind: What a query is, as parts of findings call it.
     """
 
-    by: Texts
+    by: tuple[str, ...]
     groups: tuple[tuple[Label, ...], ...]
-    queries: Texts
+    queries: tuple[str, ...]
     codes: Codes
     scores: Floats
     group_sizes: Integers
@@ -227,7 +227,7 @@ def _refuse_repeated(table: pl.DataFrame) -> None:
         raise InputError(f"query {query!r} holds sample {sample!r} twice; keep one row for each")
 
 
-def _pools(rankings: Rankings, by: Texts) -> Pools:
+def _pools(rankings: Rankings, by: tuple[str, ...]) -> Pools:
     table = rankings.table
     attributes = [column for column in table.columns if column not in COLUMNS]
     check_known("column", by, attributes)

@@ -22,7 +22,7 @@ from evenhand.evidence.derivation.item_sets import (
     sets_of_arrays,
     sets_of_embeddings,
 )
-from evenhand.evidence.predictions.columns.annotated import Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 
 Losses: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -53,8 +53,8 @@ class Similarities(Remembering):
     """
 
     values: Floats
-    targets: Texts
-    attributes: Texts
+    targets: tuple[str, ...]
+    attributes: tuple[str, ...]
     target_sets: Mapping[str, Integers]
     attribute_sets: Mapping[str, Integers]
     kind: str = "cosine"

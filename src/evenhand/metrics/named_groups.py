@@ -13,20 +13,19 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.metrics.estimates import losses, part, sizes_of
 from evenhand.metrics.prepared import By, Fields, names_of
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 
-Groups: TypeAlias = list[Texts]
+Groups: TypeAlias = list[tuple[str, ...]]
 T = TypeVar("T")
 
 
 class NamedGroups:
     """Rows by group."""
 
-    by: Texts  # attributes crossed
+    by: tuple[str, ...]  # attributes crossed
     groups: Groups  # that occur, sorted: one value per attribute of ``by``
     group: Integers  # of each row
     dropped: list[Dropped]  # what was left out, by reason
@@ -82,7 +81,7 @@ class NamedGroups:
 class ChosenRows(NamedGroups):
     """Chosen rows of a table, which have a value of every attribute."""
 
-    by: Texts
+    by: tuple[str, ...]
     chosen: Mask  # which rows these are
     groups: Groups
     group: Integers
@@ -119,7 +118,7 @@ def check_pair(groups: Any, possible: Sequence[str], words: str) -> None:
         raise ParameterError(f"groups={groups!r} is not possible; name two of {possible}: [{words}]")
 
 
-def bound_names(evidence: Any, kind: type, how: str, by: By) -> Texts:
+def bound_names(evidence: Any, kind: type, how: str, by: By) -> tuple[str, ...]:
     """Names of the attributes of a grouping, which evidence of a kind has.
 
     Raises:
@@ -164,7 +163,7 @@ def unknown_in(columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     return {f"unknown {name}": column.str.to_lowercase().is_in(words) for name, column in columns.items()}
 
 
-def texts(table: pl.DataFrame, names: Texts) -> dict[str, pl.Series]:
+def texts(table: pl.DataFrame, names: tuple[str, ...]) -> dict[str, pl.Series]:
     """Values of attributes as texts."""
     return {name: table[name].cast(pl.String) for name in names}
 
@@ -225,7 +224,7 @@ def dropped_of(counts: Mapping[str, int]) -> list[Dropped]:
 
 def bound(
     table: pl.DataFrame,
-    names: Texts,
+    names: tuple[str, ...],
     counts: Mapping[str, int],
     mask: Mask | None = None,
     unknown: str = "keep",

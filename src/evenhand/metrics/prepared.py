@@ -14,7 +14,6 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric, metric
 from evenhand.evidence.predictions.arrays import named_groups
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.tables.margin_rates import Margins
@@ -54,7 +53,7 @@ def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[P, T], *args: P.a
     return remembered
 
 
-def names_of(by: By) -> Texts:
+def names_of(by: By) -> tuple[str, ...]:
     """A grouping as a tuple of attribute names; a text is one name."""
     names = (by,) if isinstance(by, str) else tuple(by)
     if len(set(names)) != len(names):
@@ -97,7 +96,7 @@ def check_seed(seed: int) -> None:
         raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
 
 
-def _counted(evidence: Any, names: Texts) -> Counts:
+def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
     if isinstance(evidence, Predictions):
         return evidence.count(names)
     if isinstance(evidence, Counts):

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.arrays import Floats, Integers
 from evenhand.evidence.predictions.counts import PREDICTIONS, Counts
 from evenhand.evidence.predictions.levels import CLUSTER
@@ -30,7 +29,7 @@ class Matched:
     """
 
     table: pl.DataFrame
-    columns: Texts
+    columns: tuple[str, ...]
     dropped: Losses
 
     @property
@@ -133,7 +132,7 @@ class Aligned:
             that another model has no row of.
     """
 
-    by: Texts
+    by: tuple[str, ...]
     labels: tuple[object, ...]
     groups: tuple[tuple[object, ...], ...]
     truth: Integers

@@ -25,7 +25,6 @@ from evenhand.evidence.open_answers.text import (
     without_punctuation,
 )
 from evenhand.evidence.open_answers.vocabulary import Vocabulary
-from evenhand.evidence.predictions.columns.annotated import Texts
 
 STEPS = ("case", "frame", "article", "punctuation", "lemma", "synonym")
 """Steps that look at the text alone and at the vocabulary, in their order."""
@@ -48,7 +47,7 @@ class Pipeline:
         ParameterError: Steps in another order, or twice.
     """
 
-    steps: Texts = STEPS
+    steps: tuple[str, ...] = STEPS
     gendered: bool = True
 
     def __post_init__(self) -> None:
@@ -69,7 +68,7 @@ class Pipeline:
 class NormalisedAnswer:
     """One answer on its way: the text after each step, and what it came to."""
 
-    columns: Texts
+    columns: tuple[str, ...]
     prediction: str
     category: str
     matched: str
@@ -101,7 +100,7 @@ class PipelineRun:
                 raise UnknownName("label that was decided", label, (*self.vocabulary.names, *SPECIAL))
 
     @cached_property
-    def columns(self) -> Texts:
+    def columns(self) -> tuple[str, ...]:
         """The columns of steps, with ``decision`` before the matchers."""
         steps = [step for step in self.pipeline.steps if step in STEPS]
         return (*steps, *(["decision"] if self.decisions is not None else []), *self.matchers)

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from evenhand.core.errors import InputError, ParameterError, one_line
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.bins import Bins, BinsLike, make_bins
 from evenhand.evidence.predictions.columns.order import Label
 from evenhand.evidence.predictions.counts import LABEL_AXES, PLAIN_AXES, Counts
@@ -69,7 +68,7 @@ class NormalizedCounts:
         counts: Under the new labels.
         changes: For each axis the old labels and what they became; None is missing.
         unused: Renamings of labels that no row has.
-        unused_missing: Texts for missing values that no row has.
+        unused_missing: tuple[str, ...] for missing values that no row has.
         raw: The axes as they were counted, before the rules; empty where that is not known.
         notes: What was left out before rows were counted.
     """
@@ -77,9 +76,9 @@ class NormalizedCounts:
     counts: Counts
     changes: Changes = field(default_factory=dict)
     unused: tuple[Renaming, ...] = ()
-    unused_missing: Texts = ()
+    unused_missing: tuple[str, ...] = ()
     raw: tuple[Axis, ...] = ()
-    notes: Texts = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class LabelRules:
 
     renamings: tuple[Renaming, ...] = ()
     normalize: bool = False
-    missing: Texts = ()
+    missing: tuple[str, ...] = ()
     bins: tuple[Bins, ...] = ()
 
     @classmethod

@@ -13,7 +13,6 @@ from evenhand.core.errors import InputError, ParameterError, UnknownName, check_
 from evenhand.display.html import label, table
 from evenhand.evidence.predictions import arrays
 from evenhand.evidence.predictions import count as counting
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.plain import check_name, engine_errors, has_value, plain_frame
 from evenhand.evidence.predictions.columns.ranks import FirstRanks, first_ranks
 from evenhand.evidence.predictions.columns.to_polars import to_polars
@@ -63,7 +62,7 @@ class Predictions:
     cluster: str | None = None
     weight: str | None = None
     cluster_weights: ClusterWeights = "rows"
-    notes: Texts = ()
+    notes: tuple[str, ...] = ()
     _counted: dict[Any, NormalizedCounts] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -168,7 +167,7 @@ class Predictions:
             UnknownName: A column that one of the two does not have.
         """
         origin, what = self.origin, "the groups"
-        notes: Texts = ()
+        notes: tuple[str, ...] = ()
         with sources.reading(what):
             if isinstance(groups, str | Path):
                 what, (lazy, files) = repr(str(groups)), sources.scan(groups)

@@ -14,7 +14,6 @@ import numpy as np
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Finding, Null
 from evenhand.core.random_streams import stream
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.similarities import Similarities
 from evenhand.metrics.estimates import as_finding, at_levels, losses, sizes_of
 from evenhand.metrics.prepared import LEVEL, Alternative, Fields, Inference, Mode, check_common
@@ -39,11 +38,11 @@ class BoundSets:
 
     name: str  # the metric's name
     evidence: Similarities  # the similarities
-    targets: Texts  # names of the sets of targets
+    targets: tuple[str, ...]  # names of the sets of targets
     attributes: tuple[str, str]  # names of A and B
     block: Floats  # similarities of the items of the sets of targets in turn, with those of A, then B
-    items: Texts  # ids of the rows
-    words: Texts  # ids of the columns
+    items: tuple[str, ...]  # ids of the rows
+    words: tuple[str, ...]  # ids of the columns
     sizes: tuple[int, ...]  # of the sets, targets first
     mode: Mode  # as of the metric; so are ``inference`` and ``seed``
     inference: Inference
@@ -220,7 +219,9 @@ def attribute_columns(evidence: Similarities, pair: tuple[str, str], rows: Integ
     return [by_value(evidence.values[np.ix_(rows, indices)].mean(axis=0), indices) for indices in columns]
 
 
-def block_of(evidence: Similarities, rows: Integers, across: Integers) -> tuple[Floats, Texts, Texts]:
+def block_of(
+    evidence: Similarities, rows: Integers, across: Integers
+) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
     """Similarities of some rows and columns, with the ids of both."""
     items = tuple(evidence.targets[row] for row in rows.tolist())
     words = tuple(evidence.attributes[column] for column in across.tolist())

@@ -11,7 +11,6 @@ import polars as pl
 
 from evenhand.core.findings import Finding, Part, key_of, low_and_high
 from evenhand.evidence.derivation.paired import Aligned
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
 from evenhand.stats.arrays import Floats, keys_and_codes
@@ -92,7 +91,7 @@ class Changes:
         return {name: table for name, table in merged.items() if table.height}
 
 
-def _change_rows(finding: Finding, pair: Texts) -> pl.DataFrame:
+def _change_rows(finding: Finding, pair: tuple[str, ...]) -> pl.DataFrame:
     """The parts of a finding, the surest first."""
     measure = _MEASURES.get(finding.name, finding.name)
     rows = [
@@ -133,7 +132,7 @@ def _sureness(part: Part) -> tuple[float, float, float, str]:
     )
 
 
-def _flip_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
+def _flip_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
     """Samples that one model alone got right: of each group, then of groups and classes that have some."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     by_group = flips_of(aligned, aligned.group, len(groups))
@@ -153,7 +152,7 @@ def _flip_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
 
 
 def _written(
-    pair: Texts,
+    pair: tuple[str, ...],
     groups: Sequence[str],
     labels: Sequence[str | None],
     flips: Flips,
@@ -169,7 +168,7 @@ def _written(
     ]  # fmt: skip
 
 
-def _answer_rows(aligned: Aligned, pair: Texts, most: int) -> pl.DataFrame:
+def _answer_rows(aligned: Aligned, pair: tuple[str, ...], most: int) -> pl.DataFrame:
     """The most frequent pairs of different answers of each group."""
     groups = [key_text(key_of(key)) for key in aligned.groups]
     labels = pl.Series([str(label) for label in aligned.labels], dtype=pl.String)

@@ -15,7 +15,7 @@ from evenhand.core.errors import InputError, ParameterError, check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.evidence.neighbours import Neighbours
-from evenhand.evidence.predictions.columns.annotated import Remembering, Texts
+from evenhand.evidence.predictions.columns.annotated import Remembering
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.named_groups import Groups, NamedGroups, check_kind
 from evenhand.metrics.prepared import By, Unknown, get_or_make, names_of
@@ -29,14 +29,14 @@ class BoundQueries(NamedGroups, Remembering):
     """Queries by group, with the value that their neighbours have to have."""
 
     neighbours: Neighbours
-    match: Texts  # attributes that have to match, crossed
-    by: Texts
+    match: tuple[str, ...]  # attributes that have to match, crossed
+    by: tuple[str, ...]
     rows: Integers  # of ``neighbours.queries`` that are in it
     query_labels: Integers  # code of the value of each query in it
     labels: Integers  # code of the value of each database sample; -1: no query in it has this value
     groups: Groups
     group: Integers
-    apart: dict[Texts, int]  # queries of each group whose value the database does not have
+    apart: dict[tuple[str, ...], int]  # queries of each group whose value the database does not have
     dropped: list[Dropped]  # queries and database samples
     notes: list[str]  # what to know about both sides
 
@@ -64,7 +64,7 @@ class BoundQueries(NamedGroups, Remembering):
 
     @classmethod
     def _bound(
-        cls, evidence: Neighbours, match: Texts, by: Texts, unknown: Unknown, paper: bool
+        cls, evidence: Neighbours, match: tuple[str, ...], by: tuple[str, ...], unknown: Unknown, paper: bool
     ) -> BoundQueries:
         for name in match:
             _check_meaning(name, evidence.queries[name], evidence.database[name])
@@ -132,7 +132,7 @@ class BoundQueries(NamedGroups, Remembering):
         return named.shared(self.units[0])
 
 
-def _keys(columns: dict[str, pl.Series]) -> list[Texts]:
+def _keys(columns: dict[str, pl.Series]) -> list[tuple[str, ...]]:
     return list(zip(*(column.to_list() for column in columns.values()), strict=True))
 
 

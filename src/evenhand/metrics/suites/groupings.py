@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from evenhand.core.errors import ParameterError, check_known
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.metrics.prepared import names_of
 
-Grouping: TypeAlias = str | Texts | list[str]
+Grouping: TypeAlias = str | tuple[str, ...] | list[str]
 
 
-def names_in(columns: Sequence[str], entry: str | None, separator: str) -> Texts:
+def names_in(columns: Sequence[str], entry: str | None, separator: str) -> tuple[str, ...]:
     """The columns that a text names, such as ``A+B``, unless a column is called just that.
 
     Raises:
@@ -27,7 +26,7 @@ def names_in(columns: Sequence[str], entry: str | None, separator: str) -> Texts
     return names
 
 
-def groupings_of(by: Grouping | Sequence[Grouping]) -> list[Texts]:
+def groupings_of(by: Grouping | Sequence[Grouping]) -> list[tuple[str, ...]]:
     """Groupings as a list of tuples; a text or a tuple alone is one grouping."""
     entries = [by] if isinstance(by, str | tuple) else list(by)
     groupings = [names_of(entry) for entry in entries]

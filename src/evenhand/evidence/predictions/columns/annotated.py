@@ -11,8 +11,6 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, check_known
 
-Texts: TypeAlias = tuple[str, ...]
-"""Some texts, such as names of attributes, or a value of each."""
 Facts: TypeAlias = Mapping[str, str]
 """What tells evidence from others of the same samples."""
 Lost: TypeAlias = tuple[tuple[str, int], ...]
@@ -30,7 +28,7 @@ class Annotated:
     """Samples with annotations, whose columns other than those that are hidden are the attributes."""
 
     noun: ClassVar[str] = "samples"
-    hidden: ClassVar[Texts] = ("sample",)
+    hidden: ClassVar[tuple[str, ...]] = ("sample",)
     annotated: pl.DataFrame
 
     @property

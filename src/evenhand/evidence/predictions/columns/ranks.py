@@ -10,7 +10,6 @@ import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -28,7 +27,7 @@ class FirstRanks:
     """
 
     frame: Frame
-    notes: Texts = ()
+    notes: tuple[str, ...] = ()
 
 
 def is_first(frame: Frame, rank: str) -> nw.Expr:
@@ -117,7 +116,7 @@ def _first_values(values: pl.DataFrame, rank: str) -> list[Any]:
     return ranks.filter(numbers == 1).to_list()
 
 
-def _unranked(rows: int, total: int, rank: str) -> Texts:
+def _unranked(rows: int, total: int, rank: str) -> tuple[str, ...]:
     if not rows:
         return ()
     return (f"{rows:,} of {total:,} rows have no rank in column {rank!r}, and are left out",)

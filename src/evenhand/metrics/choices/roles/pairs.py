@@ -10,7 +10,6 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.evidence.role_choices import OUTCOMES
 from evenhand.metrics.choices.roles.bound import BoundRoles
 from evenhand.metrics.named_groups import dropped_of
@@ -26,11 +25,11 @@ _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031
 class PairedRows:
     """Matched pairs of rows."""
 
-    attribute: Texts
+    attribute: tuple[str, ...]
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
     away: Deviations  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
-    others: Texts  # the other treatments
+    others: tuple[str, ...]  # the other treatments
 
     @classmethod
     def of(cls, bound: BoundRoles, attribute: By, first: str, second: str, outcome: str) -> PairedRows:
@@ -76,8 +75,8 @@ class PairedRows:
 class SetMatrix:
     """Sets as rows, the combinations of treatments as columns."""
 
-    cells: list[Texts]  # values of the treatments, sorted
-    treatments: Texts
+    cells: list[tuple[str, ...]]  # values of the treatments, sorted
+    treatments: tuple[str, ...]
     codes: Integers  # shape (sets, cells, orders); -1 where there is no answer
     scores: Floats  # shape (sets, cells); NaN where there is no answer
     unit: Integers  # shape (sets,)
@@ -92,7 +91,7 @@ class SetMatrix:
             InputError: The evidence has no sets, or a set has two members of one combination.
         """
         table, treatments = members(bound), bound.choices.treatments
-        cells: list[Texts] = table.select(treatments).unique().sort(treatments).rows()
+        cells: list[tuple[str, ...]] = table.select(treatments).unique().sort(treatments).rows()
         names = table["set"].unique().sort()
         row = table["set"].replace_strict(names, np.arange(len(names)), return_dtype=pl.Int64).to_numpy()
         position = {cell: number for number, cell in enumerate(cells)}

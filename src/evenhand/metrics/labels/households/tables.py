@@ -13,7 +13,6 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
-from evenhand.evidence.predictions.columns.annotated import Texts
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.named_groups import Groups, NamedGroups, bound_names, check_kind, coded, dropped_of
 from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make
@@ -150,7 +149,7 @@ class BoundHits(NamedGroups):
     """Images (or pairs of image and concept, in paper mode) by household and group."""
 
     hits: HouseholdHits
-    by: Texts
+    by: tuple[str, ...]
     weighting: Weighting  # ``household`` or ``image``
     rows: pl.DataFrame  # the usable images or pairs, with the code of their ``_household``
     pooled: pl.DataFrame  # for the whole: one row an image that stands under several concepts in ``rows``
@@ -177,7 +176,9 @@ class BoundHits(NamedGroups):
         return get_or_make(evidence.memo, key, cls._bound, evidence, names, weighting, mode)
 
     @classmethod
-    def _bound(cls, evidence: HouseholdHits, names: Texts, weighting: Weighting, mode: Mode) -> BoundHits:
+    def _bound(
+        cls, evidence: HouseholdHits, names: tuple[str, ...], weighting: Weighting, mode: Mode
+    ) -> BoundHits:
         paper, counts = mode == "paper", dict(evidence.dropped)
         table = evidence.table if paper or _CONCEPT in names else evidence.images
         for name in ("household", *names):
