@@ -90,7 +90,7 @@ class RoleQuestions:
         image_of: Position of each sample's image.
         questions: The question of each sample.
         options: Texts of each sample's options, by role.
-        wordings: tuple[str, ...] around it, with ``{question}`` and ``{options}``.
+        wordings: Texts around it, with ``{question}`` and ``{options}``.
         prefix: What stands before a continuation, with ``{question}``.
         caption: What is embedded, with ``{option}``.
         orders: ``all`` or ``first``.

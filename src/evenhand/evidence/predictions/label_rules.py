@@ -68,7 +68,7 @@ class NormalizedCounts:
         counts: Under the new labels.
         changes: For each axis the old labels and what they became; None is missing.
         unused: Renamings of labels that no row has.
-        unused_missing: tuple[str, ...] for missing values that no row has.
+        unused_missing: Texts for missing values that no row has.
         raw: The axes as they were counted, before the rules; empty where that is not known.
         notes: What was left out before rows were counted.
     """
