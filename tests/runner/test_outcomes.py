@@ -92,3 +92,29 @@ def test_a_changed_file_gives_no_outcomes_of_other_rows(table, tmp_path):
 def test_pages_that_suppress_hold_no_outcomes(table, tmp_path):
     run = eh.Run.read(audited(table.with_columns(id=pl.format("name-{}", "id")), tmp_path, id="id")[0])
     assert "name-" not in run.html(suppress=5)
+
+
+def test_outcomes_of_rows_with_weights_and_of_persons_that_count_once_give_the_accuracy(table, tmp_path):
+    weighted = table.with_columns(heavy=pl.col("id") % 3 + 1)
+    cases = ({"weight": "heavy"}, {"cluster": "person", "cluster_weights": "equal"})
+    for number, options in enumerate(cases):
+        columns = {"truth": "truth", "prediction": "one", "by": "group", **options}
+        eh.audit(weighted, **columns, inference="none", out=tmp_path / str(number))
+        run = eh.Run.read(tmp_path / str(number))
+        rows = run.tables["outcomes"].drop_nulls("value")
+        mean = (rows["value"] * rows["weight"]).sum() / rows["weight"].sum()
+        assert mean == pytest.approx(run["accuracy"].value)
+
+
+def test_what_cannot_be_kept_row_by_row_hinders_no_audit(table, tmp_path):
+    """Groups called like a column of ours, names that are reserved elsewhere, and cells of any objects."""
+    odd = table.rename({"group": "sample", "age": "weight"}).to_pandas()
+    odd["unit"] = [("a", 1) if number % 2 else "b" for number in range(N)]
+    for by, is_kept in (("sample", False), ("weight", True)):
+        folder = tmp_path / by
+        eh.audit(odd, truth="truth", prediction="one", by=by, inference="none", id="id", out=folder)
+        run = eh.Run.read(folder)
+        assert run["accuracy"].value is not None
+        assert ("outcomes" in run.tables) == is_kept
+    assert run.tables["outcomes"]["weight"].to_list() == [1.0] * N
+    assert set(run.tables["outcomes"]["attribute:weight"]) == {"0", "1", "2"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
@@ -47,13 +48,20 @@ def chosen_rows(
     schema = frame.collect_schema()
     filters = [_filter(predictions, choice, normalized, schema) for choice in choices]
     native = frame.to_native()
+    with reading_again(predictions):
+        if isinstance(native, pl.DataFrame | pl.LazyFrame):
+            return _streamed(native.lazy(), filters, most)
+        if isinstance(frame, nw.DataFrame):
+            return _picked(frame, predictions, choices, filters, most)
+        return [to_polars(frame.filter(rows).head(most)) for rows in filters]
+
+
+@contextmanager
+def reading_again(predictions: Predictions) -> Iterator[None]:
+    """Turn whatever goes wrong with a table that was counted before into one line."""
     try:
         with sources.reading(what=predictions.described()):
-            if isinstance(native, pl.DataFrame | pl.LazyFrame):
-                return _streamed(native.lazy(), filters, most)
-            if isinstance(frame, nw.DataFrame):
-                return _picked(frame, predictions, choices, filters, most)
-            return [to_polars(frame.filter(rows).head(most)) for rows in filters]
+            yield
     except InputError:
         raise
     except Exception as problem:  # an engine of the user's, closed since or other than when it was counted
@@ -140,13 +148,13 @@ def _picked(
     """Rows of a frame on this machine, chosen by its columns of labels alone."""
     optional = (predictions.rank, predictions.cluster)
     names = list(dict.fromkeys([*(name for choice in choices for name in choice), *filter(None, optional)]))
-    keys = nw.from_native(_converted(frame.select(*names)))
+    keys = nw.from_native(converted(frame.select(*names)))
     keys = keys.with_row_index(index := _free("row", names))
-    return [_converted(frame[keys.filter(rows)[index].to_list()[:most]]) for rows in filters]
+    return [converted(frame[keys.filter(rows)[index].to_list()[:most]]) for rows in filters]
 
 
-def _converted(frame: nw.DataFrame[Any]) -> pl.DataFrame:
-    """A frame as one of Polars; columns of any objects keep what Polars can hold."""
+def converted(frame: nw.DataFrame[Any]) -> pl.DataFrame:
+    """A frame of any library as one of Polars; columns of any objects keep what Polars can hold."""
     objects = [name for name, dtype in frame.collect_schema().items() if isinstance(dtype, nw.Object)]
     plain = frame.select(*(name for name in frame.columns if name not in objects))
     series = {name: pl.Series(name, present(frame[name].to_list()), strict=False) for name in objects}

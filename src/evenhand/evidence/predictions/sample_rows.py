@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import narwhals as nw
 import polars as pl
 
 from evenhand.core.errors import InputError, one_line
+from evenhand.evidence.predictions.chosen_rows import converted, reading_again
 from evenhand.evidence.predictions.columns.ranks import is_first
 from evenhand.evidence.predictions.columns.to_polars import to_polars
 from evenhand.evidence.predictions.counts import Counts
-from evenhand.evidence.predictions.levels import ATTRIBUTE, CLUSTER, weight_numbers
+from evenhand.evidence.predictions.levels import ATTRIBUTE, CLUSTER, WEIGHT, weight_numbers
 from evenhand.evidence.predictions.predictions import Predictions
-from evenhand.files.tables import scan as sources
 
 WHOLE = r"^(-?\d+)\.0+$"
 """A whole number as some formats write it."""
@@ -21,7 +22,7 @@ WHOLE = r"^(-?\d+)\.0+$"
 def sample_rows(
     predictions: Predictions, attributes: Sequence[str], changes: Mapping[str, Mapping[str, str | None]]
 ) -> pl.DataFrame:
-    """The rows: sample, truth, attributes, prediction, where there are such ``cluster:NAME`` and weight.
+    """The rows: sample, truth, attributes, prediction, where there are such ``cluster:NAME`` and ``weight:``.
 
     Labels are texts. Without a column of ids a row of a file is named by its number and the file's hash; a
     row of a frame has no name.
@@ -34,35 +35,44 @@ def sample_rows(
     Raises:
         InputError: The table cannot be read (again).
     """
-    frame, origin = predictions.frame, predictions.origin
-    names = {
-        "truth": predictions.truth,
-        **{name: name for name in attributes},
-        "prediction": predictions.prediction,
-    }
+    if "sample" in attributes:
+        raise InputError("groups in a column 'sample' cannot be told from names of samples; rename it")
+    names = {"truth": predictions.truth, **{name: name for name in attributes}}
+    names["prediction"] = predictions.prediction
     if predictions.cluster is not None:
         names[CLUSTER + predictions.cluster] = predictions.cluster
     extra = [column for column in (predictions.id, predictions.weight) if column is not None]
-    with sources.reading(what=predictions.described()):
+    with reading_again(predictions):
+        frame, origin = predictions.frame, predictions.origin
         if predictions.rank is not None:
             frame = frame.filter(is_first(frame, predictions.rank))
-        table = to_polars(frame.select(*dict.fromkeys([*names.values(), *extra])))
-    sample = pl.lit(None, pl.String)
-    if predictions.id is not None:
-        sample = pl.col(predictions.id).cast(pl.String)
-    elif origin is not None and origin.sha256:
-        sample = pl.int_range(pl.len()).cast(pl.String) + f" of {origin.sha256}"
-    rows = table.select(
-        sample.alias("sample"),
-        *(as_text(column, table.schema[column]).alias(name) for name, column in names.items()),
-    )
-    if predictions.weight is not None:
-        rows = rows.with_columns(
-            weight_numbers(table[predictions.weight], predictions.weight).alias("weight")
+        frame = frame.select(*dict.fromkeys([*names.values(), *extra]))
+        table = converted(frame) if isinstance(frame, nw.DataFrame) else to_polars(frame)
+        sample = pl.lit(None, pl.String)
+        if predictions.id is not None:
+            sample = pl.col(predictions.id).cast(pl.String)
+        elif origin is not None and origin.sha256:
+            sample = pl.int_range(pl.len()).cast(pl.String) + f" of {origin.sha256}"
+        columns = [as_text(column, table.schema[column]).alias(name) for name, column in names.items()]
+        rows = table.select(sample.alias("sample"), *columns).with_columns(
+            pl.col(name).replace(dict(new)) for name, new in changes.items() if name in names
         )
-    return rows.with_columns(
-        pl.col(name).replace(dict(new)) for name, new in changes.items() if name in rows.columns
-    )
+        if predictions.weight is not None:
+            weights = weight_numbers(table[predictions.weight], predictions.weight)
+            rows = rows.with_columns(weights.alias(WEIGHT))
+        if predictions.cluster_weights == "equal":
+            rows = rows.with_columns(_once_each(rows, f"{CLUSTER}{predictions.cluster}"))
+        return rows
+
+
+def _once_each(rows: pl.DataFrame, cluster: str) -> pl.Expr:
+    """Weights with which each cluster counts once, as of ``once_each`` of counts."""
+    usable = pl.col("truth").is_not_null() & pl.col("prediction").is_not_null()
+    weight = pl.col(WEIGHT) if WEIGHT in rows.columns else pl.lit(1.0)
+    weight = pl.when(usable).then(weight).otherwise(0.0)
+    total = weight.sum().over(cluster)
+    mean = weight.sum() / pl.col(cluster).filter(usable & pl.col(cluster).is_not_null()).n_unique()
+    return pl.when(total > 0).then(weight * mean / total).otherwise(weight).alias(WEIGHT)
 
 
 def right_answers(rows: pl.DataFrame, attributes: Sequence[str], cluster: str | None) -> pl.DataFrame:
@@ -80,7 +90,7 @@ def right_answers(rows: pl.DataFrame, attributes: Sequence[str], cluster: str | 
         right.alias("value"),
         *(pl.col(name).alias(f"{ATTRIBUTE}{name}") for name in attributes),
         (pl.lit(None, pl.String) if cluster is None else pl.col(CLUSTER + cluster)).alias("unit"),
-        pl.col("weight") if "weight" in rows.columns else pl.lit(1.0).alias("weight"),
+        (pl.col(WEIGHT) if WEIGHT in rows.columns else pl.lit(1.0)).alias("weight"),
         "truth",
         "prediction",
     )

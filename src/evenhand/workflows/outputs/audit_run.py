@@ -52,9 +52,9 @@ class AuditRun(Run):
             counts = replace(counts, n=counts.moments[0] + counts.moments[2], moments=None, memo={})
         try:
             rows = sample_rows(audited.evidence, counts.attributes, audited.changes)
+            labelled, cluster = fitted(rows, with_text_labels(counts)), audited.counts.cluster
         except InputError:
-            return None  # the table went since it was counted
-        labelled, cluster = fitted(rows, with_text_labels(counts)), audited.counts.cluster
+            return None  # the table went since it was counted, or holds what has no text
         return None if isinstance(labelled, str) else right_answers(labelled, counts.attributes, cluster)
 
     @cached_property
