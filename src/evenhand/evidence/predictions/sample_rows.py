@@ -36,7 +36,7 @@ def sample_rows(
         InputError: The table cannot be read (again).
     """
     if "sample" in attributes:
-        raise InputError("groups in a column 'sample' cannot be told from names of samples; rename it")
+        raise InputError("groups of a column 'sample' would be taken for names of samples; rename it")
     names = {"truth": predictions.truth, **{name: name for name in attributes}}
     names["prediction"] = predictions.prediction
     if predictions.cluster is not None:
