@@ -20,9 +20,9 @@ from PIL import Image
 
 from evenhand.benchmarks.benchmark import Plan
 from evenhand.core.requests import Question
-from evenhand.execution.collect import ask_all
-from evenhand.execution.options import AskOptions
 from evenhand.files.images.sources import ImageFiles
+from evenhand.workflows.execution.collect import ask_all
+from evenhand.workflows.execution.options import AskOptions
 
 BATCH, WORKERS, LABELS = 16, 2, ("a", "b")
 

@@ -28,7 +28,7 @@ import evenhand as eh
 from evenhand.benchmarks.visogender.data.taxonomy import OCCUPATIONS
 from evenhand.core.findings import Finding
 from evenhand.core.significance import significance_of
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 
 Floats = npt.NDArray[np.float32]
 _PLACES = ("in the grass", "in the water", "in the snow")

@@ -17,9 +17,9 @@ from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import ALPHA, EDGE, is_beyond, reference_of
 from evenhand.display.overview.content import Headline
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.text.rounding import Rounding
 from evenhand.report.exports.exported import finding_sentence
 from evenhand.report.views.rows import row
-from evenhand.text.rounding import Rounding
 
 _NUMBER = r"[<>]?[−-]?\d[\d,]*(?:\.\d+)?"
 _VALUE = re.compile(rf"(?:: | = |^)({_NUMBER})(?= points?\b| %| without| more| fewer| \(|;|,|\.?$)")

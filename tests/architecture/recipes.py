@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.execution.options import AskOptions
 from evenhand.models.resolve import resolve
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from evenhand.workflows.outputs.export import export
 from tests.conftest import make_frame

@@ -20,9 +20,14 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in FILES}
 
 
+INNER_ROOMS = {"display.text", "workflows.execution"}
+"""Folders of a room that are asked for by others and import less than it does."""
+
+
 def room_of(module: str) -> str:
     """The room of a module; the top of the package is the room ``""``."""
-    return [*module.split("."), ""][1]
+    _, room, inner, *_ = [*module.split("."), "", ""]
+    return f"{room}.{inner}" if f"{room}.{inner}" in INNER_ROOMS else room
 
 
 def folder_of(module: str) -> str:

@@ -22,23 +22,23 @@ from tests.architecture.source_tree import (
 ROOMS = {
     "": {"core", "display"},  # evenhand/__init__ names things lazily in its stub, and says who shows findings
     "core": set(),
-    "text": {"core"},
-    "display": {"core", "text"},
+    "display.text": {"core"},
+    "display": {"core", "display.text"},
     "stats": set(),
     "files": {"core"},
-    "models": {"core", "text", "files"},
+    "models": {"core", "display.text", "files"},
     "evidence": {"core", "display", "files"},
-    "metrics": {"core", "text", "stats", "evidence"},
+    "metrics": {"core", "display.text", "stats", "evidence"},
     "mitigate": {"core", "files", "stats", "evidence"},
-    "report": {"core", "text", "display", "files", "evidence"},
+    "report": {"core", "display.text", "display", "files", "evidence"},
     "runs": {"core", "display", "files", "evidence", "metrics"},
-    "benchmarks": {"core", "text", "files", "stats", "evidence", "metrics", "mitigate", "runs"},
-    "execution": {"core", "files", "models", "benchmarks"},
+    "benchmarks": {"core", "display.text", "files", "stats", "evidence", "metrics", "mitigate", "runs"},
+    "workflows.execution": {"core", "files", "models", "benchmarks"},
     "workflows": {
-        "core", "text", "display", "files", "stats", "evidence", "metrics", "mitigate", "models", "report",
-        "runs", "benchmarks", "execution",
+        "core", "display.text", "display", "files", "stats", "evidence", "metrics", "mitigate", "models", "report",
+        "runs", "benchmarks", "workflows.execution",
     },
-    "cli": {"core", "text", "display", "runs", "execution", "workflows"},
+    "cli": {"core", "display.text", "display", "runs", "workflows.execution", "workflows"},
     "__main__": {"cli"},  # python -m evenhand
 }  # fmt: skip
 HEAVY = [

@@ -8,7 +8,7 @@ import polars as pl
 
 import evenhand as eh
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 from tests.benchmarks.indicator_models import numbered_image
 
 STUDY = """

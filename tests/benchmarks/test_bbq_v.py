@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.benchmarks.further.bbq_v.sources import SOURCE
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 
 OPTIONS = AskOptions(keep_answers=False, workers=1)
 PEOPLE = ("the older woman", "the younger woman")

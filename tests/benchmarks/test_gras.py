@@ -16,7 +16,7 @@ from evenhand.benchmarks.further.gras.sources import SOURCE
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
 from evenhand.evidence.item_scores import ItemScores
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.suite.entries import SuiteModel
 from evenhand.workflows.suite.wordings import orders_by_wording
 

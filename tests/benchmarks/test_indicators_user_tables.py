@@ -12,11 +12,11 @@ from evenhand.benchmarks.indicators.people.datasets.sources import parts
 from evenhand.benchmarks.indicators.questions import label_questions
 from evenhand.benchmarks.labelling.taxonomies import read_taxonomy
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.execution.evidence_writer import EvidenceParts
 from evenhand.files.images.sources import ImageFiles
 from evenhand.report.chapters import in_chapters
 from evenhand.report.wording import indicators as indicator_words
 from evenhand.report.wording import limits
+from evenhand.workflows.execution.evidence_writer import EvidenceParts
 from tests.benchmarks import people_layouts as layouts
 from tests.benchmarks.indicator_models import Answers, Classifies, Embeds, ask, numbered_image
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.text.language import written_in
+from evenhand.display.text.language import written_in
 from evenhand.workflows.debias.items import SourceRun, read_items
 
 ROOTS = {"x": "abcdefgh", "y": "ijklmnop", "bad": "qrst", "good": "uvwz"}

@@ -16,7 +16,7 @@ from evenhand.benchmarks.further.pairs.pairs import COLUMNS, QUESTIONS, read_que
 from evenhand.benchmarks.further.pairs.sources import SOURCE
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 from tests.benchmarks.pairs_release import person_in, release
 from tests.models.tiny import build
 

@@ -8,7 +8,7 @@ import evenhand as eh
 from evenhand.benchmarks.datasets.generation.definitions import GenerationDefinition
 from evenhand.core.errors import UserError
 from evenhand.core.significance import is_beyond
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 from tests.models.tiny import build
 
 OPTIONS = AskOptions(keep_answers=False, workers=1)

@@ -13,7 +13,7 @@ from PIL import Image
 import evenhand as eh
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.cli.summaries.findings import print_summary
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 from tests.benchmarks import further_layouts, mmbias_release, pairs_release, visogender_release
 from tests.benchmarks import skewsize_layouts as layouts
 from tests.gallery import people

@@ -19,9 +19,9 @@ from evenhand.benchmarks.catalogue import ARTIFACTS
 from evenhand.benchmarks.visogender.artifacts.rows import labels_of
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.execution.options import AskOptions
 from evenhand.report.figures.draw import drawing_engine
 from evenhand.runs.run_folder import RunFolder
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.outputs.artifact import artifact, write_artifact
 from evenhand.workflows.outputs.run_artifacts import artifact_tables
 from tests.benchmarks.visogender_release import release, sample_of

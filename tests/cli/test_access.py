@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 
 from evenhand.cli.summaries.progress import status
-from evenhand.text.columns import cells
+from evenhand.display.text.columns import cells
 from tests.cli.test_audit import type_in
 from tests.cli.test_first_lines import COPIED, WORDS, tickets
 

@@ -18,9 +18,9 @@ from evenhand.display.overview.mistakes import _chance
 from evenhand.display.overview.overview import _echoes
 from evenhand.display.overview.strips import ASCII, Signs, strip_lines
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text.columns import cells, fitted, terminal_rows, wrapped
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
-from evenhand.text.columns import cells, fitted, terminal_rows, wrapped
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.cli.test_audit import type_in
 from tests.conftest import make_frame

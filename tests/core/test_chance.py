@@ -13,8 +13,8 @@ from evenhand.core.significance import (
     significance_of,
     uncorrected,
 )
-from evenhand.text.formatting import p_text
-from evenhand.text.reasons import verdict_text
+from evenhand.display.text.formatting import p_text
+from evenhand.display.text.reasons import verdict_text
 
 BAND = Null(mean=0.15, low=0.1, high=0.2, method="permutation")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evenhand.core import errors
 from evenhand.core.errors import UnknownName, check_choice, check_known, one_line
-from evenhand.text.reasons import REASONS, explain
+from evenhand.display.text.reasons import REASONS, explain
 from tests.helpers import CHARACTERS
 
 

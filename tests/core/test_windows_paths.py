@@ -8,8 +8,8 @@ import pytest
 
 from evenhand.core.errors import InputError, UserError
 from evenhand.core.registry import load_object
+from evenhand.display.text.model_names import model_names
 from evenhand.models.resolve import resolve
-from evenhand.text.model_names import model_names
 from evenhand.workflows.suite import entries
 from evenhand.workflows.suite.suite_files import SuiteBenchmark
 

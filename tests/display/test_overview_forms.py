@@ -7,8 +7,8 @@ import pytest
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Finding, Findings, GroupSize, Interval, Part
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.text.formatting import MINUS
 from evenhand.metrics.catalogue import with_cards
-from evenhand.text.formatting import MINUS
 from tests.display.test_overview_rates import band, finding
 
 TESTED = {"p_value": 0.001, "p_adjusted": 0.002, "role": "primary", "fair_at": 0.0}

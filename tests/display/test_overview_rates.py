@@ -7,10 +7,10 @@ import evenhand as eh
 from evenhand.core.cards import MetricCard, Sentences, Source
 from evenhand.core.findings import Dropped, Finding, Findings, GroupSize, Interval, Null, Part
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.text.disparities import mix_sentence
+from evenhand.display.text.formatting import MINUS, points
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.suppression.suppress import suppressed_findings
-from evenhand.text.disparities import mix_sentence
-from evenhand.text.formatting import MINUS, points
 
 LAGOS = {"Lagos": (370, 469), "Oslo": (620, 713), "Quito": (638, 750)}
 

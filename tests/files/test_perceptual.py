@@ -11,10 +11,10 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.core.requests import Question
-from evenhand.execution.repeated_images import repeated_images
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.perceptual import difference_hash
 from evenhand.files.images.sources import FirstImages, ImageFiles
+from evenhand.workflows.execution.repeated_images import repeated_images
 
 
 @pytest.fixture(autouse=True)
@@ -102,12 +102,12 @@ def test_an_audit_tells_repeated_pictures_of_its_table(table, monkeypatch):
 
 
 def test_pictures_that_were_not_opened_are_told(table, monkeypatch):
-    monkeypatch.setattr("evenhand.execution.repeated_images.MOST_LOOKED_AT", 11)
+    monkeypatch.setattr("evenhand.workflows.execution.repeated_images.MOST_LOOKED_AT", 11)
     message = codes_of(str(table))["repeated_images"].message
     assert message.startswith(
         "of 12 pictures in 'image_path' the first 11 were compared; 1 of 11 pictures have"
     )
-    monkeypatch.setattr("evenhand.execution.repeated_images.MOST_LOOKED_AT", 5)
+    monkeypatch.setattr("evenhand.workflows.execution.repeated_images.MOST_LOOKED_AT", 5)
     warning = codes_of(str(table))["repeated_images"]
     assert (
         warning.message == "of 12 pictures in 'image_path' the first 5 were compared, none of which repeats"

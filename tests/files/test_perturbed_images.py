@@ -10,7 +10,6 @@ from evenhand.benchmarks.benchmark import PERTURBING
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.requests import UnreadableImage
-from evenhand.execution.leakage import hashes_of
 from evenhand.files.images.perturbed import (
     NO_REGION,
     Perturbation,
@@ -20,6 +19,7 @@ from evenhand.files.images.perturbed import (
     read_regions,
 )
 from evenhand.files.images.sources import ImageFiles
+from evenhand.workflows.execution.leakage import hashes_of
 
 PERSON, LAMP, CHAIR = (
     Region("person", (2, 2, 10, 14)),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InputError
-from evenhand.execution.answering.answer_cache import AnswerStore
 from evenhand.files.private import private_file, private_folder
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 IDENTITY = {"name": "a model"}

@@ -14,9 +14,9 @@ from evenhand import Similarities, metrics
 from evenhand.benchmarks.mmbias.data.families import families_of
 from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.significance import significance_of
+from evenhand.display.text.reasons import REASONS
 from evenhand.metrics.association.tables import association_tables
 from evenhand.metrics.suites.families import adjust_run
-from evenhand.text.reasons import REASONS
 from tests.conftest import SHARED
 from tests.properties.association_table import material
 from tests.properties.metric_table import check_finding

@@ -1,6 +1,6 @@
 """Sentences on lines, gaps and what would have been noticed, as the specification has them."""
 
-from evenhand.text.disparities import gap_sentence, headline, line_sentence, share, status_sentence
+from evenhand.display.text.disparities import gap_sentence, headline, line_sentence, share, status_sentence
 
 LAGOS = {
     "group": "Lagos", "truth": "account_locked", "prediction": "fraud_report", "direction": "more", "a": 33,

@@ -8,9 +8,9 @@ import pytest
 
 from evenhand import Predictions, metrics
 from evenhand.core.significance import significance_of
+from evenhand.display.text.reasons import explain
 from evenhand.metrics.classification.class_effects import pooled_squares
 from evenhand.stats.contingency.summary_intervals import Squares
-from evenhand.text.reasons import explain
 from tests.properties.metric_table import plain, random_frame
 
 SUMMARIES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max", "cramers_v_corrected", "phi")

@@ -10,7 +10,7 @@ from rich.console import Console
 import evenhand as eh
 from evenhand.cli.summaries.subgroups import print_subgroups
 from evenhand.core.significance import p_among_all
-from evenhand.text.formatting import p_phrase, p_value
+from evenhand.display.text.formatting import p_phrase, p_value
 
 
 @pytest.fixture(scope="module")

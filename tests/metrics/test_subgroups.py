@@ -7,9 +7,9 @@ import pytest
 import evenhand
 from evenhand import Predictions, metrics
 from evenhand.core.errors import ParameterError, UnknownName
+from evenhand.display.text.reasons import REASONS
+from evenhand.display.text.subgroups import search_sentence, subgroup_sentence
 from evenhand.report.suppression.suppress import suppressed_findings
-from evenhand.text.reasons import REASONS
-from evenhand.text.subgroups import search_sentence, subgroup_sentence
 from tests.helpers import wilson
 
 BY = ["office", "channel", "tier"]

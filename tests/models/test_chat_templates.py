@@ -10,11 +10,11 @@ import transformers as hf
 from evenhand.core.errors import ParameterError
 from evenhand.core.thoughts import without_thought
 from evenhand.evidence.open_answers.chosen_option import chosen_option
-from evenhand.execution.options import AskOptions
 from evenhand.models.adapters.huggingface.language.chat import ChatModel
 from evenhand.models.adapters.huggingface.language.chat_inputs import ChatInputs
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
+from evenhand.workflows.execution.options import AskOptions
 from tests.models.tiny import build
 
 USER = (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import InputError, ParameterError
-from evenhand.execution.answering.batches import is_out_of_memory
 from evenhand.models.adapters.huggingface.quantization import size_arguments
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
 from evenhand.models.weights import checkpoint
 from evenhand.models.weights.device import choose_device, inference
+from evenhand.workflows.execution.answering.batches import is_out_of_memory
 from tests.models.everything import ask_everything
 from tests.models.tiny import build
 

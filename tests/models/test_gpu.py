@@ -7,11 +7,11 @@ import pytest
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.requests import Question
-from evenhand.execution.answering.batches import Batch, BatchCaller
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.resolve import resolve
 from evenhand.models.weights.checkpoint import free_memory
 from evenhand.models.weights.device import choose_device
+from evenhand.workflows.execution.answering.batches import Batch, BatchCaller
 from tests.models.everything import ask_everything
 from tests.models.tiny import NAMES, build
 

@@ -13,8 +13,8 @@ import polars as pl
 
 from evenhand import Predictions, metrics
 from evenhand.core.findings import Finding
+from evenhand.display.text.reasons import REASONS
 from evenhand.metrics.catalogue import declared_metrics
-from evenhand.text.reasons import REASONS
 
 
 @dataclass(frozen=True)

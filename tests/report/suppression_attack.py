@@ -9,7 +9,7 @@ import numpy as np
 import polars
 from scipy.optimize import linprog
 
-from evenhand.text.formatting import key_text
+from evenhand.display.text.formatting import key_text
 
 ANY = object()
 MISTAKEN = ("disparities", "accuracy_decomposition", "subgroups")

@@ -13,10 +13,10 @@ import evenhand as eh
 from evenhand.core.figure import Figure
 from evenhand.display.charts import MOST_LINES
 from evenhand.display.html import label, number
+from evenhand.display.text.formatting import unbroken
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.similarities import Similarities
 from evenhand.runs.run_folder import RunFolder as ReadRun
-from evenhand.text.formatting import unbroken
 from evenhand.workflows.outputs.artifact import MadeArtifact
 from evenhand.workflows.outputs.result import Run
 from tests.conftest import make_frame

@@ -8,10 +8,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.display.overview.brief import run_lines
+from evenhand.display.text.formatting import unbroken
 from evenhand.report.content import ReportInput
 from evenhand.report.page.html import render_html
 from evenhand.report.suppression.details import shown_details, without_few_units
-from evenhand.text.formatting import unbroken
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from tests.display.test_overview_clusters import audited as audited_photos
 from tests.display.test_overview_rates import worse_everywhere

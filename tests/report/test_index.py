@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand.cli.main import app
 from evenhand.core.errors import InputError
 from evenhand.runs.run_folder import dump_cards
-from evenhand.workflows.index import run_folders, write_index
+from evenhand.workflows.outputs.index import run_folders, write_index
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -13,9 +13,9 @@ from string import Formatter
 import pytest
 
 from evenhand.core.errors import InputError
+from evenhand.display.text import language
+from evenhand.display.text.language import Catalogue, filled, written_in
 from evenhand.report.page.html import render_html
-from evenhand.text import language
-from evenhand.text.language import Catalogue, filled, written_in
 from evenhand.workflows.outputs.result import Run
 from tests.architecture.source_tree import FILES, SOURCE, nodes
 from tests.cli.test_audit import type_in
@@ -171,7 +171,7 @@ def test_numbers_of_the_first_screen_are_those_of_the_findings(run, page):
 
 def test_numbers_have_german_signs():
     with written_in("de"):
-        from evenhand.text import formatting
+        from evenhand.display.text import formatting
 
         assert formatting.number(1234.5678) == "1.234,568"
         assert formatting.count(2000) == "2.000"

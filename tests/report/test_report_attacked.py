@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.display.text.formatting import number
 from evenhand.report.content import ReportInput
 from evenhand.report.suppression.complementary import MarginSums
 from evenhand.report.suppression.suppress import suppressed
-from evenhand.text.formatting import number
 from evenhand.workflows.outputs.evidence_rows import evidence_of
 from evenhand.workflows.outputs.result import Run
 from tests.metrics.test_subgroups import tickets as searchable

@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 
 from evenhand.core.findings import Part
+from evenhand.display.text import formatting as formats
 from evenhand.report.chapters import in_chapters
 from evenhand.report.facets import row_params
 from evenhand.report.page import downloads
 from evenhand.report.page.html import render_html
 from evenhand.report.views import frames, rows
-from evenhand.text import formatting as formats
 from tests.report import report_samples as samples
 from tests.report.browsing import (
     addresses,

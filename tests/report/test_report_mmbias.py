@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.display.text import formatting as formats
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import in_chapters
 from evenhand.report.views import rows
 from evenhand.report.wording import associations as association_words
-from evenhand.text import formatting as formats
 from tests.benchmarks.mmbias_release import release
 from tests.report.report_samples import plain
 

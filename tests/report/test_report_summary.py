@@ -13,6 +13,7 @@ from evenhand.cli.summaries.findings import print_summary
 from evenhand.core.errors import InputError
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.text import formatting as formats
 from evenhand.metrics.catalogue import with_cards
 from evenhand.report.chapters import in_chapters
 from evenhand.report.page.html import render_html
@@ -21,7 +22,6 @@ from evenhand.report.views import text_alternatives as alternatives
 from evenhand.report.wording import associations as association_words
 from evenhand.report.wording import indicators as indicator_words
 from evenhand.report.wording import sentences as words
-from evenhand.text import formatting as formats
 from tests.report import report_samples as samples
 from tests.report.browsing import addresses, browser, needs_chromium, visit
 

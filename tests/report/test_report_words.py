@@ -7,11 +7,11 @@ import pytest
 from evenhand.core.cards import MetricCard
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.core.significance import alpha_of
+from evenhand.display.text import formatting as formats
 from evenhand.report import glossary
 from evenhand.report.chapters import in_chapters, left_out
 from evenhand.report.wording import limits
 from evenhand.report.wording import sentences as words
-from evenhand.text import formatting as formats
 from tests.report import report_samples as samples
 
 

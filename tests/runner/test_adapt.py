@@ -15,7 +15,6 @@ import evenhand as eh
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
 from evenhand.core.requests import Question
-from evenhand.execution.leakage import hashes_of, refuse_training_images
 from evenhand.files.images.chained import ChainedImages
 from evenhand.files.images.cropped import CroppedImages
 from evenhand.files.images.sources import ImageFiles
@@ -24,6 +23,7 @@ from evenhand.runs.manifest import adaptation_warnings
 from evenhand.workflows.adapt.head_classes import ClassSelection
 from evenhand.workflows.adapt.stable_uris import lasting_uri
 from evenhand.workflows.adapt.training_images import read_training
+from evenhand.workflows.execution.leakage import hashes_of, refuse_training_images
 from tests.benchmarks.people_layouts import casual_conversations
 from tests.models.tiny import build
 from tests.runner.adapting import picture, write_extractor, write_folders, write_tars

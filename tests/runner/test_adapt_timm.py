@@ -13,8 +13,8 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.core.errors import InputError
-from evenhand.execution.options import AskOptions
 from evenhand.models.resolve import resolve
+from evenhand.workflows.execution.options import AskOptions
 from tests.helpers import Later
 from tests.runner.adapting import write_folders
 

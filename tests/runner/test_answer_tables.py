@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.core.errors import InputError
 from evenhand.core.requests import Question
-from evenhand.execution.answer_tables import TableSource
+from evenhand.workflows.execution.answer_tables import TableSource
 
 
 def evidence(tmp_path, rows, capability="classifies_images", samples=("a", "b"), **more):

@@ -13,9 +13,9 @@ import pytest
 import evenhand as eh
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import InputError, UserError
-from evenhand.execution.engines.prefetch import load
-from evenhand.execution.options import AskOptions
 from evenhand.files.images.sources import ImageFiles
+from evenhand.workflows.execution.engines.prefetch import load
+from evenhand.workflows.execution.options import AskOptions
 from tests.runner.crash.commands import PATTERNS_FILE, command, here, nothing_but_reuse, one_line_of, uri
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -295,7 +295,7 @@ def test_an_image_that_changes_while_it_is_read_is_asked_about_again(tmp_path, m
 
 
 def test_what_fails_for_now_in_prepare_is_not_kept() -> None:
-    from evenhand.execution.engines.prefetch import load
+    from evenhand.workflows.execution.engines.prefetch import load
 
     class One:
         def load(self, index):

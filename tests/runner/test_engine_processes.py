@@ -97,7 +97,7 @@ def test_a_run_whose_answers_are_known_imports_no_heavy_library(tmp_path, monkey
 PEAK = """
 import re, sys
 import evenhand as eh
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 few = AskOptions(batch_size=8)
 for n in (300, 1_500):
     parameters = dict(n=str(n), first=str(n), side="224", ask=sys.argv[3])

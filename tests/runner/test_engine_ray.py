@@ -13,7 +13,7 @@ from PIL import Image
 
 import evenhand as eh
 from evenhand.core.errors import UserError
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.options import AskOptions
 from tests.runner.crash import patterns
 from tests.runner.crash.commands import command, finish, here, one_line_of, uri
 

@@ -10,9 +10,9 @@ import evenhand as eh
 from evenhand.core.errors import GateBroken, ParameterError, UnknownName
 from evenhand.core.findings import Interval
 from evenhand.core.significance import significance_of
+from evenhand.display.text.disparities import line_sentence
 from evenhand.metrics.classification.disparities.finding import disparity_lines
 from evenhand.runs.gates import Condition, check_gate_names, check_gates, gates_of, parse_gate
-from evenhand.text.disparities import line_sentence
 from tests.conftest import make_frame
 
 BY = "perceived gender"

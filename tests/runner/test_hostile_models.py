@@ -15,8 +15,8 @@ import pytest
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import InputError, UserError, exits_are_errors, one_line
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.execution.answering.batches import _METHODS, Batch, BatchCaller
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore
+from evenhand.workflows.execution.answering.batches import _METHODS, Batch, BatchCaller
 from tests.runner.crash.commands import EVENHAND, finish, here, one_line_of, uri
 
 pytestmark = pytest.mark.usefixtures("without_pages")

@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.benchmarks.mmbias.data.repeated_images import RepeatedImages
 from evenhand.core.requests import Question
-from evenhand.execution.engines.prefetch import with_images
+from evenhand.workflows.execution.engines.prefetch import with_images
 
 
 class Grey:

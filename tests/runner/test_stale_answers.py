@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore
+from evenhand.workflows.execution.options import AskOptions
 from tests.cli.test_audit import type_in
 from tests.runner.crash.commands import uri
 

@@ -18,8 +18,8 @@ from safetensors.numpy import load_file
 
 import evenhand as eh
 from evenhand.core.errors import InputError, ParameterError, UnknownName, UserError
-from evenhand.execution.engines.shared_models import SharedModels
-from evenhand.execution.options import AskOptions
+from evenhand.workflows.execution.engines.shared_models import SharedModels
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.suite.engine import _check_gates, suite_of
 from evenhand.workflows.suite.entries import SuiteBenchmark, with_values
 from evenhand.workflows.suite.suite_files import parse_suite, read_suite, shipped_suites

@@ -10,11 +10,11 @@ import pytest
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import UserError
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.execution.answering.batches import _METHODS, Batch, BatchCaller
-from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.models.adapters.api.client import ApiClient
 from evenhand.models.adapters.onnx.source import _check_probabilities
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore
+from evenhand.workflows.execution.answering.batches import _METHODS, Batch, BatchCaller
+from evenhand.workflows.execution.engines.lazy_model import LazyModel
 
 
 def ask(capability: str, given: object) -> list:

@@ -11,9 +11,9 @@ from evenhand.core.findings import Finding, Interval, Null
 from evenhand.core.significance import is_beyond
 from evenhand.display.overview.content import Mark
 from evenhand.display.overview.mistakes import _chance
-from evenhand.text.disparities import mix_sentence, shares
-from evenhand.text.formatting import p_text
-from evenhand.text.rounding import Rounding, apart
+from evenhand.display.text.disparities import mix_sentence, shares
+from evenhand.display.text.formatting import p_text
+from evenhand.display.text.rounding import Rounding, apart
 
 
 def gap(value, low, high, null=None, **fields):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.findings import Finding, Part, low_and_high
 from evenhand.core.significance import p_shown
 from evenhand.display.html import harmless
-from evenhand.text.formatting import key_text
+from evenhand.display.text.formatting import key_text
 
 if TYPE_CHECKING:
     import altair

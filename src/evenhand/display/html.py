@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from evenhand.text.formatting import DASH
+from evenhand.display.text.formatting import DASH
 
 MOST_ROWS = 20
 _LONGEST = 80

@@ -10,8 +10,8 @@ from evenhand.core.findings import Finding, Findings, Part
 from evenhand.core.significance import p_shown
 from evenhand.display.charts import finding_chart, findings_chart
 from evenhand.display.html import TITLE_LIMIT, label, number, table
-from evenhand.text.formatting import DASH, key_text, level_text, p_phrase, p_value
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.formatting import DASH, key_text, level_text, p_phrase, p_value
+from evenhand.display.text.rounding import Rounding
 
 if TYPE_CHECKING:
     import altair

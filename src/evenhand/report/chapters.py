@@ -10,10 +10,10 @@ from typing import Any
 from evenhand.core.cards import MadeOf
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import BenchmarkWords
+from evenhand.display.text.formatting import attribute, quoted, shorten
+from evenhand.display.text.language import _
 from evenhand.report import glossary
 from evenhand.report.facets import facet_title, facets_of
-from evenhand.text.formatting import attribute, quoted, shorten
-from evenhand.text.language import _
 
 _PLAIN = BenchmarkWords()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.text.parameters import in_words
+from evenhand.display.text.parameters import in_words
 
 FACETS = ("context", "template", "subject", "form", "half", "answers", "objective")
 """Findings that differ in one of these answer different questions: they stand in chapters of their own."""

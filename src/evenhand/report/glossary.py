@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.core.cards import MetricCard, Sentences
 from evenhand.core.findings import Findings
 from evenhand.core.unseen import visible
-from evenhand.text.language import ENGLISH, _, current_catalogue, filled
+from evenhand.display.text.language import ENGLISH, _, current_catalogue, filled
 
 BANDS: dict[str, str] = {
     "negligible": "0 to below 0.1",

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from evenhand.core.unseen import harmless, json_escaped, visible
-from evenhand.text import formatting as formats
-from evenhand.text.language import _, filled
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.language import _, filled
 
 if TYPE_CHECKING:
     import jinja2

@@ -29,11 +29,6 @@ from evenhand.benchmarks.benchmark import (
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import exits_are_errors
 from evenhand.core.findings import Dropped, Finding, Findings
-from evenhand.execution.answer_tables import TableSource
-from evenhand.execution.collect import FOLDER, CollectedEvidence, Progress, ask_all
-from evenhand.execution.helper_models import HelperModels
-from evenhand.execution.options import AskOptions
-from evenhand.execution.reused_answers import reuse_notes
 from evenhand.files.atomic import atomic_folder
 from evenhand.files.images.perturbed import perturbed
 from evenhand.metrics.suites.families import adjust_run
@@ -42,6 +37,11 @@ from evenhand.models.identity.source import ModelSource
 from evenhand.models.resolve import resolve, telling_what_to_add
 from evenhand.runs import run_folder
 from evenhand.runs.manifest import adaptation_warnings, make_manifest
+from evenhand.workflows.execution.answer_tables import TableSource
+from evenhand.workflows.execution.collect import FOLDER, CollectedEvidence, Progress, ask_all
+from evenhand.workflows.execution.helper_models import HelperModels
+from evenhand.workflows.execution.options import AskOptions
+from evenhand.workflows.execution.reused_answers import reuse_notes
 from evenhand.workflows.mitigated_model import Applied
 from evenhand.workflows.outputs.outcomes import outcomes_of
 from evenhand.workflows.outputs.result import Run, check_out

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.arguments.plain import VARIABLE
-from evenhand.text.language import VARIABLE as LANGUAGE
-from evenhand.text.language import reports_in
+from evenhand.display.text.language import VARIABLE as LANGUAGE
+from evenhand.display.text.language import reports_in
 
 
 def _write_reports_in(context: typer.Context, language: str | None) -> str | None:

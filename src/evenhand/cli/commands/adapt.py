@@ -46,8 +46,8 @@ def adapt(
     from evenhand.cli.arguments.pairs import parse_pairs
     from evenhand.cli.summaries.adapted import print_adapted
     from evenhand.cli.summaries.progress import bars
-    from evenhand.execution.options import AskOptions
     from evenhand.workflows.adapt.engine import adapt as adapt_model
+    from evenhand.workflows.execution.options import AskOptions
 
     if out is None:
         raise ParameterError(

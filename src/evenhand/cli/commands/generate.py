@@ -49,7 +49,7 @@ def generate(
     """Make images of a definition's classes and groups; the same command again goes on."""
     from evenhand.cli.summaries.generated import print_generated
     from evenhand.cli.summaries.progress import bars
-    from evenhand.execution.options import AskOptions
+    from evenhand.workflows.execution.options import AskOptions
     from evenhand.workflows.generate.engine import ReviewRule
     from evenhand.workflows.generate.engine import generate as generate_images
 

@@ -57,7 +57,7 @@ def reproduce(
 ) -> None:
     """Run a paper's recipe in its own settings, and print its numbers beside ours; again resumes."""
     from evenhand.cli.summaries.reproduced import print_plan
-    from evenhand.execution.options import AskOptions
+    from evenhand.workflows.execution.options import AskOptions
     from evenhand.workflows.reproduce.engine import ReproduceOptions, planned
 
     asking = AskOptions(

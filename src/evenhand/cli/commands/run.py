@@ -14,7 +14,7 @@ from evenhand.core.errors import Incomplete
 
 if TYPE_CHECKING:
     from evenhand.cli.suites.typed import TypedSuite
-    from evenhand.execution.options import AskOptions
+    from evenhand.workflows.execution.options import AskOptions
     from evenhand.workflows.run import AskedRun
 
 
@@ -79,7 +79,7 @@ def run(
     """Ask models the questions of benchmarks and audit the answers; the same command again resumes."""
     from evenhand.cli.arguments.pairs import parse_pairs
     from evenhand.cli.suites.typed import TypedSuite, print_plan, run_typed
-    from evenhand.execution.options import AskOptions
+    from evenhand.workflows.execution.options import AskOptions
 
     typed = TypedSuite(
         benchmark, model or [], data or [], parameters or [], _by_option(image, truth, by, mode),

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.errors import GateBroken, Incomplete, ParameterError
-from evenhand.text.formatting import size
+from evenhand.display.text.formatting import size
 
 if TYPE_CHECKING:
-    from evenhand.execution.options import AskOptions
+    from evenhand.workflows.execution.options import AskOptions
     from evenhand.workflows.suite.engine import SuiteRun
     from evenhand.workflows.suite.entries import Suite
     from evenhand.workflows.suite.pairs import Pair

@@ -18,8 +18,8 @@ from evenhand.cli.summaries.text import (
     verdict,
 )
 from evenhand.core.findings import Finding
-from evenhand.text.formatting import p_value
-from evenhand.text.reasons import explain
+from evenhand.display.text.formatting import p_value
+from evenhand.display.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
 _FAMILY = "associations"

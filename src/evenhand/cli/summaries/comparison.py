@@ -16,7 +16,7 @@ from evenhand.cli.summaries.seeds import print_drift, print_seeds
 from evenhand.cli.summaries.text import CellTexts, clean, console_of, plain_table, with_level
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
-from evenhand.text.formatting import MINUS, p_value
+from evenhand.display.text.formatting import MINUS, p_value
 from evenhand.workflows.compare.engine import RANKED_BY
 from evenhand.workflows.outputs.result import Run
 

@@ -28,8 +28,8 @@ from evenhand.core.cards import metric_id
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond, p_shown, significance_of, uncorrected
-from evenhand.text.formatting import DASH, p_value
-from evenhand.text.reasons import explain, verdict_text
+from evenhand.display.text.formatting import DASH, p_value
+from evenhand.display.text.reasons import explain, verdict_text
 from evenhand.workflows.outputs.result import Run
 
 _MOST_CLASSES = 5

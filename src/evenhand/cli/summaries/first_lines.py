@@ -13,10 +13,10 @@ from evenhand.core.findings import Part
 from evenhand.display.overview.brief import largest, opening, sureness
 from evenhand.display.overview.content import LEFT_OUT, Overview, with_command
 from evenhand.display.overview.strips import ASCII, Signs, strip_lines
+from evenhand.display.text.columns import cells, terminal_rows, wrapped
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import count, key_text, plural, short_label, shorten
 from evenhand.runs.run_folder import CASES, MOST_CASE_ROWS
-from evenhand.text.columns import cells, terminal_rows, wrapped
-from evenhand.text.disparities import share
-from evenhand.text.formatting import count, key_text, plural, short_label, shorten
 from evenhand.workflows.outputs.result import Run
 
 WIDTH = 80

@@ -17,8 +17,8 @@ from evenhand.cli.summaries.text import (
     verdict,
 )
 from evenhand.core.findings import Finding, Part
-from evenhand.text.formatting import p_value
-from evenhand.text.reasons import explain
+from evenhand.display.text.formatting import p_value
+from evenhand.display.text.reasons import explain
 from evenhand.workflows.outputs.result import Run
 
 _FAMILIES = ("labels", "households", "neighbours")

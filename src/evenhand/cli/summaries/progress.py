@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from evenhand.core.unseen import harmless
-from evenhand.text.notes import NOTES
+from evenhand.display.text.notes import NOTES
 
 _PAUSE = 30.0  # seconds between lines
 

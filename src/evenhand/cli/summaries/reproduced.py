@@ -6,7 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evenhand.cli.summaries.text import clean, console_of
-from evenhand.text.formatting import number
+from evenhand.display.text.formatting import number
 from evenhand.workflows.reproduce.engine import ARTIFACT_FOLDER, COMPARISON, Reproduction
 
 _WIDTH = 150

@@ -9,7 +9,7 @@ from rich.table import Table
 from evenhand.cli.summaries.text import clean
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_line_beyond
-from evenhand.text.formatting import p_value
+from evenhand.display.text.formatting import p_value
 from evenhand.workflows.outputs.result import Run
 
 _SPREAD = "_seed_spread"

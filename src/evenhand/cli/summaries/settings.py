@@ -17,7 +17,7 @@ from evenhand.cli.summaries.text import (
     verdict,
 )
 from evenhand.core.findings import Finding
-from evenhand.text.formatting import p_value
+from evenhand.display.text.formatting import p_value
 from evenhand.workflows.outputs.result import Run
 
 _FACETS = ("context", "template", "subject")

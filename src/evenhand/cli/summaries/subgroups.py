@@ -10,8 +10,8 @@ from rich.markup import escape
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_among_all
-from evenhand.text.formatting import p_value
-from evenhand.text.subgroups import search_sentence, subgroup_sentence
+from evenhand.display.text.formatting import p_value
+from evenhand.display.text.subgroups import search_sentence, subgroup_sentence
 
 _MOST = 3
 

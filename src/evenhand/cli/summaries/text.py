@@ -15,8 +15,8 @@ from evenhand.cli.arguments.plain import plain_stream
 from evenhand.core.errors import one_line
 from evenhand.core.findings import Finding, Interval, Null, Part
 from evenhand.core.significance import ALPHA, lead_of, significance_of
-from evenhand.text.formatting import DASH, level_text
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.formatting import DASH, level_text
+from evenhand.display.text.rounding import Rounding
 from evenhand.workflows.outputs.result import Run
 
 _NAMED = 3  # rows that a note names; the others are counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.display.overview.content import LEFT_OUT, NOT_TESTED, Headline, Overview
-from evenhand.text.formatting import plural
+from evenhand.display.text.formatting import plural
 
 _MOST_HEADLINES = 3
 

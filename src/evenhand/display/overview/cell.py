@@ -9,7 +9,7 @@ from evenhand.display.html import label
 from evenhand.display.overview.brief import largest, next_calls, sureness
 from evenhand.display.overview.content import Chart, Mark, Overview
 from evenhand.display.overview.scale import Scale, few_rows
-from evenhand.text.formatting import short_label, unbroken, visible_label
+from evenhand.display.text.formatting import short_label, unbroken, visible_label
 
 _MOST_MARKS = 6
 _MOST_CHECKS = 3

@@ -26,10 +26,10 @@ from evenhand.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import share
-from evenhand.text.formatting import count, listing, of
-from evenhand.text.language import _
-from evenhand.text.reasons import verdict_text
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import count, listing, of
+from evenhand.display.text.language import _
+from evenhand.display.text.reasons import verdict_text
 
 _COUNTED, _SHARES, _OTHERS = 0.5, 0.4, 0.3  # tiers
 _SAME = "same samples"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from evenhand.core.findings import Ends
-from evenhand.text.language import _
+from evenhand.display.text.language import _
 
 NONE_RIGHT = (
     "No prediction is a true label of its row. If the two are different kinds of labels, accuracies and "

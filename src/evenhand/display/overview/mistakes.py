@@ -11,9 +11,18 @@ from evenhand.core.significance import EDGE, significance_of
 from evenhand.display.overview.content import Chart, Headline, Mark
 from evenhand.display.overview.phrasing import AGAIN, corrected_difference, shared_with
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import Line, headline, line_sentence, status_sentence
-from evenhand.text.formatting import count, of, p_phrase, p_value, plural, quoted, short_label, shorten
-from evenhand.text.language import _
+from evenhand.display.text.disparities import Line, headline, line_sentence, status_sentence
+from evenhand.display.text.formatting import (
+    count,
+    of,
+    p_phrase,
+    p_value,
+    plural,
+    quoted,
+    short_label,
+    shorten,
+)
+from evenhand.display.text.language import _
 
 _LINES = ("mistake", "miss")
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "excess", "certain")

@@ -30,9 +30,9 @@ from evenhand.display.overview.content import (
     Overview,
 )
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import share
-from evenhand.text.formatting import count, listing, of, plural
-from evenhand.text.language import _, filled, plural_of
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import count, listing, of, plural
+from evenhand.display.text.language import _, filled, plural_of
 
 
 def _each_quiet(findings: Sequence[Finding], subject: Subject) -> list[str]:

@@ -20,10 +20,10 @@ from evenhand.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import share
-from evenhand.text.formatting import count, key_text, number, of, p_value, plural, shorten
-from evenhand.text.parameters import in_words
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import count, key_text, number, of, p_value, plural, shorten
+from evenhand.display.text.parameters import in_words
+from evenhand.display.text.rounding import Rounding
 
 _TIER = 0.5
 _WHEN = ("before", "after")

@@ -9,11 +9,19 @@ from evenhand.core.findings import SHARED, Details, Ends, Finding, Part
 from evenhand.core.significance import ALPHA, excludes, is_beyond, p_shown, reference_of, significance_of
 from evenhand.display.overview.content import NOT_TESTED, Chart, Headline
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import share
-from evenhand.text.formatting import count, level_text, listing, model_name, p_phrase, p_value, shorten
-from evenhand.text.language import _, digits
-from evenhand.text.reasons import explain, verdict_text
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import (
+    count,
+    level_text,
+    listing,
+    model_name,
+    p_phrase,
+    p_value,
+    shorten,
+)
+from evenhand.display.text.language import _, digits
+from evenhand.display.text.reasons import explain, verdict_text
+from evenhand.display.text.rounding import Rounding
 
 Holder = Finding | Part
 _ROUNDING = 1e-6

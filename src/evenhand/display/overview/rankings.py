@@ -16,8 +16,8 @@ from evenhand.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import share
-from evenhand.text.formatting import count, plural
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import count, plural
 
 _TIER = 0.5
 _TOP = "top_"  # details of a query: how many of a group are among its first

@@ -25,10 +25,10 @@ from evenhand.display.overview.phrasing import (
     whole_number,
 )
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import ELSEWHERE, mix_sentence, share, shares
-from evenhand.text.formatting import count, key_text, listing, of, short_label
-from evenhand.text.language import _
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.disparities import ELSEWHERE, mix_sentence, share, shares
+from evenhand.display.text.formatting import count, key_text, listing, of, short_label
+from evenhand.display.text.language import _
+from evenhand.display.text.rounding import Rounding
 
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))
 _PIECES = ("gap", "mix", "errors")  # of what splits a lower accuracy

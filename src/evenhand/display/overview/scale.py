@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from evenhand.display.overview.content import Chart, Mark
-from evenhand.text.formatting import MINUS
-from evenhand.text.language import _
+from evenhand.display.text.formatting import MINUS
+from evenhand.display.text.language import _
 
 _TICKS = 6
 _LEAST = 0.1  # of an axis of shares

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from evenhand.display.overview.content import Chart, Mark
 from evenhand.display.overview.scale import Scale, few_rows
-from evenhand.text.columns import cells, fitted, wrapped
-from evenhand.text.formatting import short_label
+from evenhand.display.text.columns import cells, fitted, wrapped
+from evenhand.display.text.formatting import short_label
 
 _LONGEST = 16  # columns of a name
 _SHORTEST = 6  # columns of a name, however narrow the terminal is

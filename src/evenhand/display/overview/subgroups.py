@@ -9,10 +9,10 @@ from evenhand.core.significance import p_among_all
 from evenhand.display.overview.content import Chart, Headline, Mark
 from evenhand.display.overview.phrasing import AGAIN, capital, corrected_difference, shared_with
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import ELSEWHERE
-from evenhand.text.formatting import count, of, p_phrase, plural, points, short_label
-from evenhand.text.language import _
-from evenhand.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
+from evenhand.display.text.disparities import ELSEWHERE
+from evenhand.display.text.formatting import count, of, p_phrase, plural, points, short_label
+from evenhand.display.text.language import _
+from evenhand.display.text.subgroups import search_sentence, subgroup_headline, subgroup_sentence
 
 _SEVERAL = 2
 _TIER = 0.45  # after mistakes and rates of groups

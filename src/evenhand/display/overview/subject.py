@@ -10,9 +10,9 @@ from typing import Any
 from evenhand.core.findings import Finding, Key
 from evenhand.core.nouns import Nouns, words_of
 from evenhand.core.significance import ALPHA, alpha_of
-from evenhand.text.formatting import attribute, count, model_name, plural, short_label, shorten
-from evenhand.text.language import _, plural_of
-from evenhand.text.parameters import in_words
+from evenhand.display.text.formatting import attribute, count, model_name, plural, short_label, shorten
+from evenhand.display.text.language import _, plural_of
+from evenhand.display.text.parameters import in_words
 
 _PLAIN = Nouns()
 

@@ -21,11 +21,11 @@ from evenhand.display.overview.phrasing import (
     with_interval,
 )
 from evenhand.display.overview.subject import Subject
-from evenhand.text.disparities import shares
-from evenhand.text.formatting import count, key_text, listing, of, short_label, shorten
-from evenhand.text.language import _
-from evenhand.text.reasons import verdict_text
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.disparities import shares
+from evenhand.display.text.formatting import count, key_text, listing, of, short_label, shorten
+from evenhand.display.text.language import _
+from evenhand.display.text.reasons import verdict_text
+from evenhand.display.text.rounding import Rounding
 
 _TIER = 0.25
 _OF_CLASSES = 0.4

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.core.findings import Details, Finding, Interval, Part
+from evenhand.display.text.reasons import explain
 from evenhand.metrics.estimates import (
     against_reference,
     build,
@@ -36,7 +37,6 @@ from evenhand.stats.rates.differences import (
     worst_limits,
 )
 from evenhand.stats.rates.rates import Rates
-from evenhand.text.reasons import explain
 
 _MOST_GROUPS = 3_000
 _ROUNDING = 1e-12  # as far apart as equal means may come

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.cards import Source
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
+from evenhand.display.text.reasons import explain
 from evenhand.metrics.catalogue import GAP, SKEWSIZE
 from evenhand.metrics.classification.margins import (
     TOO_MANY,
@@ -41,7 +42,6 @@ from evenhand.stats.exchange.compared_rates import MaxT
 from evenhand.stats.rates.confusion import mean_range, odds_of, over_classes, range_over_groups
 from evenhand.stats.rates.differences import range_limits
 from evenhand.stats.rates.rates import Rates
-from evenhand.text.reasons import explain
 
 _HELD = 4_000_000  # labels x groups x groups held at a time
 

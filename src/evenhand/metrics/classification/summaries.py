@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.findings import Contrast, Dropped, Finding, Interval, NewDetails, Null, Part
+from evenhand.display.text.reasons import explain
 from evenhand.metrics.classification.class_effects import (
     SCORE_METHOD,
     ClassEffects,
@@ -35,7 +36,6 @@ from evenhand.stats.arrays import Floats, ratio
 from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, combined_p
 from evenhand.stats.skewness import skewness, skewness_bound
-from evenhand.text.reasons import explain
 
 _SPREAD = "spread over resamples ({}); no confidence interval"
 _DRAWN = "each class from its null distribution"

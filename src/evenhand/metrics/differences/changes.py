@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Finding, Part, key_of, low_and_high
+from evenhand.display.text.formatting import key_text
 from evenhand.evidence.derivation.paired import Aligned
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.metrics.differences.counts import Both, ComparedCounts, flips_of
 from evenhand.stats.arrays import Floats, keys_and_codes
 from evenhand.stats.contingency.model_changes import Flips
 from evenhand.stats.multiplicity import adjust
-from evenhand.text.formatting import key_text
 
 MOST_PARTS = 12_000  # in findings.json, over all pairs and groupings; the table of changes has every one
 MOST_CELLS = 20_000  # rows of each of the other tables, over all pairs and groupings

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenhand.core.findings import Dropped, Finding, NewDetails, Null, Part
+from evenhand.display.text.reasons import explain
 from evenhand.metrics.estimates import (
     agreeing,
     as_finding,
@@ -26,7 +27,6 @@ from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.rankings.exchange import Means, RankingExchange, UnevenPools
 from evenhand.stats.rankings.fairness import RankedPools
 from evenhand.stats.rankings.null import NullDistribution, drawn_values, null_of_mean
-from evenhand.text.reasons import explain
 
 _FIXED = "no p and no band: all orders of these pools give the same value"
 _SAME = 1e-12  # a spread that rounding leaves

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import InputError, described, one_line
+from evenhand.display.text.formatting import size
+from evenhand.display.text.notes import note
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.weights.device import choose_device, import_torch
 from evenhand.models.weights.hub import tensor_types
-from evenhand.text.formatting import size
-from evenhand.text.notes import note
 
 SAFE, SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLE, PICKLE_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"

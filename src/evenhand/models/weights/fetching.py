@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evenhand.core.errors import InputError, MissingExtra, one_line
-from evenhand.text.formatting import plural, size
-from evenhand.text.notes import note
+from evenhand.display.text.formatting import plural, size
+from evenhand.display.text.notes import note
 
 _TOO_MANY = 429
 

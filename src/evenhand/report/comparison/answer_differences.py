@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
-from evenhand.text.formatting import listing, plural, quoted
-from evenhand.text.parameters import in_words
+from evenhand.display.text.formatting import listing, plural, quoted
+from evenhand.display.text.parameters import in_words
 
 _TOLD = {
     "association": "", "targets": "", "setting": "", "context": "", "template": "", "k": "k = ", "group": "",

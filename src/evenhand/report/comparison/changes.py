@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.significance import ALPHA, is_line_beyond
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import count, isolated, percent, plural, shorten
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import charts as change_charts
 from evenhand.report.comparison import sentences as change_words
 from evenhand.report.views import charts
 from evenhand.report.views.frames import PageData
-from evenhand.text.formatting import count, isolated, percent, plural, shorten
 
 if TYPE_CHECKING:
     import polars

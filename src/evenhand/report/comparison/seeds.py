@@ -11,12 +11,12 @@ from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding, Part, low_and_high
 from evenhand.core.significance import is_line_beyond
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import listing, number, quoted, span
 from evenhand.report import glossary
 from evenhand.report.chapters import grouping_title
 from evenhand.report.content import ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts
 from evenhand.report.views.frames import PageData, add_sheet
-from evenhand.text.formatting import listing, number, quoted, span
 
 if TYPE_CHECKING:
     import polars

@@ -8,10 +8,10 @@ from typing import Any
 from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond
+from evenhand.display.text.formatting import MINUS, listing, number, plural, quoted
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.comparison.answer_differences import called, none_of, surest, untested
-from evenhand.text.formatting import MINUS, listing, number, plural, quoted
-from evenhand.text.rounding import Rounding
 
 SUFFIX = "_difference"
 _MOST_NAMED = 3

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.significance import is_beyond
+from evenhand.display.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
+from evenhand.display.text.parameters import in_words
 from evenhand.report.chapters import Chapter, grouping_title
 from evenhand.report.comparison import sentences as change_words
 from evenhand.report.views.rows import STRIP_WIDTH, Strip
-from evenhand.text.formatting import DASH, count, listing, number, percent, plural, quoted, span
-from evenhand.text.parameters import in_words
 
 if TYPE_CHECKING:
     import polars

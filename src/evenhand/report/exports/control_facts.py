@@ -8,9 +8,9 @@ from math import isfinite
 
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import words_of
+from evenhand.display.text.formatting import plural
+from evenhand.display.text.model_names import lineage_of
 from evenhand.report.exports.exported import RunView, json_text, text_of
-from evenhand.text.formatting import plural
-from evenhand.text.model_names import lineage_of
 
 SEX, RACE, PEOPLE = "sex", "race", "people"
 """What an attribute can be declared to be: of people at all, their sex, their race or ethnicity."""

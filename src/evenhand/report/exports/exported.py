@@ -16,12 +16,12 @@ from evenhand.core.significance import alpha_of, p_shown
 from evenhand.core.unseen import json_escaped, shown_in, visible
 from evenhand.display.overview.content import Overview
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.text.formatting import DASH, count, key_text, percent, quoted
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import facets, glossary
 from evenhand.report.exports.judging import Verdict, judged_part, reading
 from evenhand.report.suppression.findings import REASON as HIDDEN
 from evenhand.report.wording import sentences as words
-from evenhand.text.formatting import DASH, count, key_text, percent, quoted
-from evenhand.text.rounding import Rounding
 
 if TYPE_CHECKING:
     from evenhand.evidence.predictions.counts import Counts

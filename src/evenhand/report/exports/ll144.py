@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evenhand.display.text.formatting import DASH, count, number, shorten
 from evenhand.report.exports.exported import json_bytes, markdown
-from evenhand.text.formatting import DASH, count, number, shorten
 
 if TYPE_CHECKING:
     import polars

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown
+from evenhand.display.text.formatting import DASH, count, p_value, plural, shorten
+from evenhand.display.text.rounding import Rounding
 from evenhand.report.exports.exported import (
     CAUTION,
     RunView,
@@ -18,8 +20,6 @@ from evenhand.report.exports.exported import (
     why,
 )
 from evenhand.report.exports.judging import Verdict, judged, reading
-from evenhand.text.formatting import DASH, count, p_value, plural, shorten
-from evenhand.text.rounding import Rounding
 
 _BEYOND: Mapping[Verdict, str] = {
     "worse": "Beyond chance on the unfair side",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Part
+from evenhand.display.text.formatting import key_text
 from evenhand.files.tables.spreadsheets import csv_bytes
 from evenhand.report.exports.exported import RunView, json_text
-from evenhand.text.formatting import key_text
 
 if TYPE_CHECKING:
     import polars

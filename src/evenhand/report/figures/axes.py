@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from evenhand.core.findings import Ends
+from evenhand.display.text.language import _
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row, finite
 from evenhand.report.figures.layout import Spec, layered
-from evenhand.text.language import _
 
 INNER, OUTER = 0.18, 0.12
 """Room between names along an axis and at its ends, as shares of a step."""

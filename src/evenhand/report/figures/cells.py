@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evenhand.display.text.formatting import shorten
 from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, chosen, words
 from evenhand.report.figures.layout import layered
-from evenhand.text.formatting import shorten
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,9 +16,9 @@ from evenhand.core.errors import InputError, UnknownName
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Ends
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import attribute, listing, plural, shorten
+from evenhand.display.text.language import _, filled
 from evenhand.report.figures.style import written
-from evenhand.text.formatting import attribute, listing, plural, shorten
-from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import polars as pl

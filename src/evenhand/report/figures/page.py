@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.figure import Figure
 from evenhand.core.unseen import visible
+from evenhand.display.text.language import _, filled
 from evenhand.report import inline
 from evenhand.report.figures import style
 from evenhand.report.figures.draw import draw, specification
 from evenhand.report.figures.frame import words
 from evenhand.report.figures.table import TableFigure, sheet
-from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import jinja2

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.display.text.language import _
 from evenhand.report.figures import axes, style, vega
 from evenhand.report.figures.frame import FigureData, Panel, Row
-from evenhand.text.language import _
 
 _FEWEST_BINS, _MOST_BINS = 6, 40
 _CURVE = 121

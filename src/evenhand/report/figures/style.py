@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import MINUS, count, number, p_value, shorten
+from evenhand.display.text.language import _, digits
 from evenhand.report.figures import vega
-from evenhand.text.formatting import MINUS, count, number, p_value, shorten
-from evenhand.text.language import _, digits
 
 if TYPE_CHECKING:
     from evenhand.core.figure import Format

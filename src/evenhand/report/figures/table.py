@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import attribute, shorten
+from evenhand.display.text.language import _, filled
 from evenhand.report.figures import style, vega
 from evenhand.report.figures.frame import chosen, finite, words
 from evenhand.report.figures.layout import layered
-from evenhand.text.formatting import attribute, shorten
-from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import is_beyond
+from evenhand.display.text.disparities import ELSEWHERE, share
+from evenhand.display.text.formatting import count, key_text, of, p_value, quoted, short_label
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.suppression.suppress import REASON
 from evenhand.report.views.frames import PageData, add_sheet
-from evenhand.text.disparities import ELSEWHERE, share
-from evenhand.text.formatting import count, key_text, of, p_value, quoted, short_label
-from evenhand.text.language import _
 
 if TYPE_CHECKING:
     import polars

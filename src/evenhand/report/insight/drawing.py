@@ -9,10 +9,10 @@ from math import ceil, floor
 from evenhand.core.findings import Ends
 from evenhand.display.overview.content import Chart, Mark
 from evenhand.display.overview.scale import few_rows, padded
-from evenhand.text.disparities import share
-from evenhand.text.formatting import MINUS, number, short_label
-from evenhand.text.language import _, digits
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import MINUS, number, short_label
+from evenhand.display.text.language import _, digits
+from evenhand.display.text.rounding import Rounding
 
 MOST_ROWS = 10
 """Rows that are drawn at once; the others are folded."""

@@ -11,11 +11,11 @@ from evenhand.core.significance import is_beyond
 from evenhand.display.overview.content import Chart, Mark
 from evenhand.display.overview.rates import groups_beyond
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text.disparities import gap_sentence
+from evenhand.display.text.formatting import count, key_text
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.insight.drawing import Picture, draw
-from evenhand.text.disparities import gap_sentence
-from evenhand.text.formatting import count, key_text
-from evenhand.text.language import _
 
 _TITLE = "Accuracy by group"
 _NULL = "chance alone: rows change groups within their class"

@@ -10,11 +10,11 @@ from evenhand.core.findings import Finding, Findings
 from evenhand.display.overview.content import Headline, Overview, with_command
 from evenhand.display.overview.overview import overview_of
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text.formatting import short_label
+from evenhand.display.text.language import _
 from evenhand.report.content import ReportInput
 from evenhand.report.insight.drawing import Picture, draw
 from evenhand.report.suppression.suppress import REASON
-from evenhand.text.formatting import short_label
-from evenhand.text.language import _
 
 _MOST_HEADLINES = 3
 _MOST_SENTENCES = 8  # of runs without headlines

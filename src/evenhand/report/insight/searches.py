@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import p_among_all
+from evenhand.display.text.disparities import share
+from evenhand.display.text.formatting import MINUS, count, of, p_value, shorten, visible_label
+from evenhand.display.text.language import _, filled
+from evenhand.display.text.subgroups import search_sentence
 from evenhand.report.chapters import Chapter
 from evenhand.report.suppression.suppress import REASON
 from evenhand.report.views.frames import PageData, add_sheet
-from evenhand.text.disparities import share
-from evenhand.text.formatting import MINUS, count, of, p_value, shorten, visible_label
-from evenhand.text.language import _, filled
-from evenhand.text.subgroups import search_sentence
 
 _FEWEST = 10  # rows from which a share is written
 _NUMBERS = (

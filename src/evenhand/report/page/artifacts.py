@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.errors import UserError
 from evenhand.core.figure import Figure
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import count
+from evenhand.display.text.language import _, filled
 from evenhand.report.content import DrawnTable, NotFilled, ReportInput
 from evenhand.report.figures.page import FigurePart, figure_parts, table_behind
 from evenhand.report.views.frames import PageData, add_sheet
-from evenhand.text.formatting import count
-from evenhand.text.language import _, filled
 
 if TYPE_CHECKING:
     import polars

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.comparison import view as comparison
 from evenhand.report.suppression.findings import REASON
 from evenhand.report.wording import associations, declared, pronouns, rankings, sentences
-from evenhand.text.language import _
 
 
 def _is_hidden(chapter: Chapter) -> bool:

@@ -12,6 +12,8 @@ from evenhand.core.nouns import words_of
 from evenhand.core.significance import alpha_of
 from evenhand.core.unseen import json_escaped
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.language import _, current_catalogue, written_in
 from evenhand.report import chapters, glossary, inline
 from evenhand.report.comparison import changes
 from evenhand.report.comparison import seeds as seed_words
@@ -32,8 +34,6 @@ from evenhand.report.wording import limits
 from evenhand.report.wording import open_answers as answer_words
 from evenhand.report.wording import pronouns as pronoun_words
 from evenhand.report.wording import sentences as words
-from evenhand.text import formatting as formats
-from evenhand.text.language import _, current_catalogue, written_in
 
 if TYPE_CHECKING:
     import jinja2

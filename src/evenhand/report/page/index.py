@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Ends
 from evenhand.display.overview.overview import overview_of
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.model_names import lineage_of
 from evenhand.report import inline
 from evenhand.report.wording import sentences as words
-from evenhand.text import formatting as formats
-from evenhand.text.model_names import lineage_of
 
 if TYPE_CHECKING:
     import jinja2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.text import formatting as formats
-from evenhand.text.language import _
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.language import _
 
 
 def strip(manifest: Mapping[str, Any], noun: str) -> list[str]:

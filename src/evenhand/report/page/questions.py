@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from evenhand.core.cards import SHARES, MetricCard
 from evenhand.core.findings import Finding
+from evenhand.display.text.formatting import DASH, count
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.page import downloads
 from evenhand.report.page.chapter_view import ChapterView
 from evenhand.report.views.frames import PageData
 from evenhand.report.views.rows import Row
-from evenhand.text.formatting import DASH, count
-from evenhand.text.language import _
 
 _RIGHT, _SAME = "Is it right equally often?", "Does it make the same mistakes?"
 _LABELS, _HITS = "Does it hand out labels alike?", "Are hits and false alarms alike?"

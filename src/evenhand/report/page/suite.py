@@ -12,10 +12,10 @@ from evenhand.core.significance import alpha_of, lead_of, significance_of
 from evenhand.display.overview.content import Overview
 from evenhand.display.overview.overview import overview_of
 from evenhand.display.overview.subject import Subject
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.reasons import explain
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import inline
-from evenhand.text import formatting as formats
-from evenhand.text.reasons import explain
-from evenhand.text.rounding import Rounding
 
 if TYPE_CHECKING:
     import jinja2

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Dropped, Finding, GroupSize, NewDetails, Part
+from evenhand.display.text.formatting import key_text
 from evenhand.report.suppression.counts import MISTAKES, Cells, SmallCells
 from evenhand.report.suppression.details import (
     COUNTS,
@@ -39,7 +40,6 @@ from evenhand.report.suppression.values import (
     grouped_cells,
 )
 from evenhand.report.suppression.weighted import by_rows
-from evenhand.text.formatting import key_text
 
 if TYPE_CHECKING:
     import polars

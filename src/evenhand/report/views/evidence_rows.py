@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.findings import Finding, Key, Part
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import key_text, visible_label
 from evenhand.report import facets
 from evenhand.report.chapters import Chapter
 from evenhand.report.views.frames import PageData
-from evenhand.text.formatting import key_text, visible_label
 
 if TYPE_CHECKING:
     import polars

@@ -10,12 +10,12 @@ from typing import Any
 from evenhand.core.findings import Key, Part
 from evenhand.core.significance import ALPHA, is_beyond
 from evenhand.core.unseen import visible
+from evenhand.display.text.formatting import key_text, level_text, visible_label
+from evenhand.display.text.language import _, filled
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.suppression.suppress import COUNTS
 from evenhand.report.wording import sentences as words
-from evenhand.text.formatting import key_text, level_text, visible_label
-from evenhand.text.language import _, filled
-from evenhand.text.rounding import Rounding
 
 _MOST_DETAILS = 8
 

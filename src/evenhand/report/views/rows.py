@@ -9,13 +9,13 @@ from typing import Any
 
 from evenhand.core.findings import Ends, Finding
 from evenhand.core.significance import is_beyond, lead_of
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.formatting import DASH, count, number, p_value, percent, plural
+from evenhand.display.text.language import _, digits, filled
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import facets, glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording import sentences as words
-from evenhand.text import formatting as formats
-from evenhand.text.formatting import DASH, count, number, p_value, percent, plural
-from evenhand.text.language import _, digits, filled
-from evenhand.text.rounding import Rounding
 
 STRIP_WIDTH = 120
 _ENDS = (0.05, 0.1, 0.2, 0.5, 1.0)

@@ -7,10 +7,10 @@ from statistics import median
 
 from evenhand.core.findings import Part
 from evenhand.core.significance import significance_of
+from evenhand.display.text.formatting import key_text, number, plural, quoted, span
+from evenhand.display.text.language import _
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.effects import band_words
-from evenhand.text.formatting import key_text, number, plural, quoted, span
-from evenhand.text.language import _
 
 _NAMED = 12
 _TABLE = "The table of classes holds every value."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, significance_of
+from evenhand.display.text.formatting import key_text, listing, number, short_label, visible_label
+from evenhand.display.text.language import _
+from evenhand.display.text.rounding import Rounding
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import row_params
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
-from evenhand.text.formatting import key_text, listing, number, short_label, visible_label
-from evenhand.text.language import _
-from evenhand.text.rounding import Rounding
 
 UNTESTED = "The findings are listed below, without tests."
 

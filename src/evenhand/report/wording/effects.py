@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Part
 from evenhand.core.significance import is_beyond, significance_of, uncorrected
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.formatting import key_text, listing, number, plural, quoted
+from evenhand.display.text.language import _, digits
+from evenhand.display.text.reasons import verdict_text
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import value_of
-from evenhand.text import formatting as formats
-from evenhand.text.formatting import key_text, listing, number, plural, quoted
-from evenhand.text.language import _, digits
-from evenhand.text.reasons import verdict_text
-from evenhand.text.rounding import Rounding
 
 CHANCE = "what chance alone gives"
 """What the verdict on a value compares it with."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from evenhand.core.findings import Finding
 from evenhand.core.significance import is_beyond, lead_of, p_shown
+from evenhand.display.text.formatting import listing, number, percent, quoted, shorten
+from evenhand.display.text.language import _
+from evenhand.display.text.parameters import in_words
+from evenhand.display.text.rounding import Rounding
 from evenhand.report import glossary
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import varying
-from evenhand.text.formatting import listing, number, percent, quoted, shorten
-from evenhand.text.language import _
-from evenhand.text.parameters import in_words
-from evenhand.text.rounding import Rounding
 
 _FAMILIES = ("labels", "households", "neighbours")
 _ENDS = (("first", "second"), ("best", "worst"), ("highest", "lowest"))

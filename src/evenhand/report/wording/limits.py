@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evenhand.core.nouns import words_of
+from evenhand.display.text.formatting import attribute, listing, plural, quoted
+from evenhand.display.text.language import _, digits
 from evenhand.report.chapters import Chapter
-from evenhand.text.formatting import attribute, listing, plural, quoted
-from evenhand.text.language import _, digits
 
 # Whole words (age, not image) and stems (ethnicity, skin tone) that speak of people.
 _ABOUT_PEOPLE = re.compile(

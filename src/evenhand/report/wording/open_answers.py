@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from evenhand.display.text.formatting import count, listing, plural
 from evenhand.report.chapters import Chapter
 from evenhand.report.facets import facets_of
-from evenhand.text.formatting import count, listing, plural
 
 if TYPE_CHECKING:
     import polars

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import p_shown
-from evenhand.text.formatting import interval_title
-from evenhand.text.language import _
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.formatting import interval_title
+from evenhand.display.text.language import _
+from evenhand.display.text.rounding import Rounding
 
 NOT_ESTIMABLE = "Could not be estimated. Not estimable is not the same as fair."
 

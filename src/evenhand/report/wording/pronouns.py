@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.findings import Finding, Part
 from evenhand.core.significance import ALPHA, is_beyond, p_shown
+from evenhand.display.text.formatting import count, key_text, listing, number, p_value, plural
+from evenhand.display.text.parameters import in_words
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
-from evenhand.text.formatting import count, key_text, listing, number, p_value, plural
-from evenhand.text.parameters import in_words
 
 if TYPE_CHECKING:
     import polars

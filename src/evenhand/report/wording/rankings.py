@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from evenhand.core.findings import Finding
 from evenhand.core.nouns import Nouns
 from evenhand.core.significance import is_beyond, p_shown, significance_of
+from evenhand.display.text.formatting import listing, number, p_value
 from evenhand.report.chapters import Chapter
 from evenhand.report.wording.phrases import NOT_ESTIMABLE, against_null, is_tested, value_of
-from evenhand.text.formatting import listing, number, p_value
 
 _FAMILY = "rankings"
 _SIDES = {"lower is fairer": "above", "higher is fairer": "below"}

@@ -10,15 +10,8 @@ from typing import Any
 from evenhand.core.findings import Finding, Part
 from evenhand.core.nouns import words_of
 from evenhand.core.significance import is_beyond, significance_of
-from evenhand.report import glossary
-from evenhand.report.chapters import Chapter, grouping_title
-from evenhand.report.facets import row_params, varying
-from evenhand.report.suppression.findings import REASON
-from evenhand.report.wording import effects
-from evenhand.report.wording import indicators as indicator_words
-from evenhand.report.wording.phrases import value_of
-from evenhand.text import formatting as formats
-from evenhand.text.formatting import (
+from evenhand.display.text import formatting as formats
+from evenhand.display.text.formatting import (
     count,
     key_text,
     listing,
@@ -28,9 +21,16 @@ from evenhand.text.formatting import (
     quoted,
     shorten,
 )
-from evenhand.text.language import _, digits
-from evenhand.text.reasons import verdict_text
-from evenhand.text.rounding import Rounding
+from evenhand.display.text.language import _, digits
+from evenhand.display.text.reasons import verdict_text
+from evenhand.display.text.rounding import Rounding
+from evenhand.report import glossary
+from evenhand.report.chapters import Chapter, grouping_title
+from evenhand.report.facets import row_params, varying
+from evenhand.report.suppression.findings import REASON
+from evenhand.report.wording import effects
+from evenhand.report.wording import indicators as indicator_words
+from evenhand.report.wording.phrases import value_of
 
 _MODELS = 4  # named in a title
 _NAMED = 6  # findings named in a sentence

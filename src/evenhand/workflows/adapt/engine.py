@@ -19,10 +19,6 @@ from evenhand.benchmarks.labelling.taxonomies import NO_HYPONYMS
 from evenhand.core.errors import InputError, ParameterError, UserError
 from evenhand.core.requests import Question
 from evenhand.evidence.derivation.from_vectors import prototypes
-from evenhand.execution.collect import CollectedEvidence, Progress, ask_all
-from evenhand.execution.leakage import refuse_evaluation_images
-from evenhand.execution.options import AskOptions
-from evenhand.execution.reused_answers import reuse_notes
 from evenhand.files.atomic import atomic_folder, check_replaceable
 from evenhand.files.tables.write import telling_where, write_table
 from evenhand.models.adapted.folder import (
@@ -48,6 +44,10 @@ from evenhand.workflows.adapt.heads import Vectors, fit_probe, read_vectors
 from evenhand.workflows.adapt.recipes import FINE_TUNING, METHODS, PROBE, ZERO_SHOT, read_recipe
 from evenhand.workflows.adapt.stable_uris import lasting_uri
 from evenhand.workflows.adapt.training_images import TrainingImages, read_training, readable_rows
+from evenhand.workflows.execution.collect import CollectedEvidence, Progress, ask_all
+from evenhand.workflows.execution.leakage import refuse_evaluation_images
+from evenhand.workflows.execution.options import AskOptions
+from evenhand.workflows.execution.reused_answers import reuse_notes
 
 CANNOT_PROMISE = (
     "that what it does on its training classes says anything about images of other kinds: a head names one "

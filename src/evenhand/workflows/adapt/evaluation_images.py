@@ -12,11 +12,11 @@ import polars as pl
 from evenhand.benchmarks.datasets.labelled_images import read_samples
 from evenhand.benchmarks.datasets.readers.folders import is_image_name
 from evenhand.core.errors import InputError
-from evenhand.execution.leakage import hashes_of
 from evenhand.files.images.sources import ImageBytes, ImageFiles, TarImages
 from evenhand.files.images.tar import members
 from evenhand.files.json_file import read_json
 from evenhand.files.tables import scan as sources
+from evenhand.workflows.execution.leakage import hashes_of
 
 _TARS = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2")
 _PARQUET = (".parquet", ".pq")

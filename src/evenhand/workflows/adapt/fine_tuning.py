@@ -14,8 +14,6 @@ import numpy.typing as npt
 from evenhand.core.capabilities import NotAnswered, Pixels
 from evenhand.core.errors import ParameterError, UserError, one_line
 from evenhand.core.random_streams import stream
-from evenhand.execution.answering.batches import is_out_of_memory
-from evenhand.execution.engines.prefetch import load
 from evenhand.models.adapters.huggingface.towers import by_size
 from evenhand.models.identity.source import LoadOptions
 from evenhand.models.trainable import Trainable
@@ -24,6 +22,8 @@ from evenhand.models.weights.hub import import_library
 from evenhand.stats.arrays import Integers
 from evenhand.workflows.adapt.heads import accuracies
 from evenhand.workflows.adapt.training_images import TrainingImages
+from evenhand.workflows.execution.answering.batches import is_out_of_memory
+from evenhand.workflows.execution.engines.prefetch import load
 
 Progress = Callable[[str, int, int], None]
 _RATIO = (3 / 4, 4 / 3)  # of the sides of a random crop, as is usual

@@ -19,7 +19,6 @@ from evenhand.core.capabilities import NotAnswered, Pixels
 from evenhand.core.errors import InputError
 from evenhand.core.random_streams import stream
 from evenhand.core.requests import ImageSource, UnreadableImage
-from evenhand.execution.engines.prefetch import load
 from evenhand.files.hashing import sha256_text
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.sources import ImageFiles, TarImages
@@ -32,6 +31,7 @@ from evenhand.workflows.adapt.head_classes import (
     classes_of,
     split_truth,
 )
+from evenhand.workflows.execution.engines.prefetch import load
 
 NO_LABEL = "no label"
 OUTSIDE = "label outside of the classes"

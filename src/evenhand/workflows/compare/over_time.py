@@ -14,7 +14,7 @@ import polars as pl
 
 from evenhand.core.errors import ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
-from evenhand.text.model_names import lineage_of
+from evenhand.display.text.model_names import lineage_of
 from evenhand.workflows.compare.runs import ComparedRun
 from evenhand.workflows.compare.seeds import each_seed_notes
 

@@ -11,13 +11,13 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import InputError, UserError, one_line
+from evenhand.display.text.model_names import model_names
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.levels import ATTRIBUTE, CLUSTER
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.evidence.predictions.sample_rows import WHOLE, as_text, fitted, sample_rows, with_text_labels
 from evenhand.files.hashing import sha256_file
 from evenhand.runs.run_folder import OUTCOMES
-from evenhand.text.model_names import model_names
 from evenhand.workflows.outputs.result import Run
 
 COUNTS = "predictions"

@@ -10,9 +10,9 @@ from typing import Any
 
 from evenhand.core.errors import ParameterError, UnknownName, one_line
 from evenhand.core.findings import Finding
+from evenhand.display.text.model_names import model_names
 from evenhand.metrics.differences.ranking import RankingNotes
 from evenhand.metrics.differences.seeds import Ends, OverSeeds, SeedGroup
-from evenhand.text.model_names import model_names
 from evenhand.workflows.compare.runs import ComparedRun
 
 Given = Mapping[str, Sequence[str | Path]]

@@ -10,9 +10,9 @@ import numpy as np
 
 from evenhand.core.capabilities import CheckedImage, NotAnswered, Pixels
 from evenhand.core.errors import EvenhandError, UserError, described, one_line
-from evenhand.execution.answering.batches import is_out_of_memory
 from evenhand.files.hashing import sha256_file
 from evenhand.models.identity.source import ModelSource
+from evenhand.workflows.execution.answering.batches import is_out_of_memory
 from evenhand.workflows.generate.folder import GeneratedFolder
 from evenhand.workflows.generate.journal import Record
 

@@ -84,7 +84,7 @@ def _repeated_pictures(evidence: Predictions, counts: Counts) -> list[TableWarni
     column, paths = picture_files(evidence, counts)
     if not paths:
         return []
-    from evenhand.execution.repeated_images import repeated_files
+    from evenhand.workflows.execution.repeated_images import repeated_files
 
     return repeated_files(column, paths)
 

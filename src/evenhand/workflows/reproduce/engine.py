@@ -14,12 +14,12 @@ from evenhand.benchmarks.catalogue import ARTIFACTS, RECIPES
 from evenhand.benchmarks.recipe import Recipe
 from evenhand.benchmarks.sprites.presets import preset
 from evenhand.core.errors import ParameterError, UserError
-from evenhand.execution.collect import Progress
-from evenhand.execution.options import AskOptions
+from evenhand.display.text.model_names import model_names
 from evenhand.models.identity.source import ModelSource
 from evenhand.models.resolve import resolve
-from evenhand.text.model_names import model_names
 from evenhand.workflows.debias.engine import debias
+from evenhand.workflows.execution.collect import Progress
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.outputs.artifact import MadeArtifact, artifact, write_artifact
 from evenhand.workflows.reproduce.beside import Row, beside_paper, beside_table
 from evenhand.workflows.reproduce.needs import DataState, Ready, data_folders, data_state, ready_steps

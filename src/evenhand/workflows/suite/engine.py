@@ -13,12 +13,12 @@ from typing import Any
 from evenhand.core.errors import InputError, MissingCapability, ParameterError, UnknownName, UserError
 from evenhand.core.unseen import json_escaped
 from evenhand.display.overview.subject import Subject
-from evenhand.execution.collect import Progress
-from evenhand.execution.engines.shared_models import SharedModels
-from evenhand.execution.options import AskOptions
 from evenhand.files.atomic import write_bytes
 from evenhand.runs.gates import check_gate_names, gate_results
 from evenhand.runs.run_folder import SUITE
+from evenhand.workflows.execution.collect import Progress
+from evenhand.workflows.execution.engines.shared_models import SharedModels
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.listings import own_cards
 from evenhand.workflows.outputs.result import Run
 from evenhand.workflows.run import run

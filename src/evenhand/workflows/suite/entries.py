@@ -13,7 +13,7 @@ from typing import Any
 from evenhand.benchmarks.benchmark import PERTURBING, parse_parameters
 from evenhand.benchmarks.catalogue import BENCHMARKS
 from evenhand.core.errors import InputError, ParameterError, UnknownName
-from evenhand.text.model_names import model_names
+from evenhand.display.text.model_names import model_names
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9._-]+)=(?P<rest>.*)", re.DOTALL)
 

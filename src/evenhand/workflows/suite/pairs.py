@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from evenhand.core.errors import EvenhandError, MissingCapability, one_line
 from evenhand.core.requests import UnreadableImage
-from evenhand.execution.answering.answer_cache import AnswerStore, keys_of
-from evenhand.execution.answering.requests import digests_of
-from evenhand.execution.backbone_cache import BackboneCache
-from evenhand.execution.options import AskOptions
 from evenhand.files.hashing import stamp_of
 from evenhand.models.identity.source import ModelSource
 from evenhand.models.resolve import require
 from evenhand.runs.manifest import version
 from evenhand.runs.run_folder import FINDINGS
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore, keys_of
+from evenhand.workflows.execution.answering.requests import digests_of
+from evenhand.workflows.execution.backbone_cache import BackboneCache
+from evenhand.workflows.execution.options import AskOptions
 from evenhand.workflows.run import PreparedRun, prepare, source_of
 from evenhand.workflows.suite.entries import Suite, SuiteBenchmark, SuiteModel
 

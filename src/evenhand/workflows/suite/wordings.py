@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from evenhand.core.findings import Finding
+from evenhand.display.text.formatting import listing
 from evenhand.stats.arrays import Floats
-from evenhand.text.formatting import listing
 
 WORDING = "wording"
 """The kind of parts that are the same number in another wording of the question."""

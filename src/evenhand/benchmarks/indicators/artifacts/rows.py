@@ -13,10 +13,10 @@ from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
 from evenhand.core.errors import InputError, one_line
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Key, Part
+from evenhand.display.text.model_names import model_names
 from evenhand.evidence.household_hits import BUCKETS
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.runs.run_folder import RunFolder
-from evenhand.text.model_names import model_names
 
 Row = dict[str, Any]
 

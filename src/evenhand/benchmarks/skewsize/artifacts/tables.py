@@ -37,8 +37,8 @@ from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.figure import Figure
 from evenhand.core.findings import Finding
 from evenhand.core.significance import p_shown
+from evenhand.display.text.reasons import explain
 from evenhand.runs.run_folder import RunFolder
-from evenhand.text.reasons import explain
 
 _SIZES = ("cramers_v_mean", "cramers_v_median", "cramers_v_max")
 _MEASURED = (

@@ -11,8 +11,8 @@ import polars as pl
 from evenhand.benchmarks.tidy import ends_of, parameters_of, table_of, tags_of
 from evenhand.core.figure import Reference
 from evenhand.core.findings import Finding, Part
+from evenhand.display.text.model_names import model_names
 from evenhand.runs.run_folder import RunFolder
-from evenhand.text.model_names import model_names
 
 Row = dict[str, Any]
 

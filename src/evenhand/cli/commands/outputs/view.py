@@ -18,6 +18,6 @@ def view(
     allow_edited: options.AllowEdited = False,
 ) -> None:
     """Write one page over many runs: what was asked of which model, when, and each headline."""
-    from evenhand.workflows.index import write_index
+    from evenhand.workflows.outputs.index import write_index
 
     typer.echo(f"Index: {write_index(folder, out)}")

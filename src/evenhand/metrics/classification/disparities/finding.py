@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.findings import Details, Finding, Interval, NewDetails, Part
+from evenhand.display.text.disparities import line_sentence
 from evenhand.metrics.classification.disparities.comparison import (
     UNDEFINED,
     Correction,
@@ -30,7 +31,6 @@ from evenhand.metrics.prepared import (
 from evenhand.stats.arrays import Integers
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.lines import Lines
-from evenhand.text.disparities import line_sentence
 
 _NUMBERS = ("a", "n", "b", "m", "rate", "others", "ratio", "excess", "certain")
 _METHOD = "Wilson limits of both rates, joined (Newcombe 1998, method 10)"

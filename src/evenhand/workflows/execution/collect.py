@@ -15,26 +15,26 @@ from evenhand.benchmarks.benchmark import Plan
 from evenhand.core.errors import UserError, failures_are_errors
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
-from evenhand.execution.answer_tables import TableSource
-from evenhand.execution.answering.answer_cache import AnswerStore
-from evenhand.execution.answering.requests import BATCHES, Engine, RequestBatch
-from evenhand.execution.backbone_cache import BackboneCache
-from evenhand.execution.engines.lazy_model import LazyModel
-from evenhand.execution.engines.local import LocalEngine
-from evenhand.execution.evidence_writer import (
+from evenhand.files.tables.write import write_table
+from evenhand.models.adapters.own_code import ObjectSource
+from evenhand.models.identity.source import ModelSource
+from evenhand.models.resolve import require
+from evenhand.workflows.execution.answer_tables import TableSource
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore
+from evenhand.workflows.execution.answering.requests import BATCHES, Engine, RequestBatch
+from evenhand.workflows.execution.backbone_cache import BackboneCache
+from evenhand.workflows.execution.engines.lazy_model import LazyModel
+from evenhand.workflows.execution.engines.local import LocalEngine
+from evenhand.workflows.execution.evidence_writer import (
     UNANSWERED,
     EvidenceParts,
     flat_vectors,
     tied_answers,
     tied_scores,
 )
-from evenhand.execution.leakage import refuse_training_images
-from evenhand.execution.options import AskOptions
-from evenhand.execution.repeated_images import image_warnings
-from evenhand.files.tables.write import write_table
-from evenhand.models.adapters.own_code import ObjectSource
-from evenhand.models.identity.source import ModelSource
-from evenhand.models.resolve import require
+from evenhand.workflows.execution.leakage import refuse_training_images
+from evenhand.workflows.execution.options import AskOptions
+from evenhand.workflows.execution.repeated_images import image_warnings
 
 Progress = Callable[[str, int, int], None]
 FOLDER = "evidence"
@@ -180,7 +180,7 @@ def _changed(source: ModelSource, store: AnswerStore) -> list[str]:
 def make_engine(model: LazyModel, options: AskOptions) -> Engine:
     """Who answers batches."""
     if options.engine == "ray":
-        from evenhand.execution.engines.ray import RayEngine
+        from evenhand.workflows.execution.engines.ray import RayEngine
 
         return RayEngine(model, options.n_workers(), options.address, options.load_options())
     return LocalEngine(model, options.n_workers())

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from evenhand.core.unseen import visible
-from evenhand.text.language import _, digits, plural_of
-from evenhand.text.model_names import model_names
+from evenhand.display.text.language import _, digits, plural_of
+from evenhand.display.text.model_names import model_names
 
 DASH, MINUS = "–", "−"
 MOST_DECIMALS = 9

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evenhand.text.disparities import ELSEWHERE, share
-from evenhand.text.formatting import count, of, plural, short_label, shorten
-from evenhand.text.language import _
+from evenhand.display.text.disparities import ELSEWHERE, share
+from evenhand.display.text.formatting import count, of, plural, short_label, shorten
+from evenhand.display.text.language import _
 
 _FEWEST = 10  # rows from which a share is written beside its counts
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import Answer
-from evenhand.execution.answering.requests import Sink
-from evenhand.execution.engines.lazy_model import LazyModel
 from evenhand.models.adapted.folder import Head
 from evenhand.models.adapted.source import AdaptedSource
 from evenhand.models.identity.source import ModelSource
+from evenhand.workflows.execution.answering.answer_cache import Answer
+from evenhand.workflows.execution.answering.requests import Sink
+from evenhand.workflows.execution.engines.lazy_model import LazyModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evenhand.core.significance import Significance
-from evenhand.text.formatting import p_text
-from evenhand.text.language import _, filled
+from evenhand.display.text.formatting import p_text
+from evenhand.display.text.language import _, filled
 
 REASONS: dict[str, str] = {
     "empty": "no usable row here; what was dropped, and why, stands beside it",

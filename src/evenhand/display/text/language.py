@@ -141,7 +141,7 @@ def _catalogue(code: str) -> Catalogue:
 def _folder() -> Traversable:
     from importlib.resources import files
 
-    return files("evenhand.text") / "languages"
+    return files("evenhand.display.text") / "languages"
 
 
 def _read(code: str) -> dict[str, str]:

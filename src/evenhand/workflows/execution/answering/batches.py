@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.capabilities import Floats, NotAnswered
 from evenhand.core.errors import EvenhandError, UserError, cause_of, one_line
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import Answer
+from evenhand.workflows.execution.answering.answer_cache import Answer
 
 _OUT_OF_MEMORY = (
     "out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc",

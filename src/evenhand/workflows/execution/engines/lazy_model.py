@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.capabilities import CAPABILITIES, capabilities_of
 from evenhand.core.errors import UserError, one_line
-from evenhand.execution.answering.answer_cache import AnswerStore
 from evenhand.models.adapters.own_code import ObjectSource
 from evenhand.models.identity.declared import check_labels
 from evenhand.models.identity.source import ModelSource
+from evenhand.workflows.execution.answering.answer_cache import AnswerStore
 
 if TYPE_CHECKING:
-    from evenhand.execution.engines.shared_models import SharedModels
+    from evenhand.workflows.execution.engines.shared_models import SharedModels
 
 _FACTS = ("labels", "wordnet_ids", "logit_scale", "logit_bias", "link")
 

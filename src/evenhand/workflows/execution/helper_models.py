@@ -11,9 +11,9 @@ import polars as pl
 
 from evenhand.benchmarks.benchmark import Plan
 from evenhand.core.requests import Question
-from evenhand.execution.collect import Progress, ask_all
-from evenhand.execution.options import AskOptions
 from evenhand.models.resolve import resolve
+from evenhand.workflows.execution.collect import Progress, ask_all
+from evenhand.workflows.execution.options import AskOptions
 
 
 @dataclass(frozen=True, eq=False)

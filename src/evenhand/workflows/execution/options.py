@@ -10,7 +10,7 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.models.identity.source import ImageOptions, LoadOptions
 
 if TYPE_CHECKING:
-    from evenhand.execution.engines.shared_models import SharedModels
+    from evenhand.workflows.execution.engines.shared_models import SharedModels
 
 ENGINES = ("local", "ray")
 

@@ -14,8 +14,8 @@ from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import ParameterError, UserError
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import Answer, is_temporary
 from evenhand.files.tables.write import write_table
+from evenhand.workflows.execution.answering.answer_cache import Answer, is_temporary
 
 NOT_FINITE = "answer not finite"
 UNANSWERED = {

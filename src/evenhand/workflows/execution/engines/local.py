@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import Answer
-from evenhand.execution.answering.batches import BatchCaller
-from evenhand.execution.answering.requests import PendingRequests
-from evenhand.execution.engines.lazy_model import LazyModel
-from evenhand.execution.engines.prefetch import with_images
 from evenhand.models.adapters.own_code import watched
+from evenhand.workflows.execution.answering.answer_cache import Answer
+from evenhand.workflows.execution.answering.batches import BatchCaller
+from evenhand.workflows.execution.answering.requests import PendingRequests
+from evenhand.workflows.execution.engines.lazy_model import LazyModel
+from evenhand.workflows.execution.engines.prefetch import with_images
 
 
 @dataclass(eq=False)

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from evenhand.execution.answering.answer_cache import fingerprint
 from evenhand.models.adapters.own_code import ObjectSource
 from evenhand.models.identity.source import ModelSource
+from evenhand.workflows.execution.answering.answer_cache import fingerprint
 
 
 class SharedModels:

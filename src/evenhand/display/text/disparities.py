@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import floor
 from typing import Any
 
-from evenhand.text.formatting import MINUS, count, of, plural, quoted, short_label
-from evenhand.text.language import _, digits
-from evenhand.text.rounding import Rounding, apart
+from evenhand.display.text.formatting import MINUS, count, of, plural, quoted, short_label
+from evenhand.display.text.language import _, digits
+from evenhand.display.text.rounding import Rounding, apart
 
 Line = Mapping[str, Any]
 ELSEWHERE = "elsewhere"

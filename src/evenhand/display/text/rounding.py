@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from evenhand.core.cards import SHARES
 from evenhand.core.findings import Ends, Finding, Interval, Null, Part, ends_of
 from evenhand.core.significance import EDGE, lead_of, reference_of
-from evenhand.text.formatting import MINUS, MOST_DECIMALS, number, points
-from evenhand.text.language import _, digits
+from evenhand.display.text.formatting import MINUS, MOST_DECIMALS, number, points
+from evenhand.display.text.language import _, digits
 
 _SMALL = 0.01  # of shares: below it points have a decimal
 

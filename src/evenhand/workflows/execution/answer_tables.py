@@ -10,9 +10,9 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, UserError, one_line
 from evenhand.core.requests import Question
-from evenhand.execution.evidence_writer import KINDS, NOT_FINITE, PREDICTIONS, UNANSWERED
 from evenhand.files.hashing import sha256_files
 from evenhand.files.tables import scan as sources
+from evenhand.workflows.execution.evidence_writer import KINDS, NOT_FINITE, PREDICTIONS, UNANSWERED
 
 NOT_IN_TABLE = "not in the table"
 _EMPTY = {  # what a row without its answer is

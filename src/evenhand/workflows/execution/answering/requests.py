@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from evenhand.core.capabilities import NotAnswered
 from evenhand.core.requests import Question, UnreadableImage
-from evenhand.execution.answering.answer_cache import Answer, AnswerStore, is_temporary, keys_of
+from evenhand.workflows.execution.answering.answer_cache import Answer, AnswerStore, is_temporary, keys_of
 
 BATCHES = {
     "classifies_images": 64,

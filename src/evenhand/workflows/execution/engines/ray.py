@@ -23,15 +23,15 @@ from evenhand.core.capabilities import NotAnswered
 from evenhand.core.errors import EvenhandError, MissingExtra, UserError, failures_are_errors, one_line
 from evenhand.core.registry import USER_MODULES
 from evenhand.core.requests import Question
-from evenhand.execution.answering.answer_cache import Answer
-from evenhand.execution.answering.batches import BatchCaller
-from evenhand.execution.answering.requests import PendingRequests
-from evenhand.execution.engines.lazy_model import LazyModel, facts_of
-from evenhand.execution.engines.prefetch import with_images
 from evenhand.models.adapters.own_code import ObjectSource, watched
 from evenhand.models.identity.opened_files import OpenedFiles
 from evenhand.models.identity.source import LoadOptions, ModelSource
 from evenhand.models.resolve import resolve
+from evenhand.workflows.execution.answering.answer_cache import Answer
+from evenhand.workflows.execution.answering.batches import BatchCaller
+from evenhand.workflows.execution.answering.requests import PendingRequests
+from evenhand.workflows.execution.engines.lazy_model import LazyModel, facts_of
+from evenhand.workflows.execution.engines.prefetch import with_images
 
 _READERS = 2  # threads of a worker that read images
 _PATIENCE = 10.0  # seconds for a cluster to answer

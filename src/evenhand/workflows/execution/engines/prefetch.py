@@ -17,8 +17,8 @@ import numpy.typing as npt
 from evenhand.core.capabilities import NotAnswered, PreparesImages
 from evenhand.core.errors import EvenhandError, UserError, described
 from evenhand.core.requests import ImageSource, Question, UnreadableImage
-from evenhand.execution.answering.batches import Batch, is_out_of_memory
-from evenhand.execution.engines.memory import reuse_freed_memory
+from evenhand.workflows.execution.answering.batches import Batch, is_out_of_memory
+from evenhand.workflows.execution.engines.memory import reuse_freed_memory
 
 AHEAD = 2  # batches whose images are read while another is asked about, more if they are small:
 _PREPARED = 8  # images whose preparation is remembered, where one stands in many rows

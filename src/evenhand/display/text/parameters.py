@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evenhand.text.formatting import shorten
+from evenhand.display.text.formatting import shorten
 
 _VALUES: Mapping[str, Mapping[str, str]] = {
     "context": {"single": "one person", "two_person": "two persons"},

@@ -11,11 +11,11 @@ from evenhand.benchmarks.mmbias.data.repeated_images import RepeatedImages
 from evenhand.core.errors import one_line
 from evenhand.core.findings import TableWarning
 from evenhand.core.requests import Question
-from evenhand.execution.missing_images import check_images
 from evenhand.files.images.chained import ChainedImages
 from evenhand.files.images.cropped import ChosenImages
 from evenhand.files.images.perceptual import looks_of
 from evenhand.files.images.sources import EncodedImages, FirstImages, ImageFiles
+from evenhand.workflows.execution.missing_images import check_images
 
 MOST_LOOKED_AT = 2_000  # pictures that are decoded once more for this
 _SHOWN = 2
