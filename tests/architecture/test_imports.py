@@ -35,8 +35,8 @@ ROOMS = {
     "benchmarks": {"core", "display.text", "files", "stats", "evidence", "metrics", "mitigate", "runs"},
     "workflows.execution": {"core", "files", "models", "benchmarks"},
     "workflows": {
-        "core", "display.text", "display", "files", "stats", "evidence", "metrics", "mitigate", "models", "report",
-        "runs", "benchmarks", "workflows.execution",
+        "core", "display.text", "display", "files", "stats", "evidence", "metrics", "mitigate", "models",
+        "report", "runs", "benchmarks", "workflows.execution",
     },
     "cli": {"core", "display.text", "display", "runs", "workflows.execution", "workflows"},
     "__main__": {"cli"},  # python -m evenhand

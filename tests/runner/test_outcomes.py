@@ -37,6 +37,16 @@ def pairing(runs):
     return eh.compare(runs).tables["pairing"].row(0, named=True)
 
 
+NOT_KEPT = "rows are not kept one by one, so compare will know their counts only: "
+
+
+@pytest.fixture
+def said(caplog):
+    """The notes so far about rows that are not kept."""
+    caplog.set_level("INFO", logger="evenhand")
+    return lambda: [line for line in caplog.messages if line.startswith(NOT_KEPT)]
+
+
 @pytest.mark.parametrize("options", [{}, {"id": "id"}, {"cluster": "person", "map": {"a": "first"}}])
 def test_audits_of_a_file_are_paired_when_the_file_is_gone(table, tmp_path, options):
     table.write_csv(tmp_path / "table.csv")
@@ -72,14 +82,15 @@ def test_outcomes_are_right_or_wrong_by_group(table, tmp_path):
     assert means == pytest.approx(parts)
 
 
-def test_more_rows_than_are_kept_one_by_one_are_in_the_counts_alone(table, tmp_path, monkeypatch):
+def test_more_rows_than_are_kept_one_by_one_are_in_the_counts_alone(table, tmp_path, monkeypatch, said):
     monkeypatch.setattr(audit_run, "MOST_SAMPLES", N - 1)
     run = eh.Run.read(audited(table, tmp_path, id="id")[0])
     assert "outcomes" not in run.tables
     assert run.counts["predictions"].n_total == N
+    assert set(said()) == {f"{NOT_KEPT}they are more than {N - 1:,}"}
 
 
-def test_a_changed_file_gives_no_outcomes_of_other_rows(table, tmp_path):
+def test_a_changed_file_gives_no_outcomes_of_other_rows(table, tmp_path, said):
     path = tmp_path / "table.csv"
     table.write_csv(path)
     run = eh.audit(str(path), truth="truth", prediction="one", by="group", inference="none")
@@ -87,6 +98,7 @@ def test_a_changed_file_gives_no_outcomes_of_other_rows(table, tmp_path):
     run.save(tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "evidence", ignore_errors=True)
     assert "outcomes" not in eh.Run.read(tmp_path / "run").tables
+    assert said() == [f"{NOT_KEPT}its rows do not give its counts; did the table change?"]
 
 
 def test_pages_that_suppress_hold_no_outcomes(table, tmp_path):
@@ -106,7 +118,7 @@ def test_outcomes_of_rows_with_weights_and_of_persons_that_count_once_give_the_a
         assert mean == pytest.approx(run["accuracy"].value)
 
 
-def test_what_cannot_be_kept_row_by_row_hinders_no_audit(table, tmp_path):
+def test_what_cannot_be_kept_row_by_row_hinders_no_audit(table, tmp_path, said):
     """Groups called like a column of ours, names that are reserved elsewhere, and cells of any objects."""
     odd = table.rename({"group": "sample", "age": "weight"}).to_pandas()
     odd["unit"] = [("a", 1) if number % 2 else "b" for number in range(N)]
@@ -116,5 +128,7 @@ def test_what_cannot_be_kept_row_by_row_hinders_no_audit(table, tmp_path):
         run = eh.Run.read(folder)
         assert run["accuracy"].value is not None
         assert ("outcomes" in run.tables) == is_kept
+    (line,) = said()  # of the one that is not kept
+    assert line == f"{NOT_KEPT}groups of a column 'sample' would be taken for names of samples; rename it"
     assert run.tables["outcomes"]["weight"].to_list() == [1.0] * N
     assert set(run.tables["outcomes"]["attribute:weight"]) == {"0", "1", "2"}

@@ -9,8 +9,9 @@ from functools import cached_property
 import narwhals as nw
 import polars as pl
 
-from evenhand.core.errors import InputError
+from evenhand.core.errors import InputError, one_line
 from evenhand.display.overview.content import Headline
+from evenhand.display.text.notes import note
 from evenhand.evidence.numbers import MOST_SAMPLES
 from evenhand.evidence.predictions.chosen_rows import chosen_rows
 from evenhand.evidence.predictions.predictions import Predictions
@@ -34,28 +35,35 @@ class AuditRun(Run):
 
     @cached_property
     def all_tables(self) -> dict[str, pl.DataFrame]:
-        """Its tables with the outcome of each row, where rows are on this machine and not too many."""
-        rows = self._outcomes()
-        return super().all_tables if rows is None else in_order({**super().all_tables, OUTCOMES: rows})
+        """Its tables with the outcome of each row; where rows are not kept, it is said why."""
+        outcomes = self._outcomes()
+        if isinstance(outcomes, pl.DataFrame):
+            return in_order({**super().all_tables, OUTCOMES: outcomes})
+        if outcomes is not None:
+            note(f"rows are not kept one by one, so compare will know their counts only: {outcomes}")
+        return super().all_tables
 
-    def _outcomes(self) -> pl.DataFrame | None:
-        """Whether each prediction is right; of more rows the counts are the cells of alike ones."""
+    def _outcomes(self) -> pl.DataFrame | str | None:
+        """Whether each prediction is right, or why that is not kept; None: the run has no predictions."""
         audited = self.audited
         if audited is None or not isinstance(audited.evidence, Predictions):
             return None
-        is_here = isinstance(audited.evidence.frame, nw.DataFrame)
-        is_here = is_here or isinstance(audited.evidence.frame.to_native(), pl.LazyFrame)
-        if not is_here or audited.counts.n_total > MOST_SAMPLES:
-            return None
+        frame = audited.evidence.frame
+        if not (isinstance(frame, nw.DataFrame) or isinstance(frame.to_native(), pl.LazyFrame)):
+            return "they are not on this machine"
+        if audited.counts.n_total > MOST_SAMPLES:
+            return f"they are more than {MOST_SAMPLES:,}"
         counts = audited.counts.unclustered()
         if counts.moments is not None:  # rows in place of their weights
             counts = replace(counts, n=counts.moments[0] + counts.moments[2], moments=None, memo={})
         try:
             rows = sample_rows(audited.evidence, counts.attributes, audited.changes)
-            labelled, cluster = fitted(rows, with_text_labels(counts)), audited.counts.cluster
-        except InputError:
-            return None  # the table went since it was counted, or holds what has no text
-        return None if isinstance(labelled, str) else right_answers(labelled, counts.attributes, cluster)
+            labelled = fitted(rows, with_text_labels(counts))
+        except InputError as problem:
+            return one_line(problem)
+        if isinstance(labelled, str):
+            return f"{labelled}; did the table change?"
+        return right_answers(labelled, counts.attributes, audited.counts.cluster)
 
     @cached_property
     def case_tables(self) -> dict[str, pl.DataFrame]:
