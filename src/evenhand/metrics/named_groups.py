@@ -178,7 +178,9 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
         texts, numbers = numbered(column.filter(usable))
         values.append(texts.to_list())
         code = code * len(texts) + numbers
-    keys, code = keys_and_codes(code)
+    keys = np.arange(len(values[0]))
+    if len(values) > 1:  # of several attributes not every crossing may occur
+        keys, code = keys_and_codes(code)
     places = np.unravel_index(keys, [len(texts) for texts in values])
     return [tuple(v[p] for v, p in zip(values, at, strict=True)) for at in zip(*places, strict=True)], code
 
