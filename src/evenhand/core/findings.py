@@ -109,8 +109,9 @@ class _Beside:
         card: MetricCard | None = None,
         make: Callable[[float], Interval | None] | None = None,
         noticed: Callable[[float], Details] | None = None,
+        outcomes: Callable[[], polars.DataFrame] | None = None,
     ) -> None:
-        self.card, self.make, self.noticed = card, make, noticed
+        self.card, self.make, self.noticed, self.outcomes = card, make, noticed, outcomes
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Beside)
@@ -218,7 +219,7 @@ class Finding(Shown):
 
     def with_levels(self, make: Callable[[float], Interval | None]) -> Finding:
         """The same finding, which can make its interval at other levels, such as .99."""
-        return self._with(self._beside.card, make, self._beside.noticed)
+        return self._with(make=make)
 
     def with_power(self, noticed: Callable[[float], Details]) -> Finding:
         """The same finding, which can say what a test of another level would usually have shown.
@@ -226,15 +227,24 @@ class Finding(Shown):
         Args:
             noticed: From the level of a test, such as .01, to the details that say it.
         """
-        return self._with(self._beside.card, self._beside.make, noticed)
+        return self._with(noticed=noticed)
+
+    def with_outcomes(self, outcomes: Callable[[], polars.DataFrame]) -> Finding:
+        """The same finding, which can say what each sample counts as; a run keeps it as its outcomes.
+
+        Args:
+            outcomes: Makes a table with sample, value, unit (what was sampled as a whole; null: the sample),
+                unit_name (what units are) and the columns that the finding is grouped by.
+        """
+        return self._with(outcomes=outcomes)
 
     def with_card(self, card: MetricCard | None, **update: Any) -> Finding:
         """The same finding, which knows what its metric means."""
-        return self._with(card, self._beside.make, self._beside.noticed, **update)
+        return self.model_copy(update=update)._with(card=card)
 
-    def _with(self, *beside: Any, **update: Any) -> Finding:
-        copy = self.model_copy(update=update)
-        copy._beside = _Beside(*beside)
+    def _with(self, **beside: Any) -> Finding:
+        copy = self.model_copy()
+        copy._beside = _Beside(**{**vars(self._beside), **beside})
         return copy
 
     def declared_by(self, card: MetricCard) -> Finding:
@@ -272,6 +282,11 @@ class Finding(Shown):
         if self.interval is not None and self.interval.level == level:
             return self.interval
         return None if self._beside.make is None else self._beside.make(level)
+
+    @property
+    def outcomes(self) -> polars.DataFrame | None:
+        """What each sample counts as; None where the finding cannot say it (any more)."""
+        return None if self._beside.outcomes is None else self._beside.outcomes()
 
     @property
     def grouping(self) -> str:
