@@ -57,7 +57,6 @@ class Contributions:
         combination: What the finding's value is made of.
         parts: The finding's parts, where differences of them are wanted.
         once: Whether each unit counts once in a column, with the mean of its samples.
-        fixed: Whether units stay whole however few they are.
         unit: What belongs together, such as ``occupation`` or ``sample``.
     """
 
@@ -65,7 +64,6 @@ class Contributions:
     combination: Combination
     parts: tuple[ContributionSpec, ...] = ()
     once: bool = False
-    fixed: bool = False
     unit: str = ""
 
 
@@ -172,15 +170,15 @@ def _households(rows: pl.DataFrame, finding: Finding) -> Contributions:
     elif "worst group" in finding.card.tags:
         combination = Combination("least", tuple(keys))
     if grouped is not None and combination is not _WHOLE:
-        return Contributions(grouped, combination, once=once, fixed=True)
+        return Contributions(grouped, combination, once=once)
     table = _of_all(images) if grouped is None else pl.concat([_of_all(images), grouped])
-    return Contributions(table, combination, _rates(finding), once, True)
+    return Contributions(table, combination, _rates(finding), once)
 
 
 def _queries(rows: pl.DataFrame, finding: Finding) -> Contributions:
     """The figure of each ranking."""
     del finding
-    return Contributions(_of_all(rows), _WHOLE, fixed=True)
+    return Contributions(_of_all(rows), _WHOLE)
 
 
 def _two_sets(rows: pl.DataFrame, finding: Finding) -> Contributions:
@@ -190,7 +188,7 @@ def _two_sets(rows: pl.DataFrame, finding: Finding) -> Contributions:
     combination = Combination("weights", sets, (1.0, -1.0))
     if "reading" not in params or params.get("standardised"):
         combination = Combination("effect_size", sets, (float(params.get("ddof", 1)),))
-    return Contributions(_in_columns(rows, [SET]), combination, fixed=True)
+    return Contributions(_in_columns(rows, [SET]), combination)
 
 
 def _parts(rows: pl.DataFrame, finding: Finding) -> Contributions:

@@ -36,7 +36,7 @@ GENDER, SET, CONCEPT = "gender", "set", "concept"
 STRATUM = "stratum"
 UNIT_NAME = "unit_name"
 
-_LAST = ("unit", UNIT_NAME, STRATUM)
+_FIRST, _LAST = ("sample", "outcome", "value"), ("unit", UNIT_NAME, STRATUM)
 _PAPER = "paper mode rounds values; run in default mode to have differences tested"
 _Made = pl.DataFrame | str
 _Memo = dict[Any, Any]
@@ -55,16 +55,14 @@ def outcomes_of(run: RunFolder) -> pl.DataFrame | None:
             continue
         rows = outcome_rows(run, finding, memo)
         if not isinstance(rows, str):
-            attributes = set(rows.columns) - {"sample", "value", *_LAST}
-            tables[name] = rows.with_columns(outcome=pl.lit(name)).rename(
-                {column: f"{ATTRIBUTE}{column}" for column in attributes}
-            )
+            attributes = set(rows.columns).difference(_FIRST, _LAST)
+            rows = rows.rename({column: f"{ATTRIBUTE}{column}" for column in attributes})
+            tables[name] = rows.with_columns(outcome=pl.lit(name))
     if not tables or sum(table.height for table in tables.values()) > MOST_SAMPLES:
         return None
-    first = ("sample", "outcome", "value")
     lacking = pl.DataFrame(schema={STRATUM: pl.String})
     outcomes = pl.concat([*tables.values(), lacking], how="diagonal_relaxed")
-    return outcomes.select(*first, pl.exclude(*first, *_LAST), *_LAST)
+    return outcomes.select(*_FIRST, pl.exclude(*_FIRST, *_LAST), *_LAST)
 
 
 def outcome_rows(run: RunFolder, finding: Finding, memo: _Memo) -> pl.DataFrame | str:
@@ -82,12 +80,11 @@ def outcome_rows(run: RunFolder, finding: Finding, memo: _Memo) -> pl.DataFrame 
         return _PAPER
     if finding.value is None:
         return f"there is no value ({finding.reason})"
-    if reserved := {"sample", "value", "part", *_LAST} & set(finding.by):
+    if reserved := {"part", *_FIRST, *_LAST}.intersection(finding.by):
         return f"its groups are called {min(reserved)!r}, as a column of outcomes is; rename them"
     rows = pl.DataFrame() if saved is None else saved.filter(outcome=_outcome(finding))
     if UNIT_NAME in rows.columns and rows.height:
-        names = {name: name.removeprefix(ATTRIBUTE) for name in rows.columns if name.startswith(ATTRIBUTE)}
-        return rows.rename(names).select("sample", "unit", UNIT_NAME, "value", *names.values())
+        return rows.rename(lambda name: name.removeprefix(ATTRIBUTE))
     outcomes = finding.outcomes
     return _READERS.get(family, _per_sample)(run, finding, memo) if outcomes is None else outcomes
 
@@ -97,11 +94,7 @@ def _outcome(finding: Finding) -> str:
     if finding.card.family not in _COUNTED:
         return finding.metric
     count, names = _COUNTED[finding.card.family]
-    params = {name: finding.params[name] for name in names if finding.params.get(name) is not None}
-    texts = [
-        f"{name}={'/'.join(map(str, entry)) if isinstance(entry, list | tuple) else entry}"
-        for name, entry in params.items()
-    ]
+    texts = [f"{name}={param}" for name in names if (param := finding.params.get(name)) is not None]
     return ", ".join([count(finding), *texts])
 
 
