@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
@@ -98,20 +99,17 @@ N_WRONG = "n_wrong"
 """The detail that counts the mistakes of the less accurate side, where others share some."""
 
 
+@dataclass(eq=False)
 class _Beside:
     """What a finding knows and does not say: what its metric means, and what it is at another level.
 
     It is saved beside findings, or not at all, so all are equal; between processes the card alone travels.
     """
 
-    def __init__(
-        self,
-        card: MetricCard | None = None,
-        make: Callable[[float], Interval | None] | None = None,
-        noticed: Callable[[float], Details] | None = None,
-        outcomes: Callable[[], polars.DataFrame] | None = None,
-    ) -> None:
-        self.card, self.make, self.noticed, self.outcomes = card, make, noticed, outcomes
+    card: MetricCard | None = None
+    make: Callable[[float], Interval | None] | None = None
+    noticed: Callable[[float], Details] | None = None
+    outcomes: Callable[[], polars.DataFrame] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Beside)
@@ -233,8 +231,7 @@ class Finding(Shown):
         """The same finding, which can say what each sample counts as; a run keeps it as its outcomes.
 
         Args:
-            outcomes: Makes a table with sample, value, unit (what was sampled as a whole; null: the sample),
-                unit_name (what units are) and the columns that the finding is grouped by.
+            outcomes: Makes sample, value, unit (null: the sample), unit_name and the columns of ``by``.
         """
         return self._with(outcomes=outcomes)
 
@@ -244,7 +241,7 @@ class Finding(Shown):
 
     def _with(self, **beside: Any) -> Finding:
         copy = self.model_copy()
-        copy._beside = _Beside(**{**vars(self._beside), **beside})
+        copy._beside = replace(self._beside, **beside)
         return copy
 
     def declared_by(self, card: MetricCard) -> Finding:
@@ -335,12 +332,11 @@ class TableWarning(Model):
     option: str | None = None
 
 
+@dataclass(eq=False)
 class _Cards(_Beside):
     """Cards of metrics that no finding carries, by name."""
 
-    def __init__(self, by_name: Mapping[str, MetricCard] | None = None) -> None:
-        super().__init__()
-        self.by_name = dict(by_name or {})
+    by_name: dict[str, MetricCard] = field(default_factory=dict)
 
 
 class Findings(Shown):
@@ -356,7 +352,7 @@ class Findings(Shown):
     def with_cards(self, cards: Mapping[str, MetricCard]) -> Findings:
         """The same findings, which know what further metrics mean: those that tables beside them name."""
         copy = self.model_copy()
-        copy._cards = _Cards({**self._cards.by_name, **cards})
+        copy._cards = _Cards(by_name={**self._cards.by_name, **cards})
         return copy
 
     @property

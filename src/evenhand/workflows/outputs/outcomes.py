@@ -38,6 +38,8 @@ UNIT_NAME = "unit_name"
 
 _FIRST, _LAST = ("sample", "outcome", "value"), ("unit", UNIT_NAME, STRATUM)
 _PAPER = "paper mode rounds values; run in default mode to have differences tested"
+_TEXT, _NUMBER = pl.String(), pl.Float64()
+_SHARES = pl.Schema({"sample": _TEXT, "unit": _TEXT, "part": _TEXT, "value": _NUMBER, "weight": _NUMBER})
 _Made = pl.DataFrame | str
 _Memo = dict[Any, Any]
 
@@ -273,12 +275,10 @@ def _per_sample(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
     table = run.tables.get(PER_SAMPLE)
     if table is None:
         return f"it keeps no outcomes of its samples, and no table {PER_SAMPLE!r}"
-    types: dict[str, Any] = dict.fromkeys(("sample", "unit", "part"), pl.String)
-    types |= {"value": pl.Float64, "weight": pl.Float64}
-    lacking = {"metric", "by", *types} - set(table.columns)
+    lacking = {"metric", "by", *_SHARES} - set(table.columns)
     if lacking:
         return f"its table {PER_SAMPLE!r} has no column {', '.join(sorted(lacking))}"
-    rows = table.filter(metric=finding.name, by=finding.grouping).select(*types).cast(types, strict=False)
+    rows = table.filter(metric=finding.name, by=finding.grouping).select(*_SHARES).cast(_SHARES, strict=False)
     if not rows["value"].is_between(0, 1).all():
         return f"its table {PER_SAMPLE!r} has values that are not between 0 and 1"
     if not rows.height:

@@ -28,6 +28,7 @@ class PairedRows:
     attribute: tuple[str, ...]
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
     right: Integers  # rows of the second persons
+    share: Floats  # of each chosen row the outcome's
     away: Deviations  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
     others: tuple[str, ...]  # the other treatments
@@ -56,11 +57,17 @@ class PairedRows:
         left, right = (pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second"))
         share = bound.share(outcome)
         away = Deviations.of(share[left] - share[right], _units(bound)[left])
-        return cls(names, left, right, away, alone, tuple(same[1:]))
+        return cls(names, left, right, share, away, alone, tuple(same[1:]))
 
     def take(self, mask: Mask) -> Deviations:
         """Some of the pairs."""
         return Deviations.of(self.away.difference[mask], self.away.units[mask])
+
+    def outcomes(self, bound: BoundRoles, *ends: str) -> pl.DataFrame:
+        """What the first and the second persons count as, who are called so."""
+        row = np.concatenate([self.left, self.right])
+        part, weight = (np.repeat(two, self.left.size) for two in (ends, [1.0, -1.0]))
+        return bound.outcomes(row, self.share[row], part=part, weight=weight)
 
     def facts(self) -> Fields:
         """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""

@@ -103,13 +103,7 @@ def set_difference(
 
     fields = piece(pairs.away) | {"parts": inner.parts(part), **pairs.facts()}
     finding = described(bound, "set_difference", params | bound.params, **fields)
-
-    def outcomes() -> pl.DataFrame:
-        row, n = np.concatenate([pairs.left, pairs.right]), pairs.left.size
-        part, weight = (np.repeat(ends, n) for ends in ([first, second], [1.0, -1.0]))
-        return bound.outcomes(row, bound.share(outcome)[row], part=part, weight=weight)
-
-    return finding.with_outcomes(outcomes)
+    return finding.with_outcomes(lambda: pairs.outcomes(bound, first, second))
 
 
 @metric(
