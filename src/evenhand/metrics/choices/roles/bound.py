@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from evenhand.evidence.choices import Where
 from evenhand.evidence.role_choices import UNUSABLE, RoleChoices
@@ -70,6 +71,16 @@ class BoundRoles(named.ChosenRows):
     def share(self, outcome: str) -> Floats:
         """The share of each chosen row's orders with an outcome."""
         return self.choices.share(outcome)[self.chosen]
+
+    def outcomes(self, row: Integers, value: Floats, **of_sets: Any) -> pl.DataFrame:
+        """What some chosen rows count as; or their sets, which are drawn whole, with columns of their own."""
+        unit = self.choices.cluster or (self.choices.set_ if of_sets else None)
+        names = {
+            "unit": pl.lit(None) if unit is None else pl.col(unit),
+            "unit_name": pl.lit(unit or "sample"),
+        }
+        rows = self.choices.annotated.filter(self.chosen)[row].with_columns(**names)
+        return rows.select("sample", *names, *self.by).cast(pl.String).with_columns(value=value, **of_sets)
 
     @cached_property
     def unusable(self) -> float:
