@@ -331,3 +331,16 @@ def test_moments_of_several_rankings_are_those_of_their_nulls():
     assert found.mean_sd == pytest.approx(np.sqrt(nulls[0].variance / 3))
     sigmas = drawn_values(nulls, np.random.default_rng(1), 5).std(axis=1, ddof=1)
     assert (found.sigma, found.sigma_sd) == pytest.approx((sigmas.mean(), sigmas.std(ddof=1)))
+
+
+def test_contents_of_rankings_that_are_alike_stand_once():
+    """As of a model that ties all, in every draw: what a ranking can hold is not listed 3,000 times."""
+    codes = np.tile(np.repeat(np.arange(6), 20), (3_000, 1))
+    codes[1_000:, :20] = 1  # other pools, and another tie in the last thousand
+    scores = np.zeros(codes.shape)
+    scores[2_000:, 0] = 1
+    found = tops(RankedPools.rank(codes, scores, 6), 10, RNG(0))
+    assert np.unique(found.owner).tolist() == np.unique(found.alike).tolist() == [0, 1_000, 2_000]
+    assert found.owner.size < 3 * 3_003  # ways to take 10 of 6 kinds
+    means = found.mean(found.counts[:, 1])
+    np.testing.assert_allclose(means, np.repeat([10 / 6, 10 / 3, 1 + 9 * 39 / 119], 1_000))

@@ -20,7 +20,7 @@ from evenhand.metrics.retrieval.ranking_bound import (
     top_figures,
 )
 from evenhand.metrics.retrieval.ranking_estimation import absent_note, retrieval_finding
-from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng
+from evenhand.stats.arrays import Floats, Integers, Mask, Pair, Rng, sum_by
 from evenhand.stats.rankings import fairness as rankings
 from evenhand.stats.rankings import null as ranking_null
 from evenhand.stats.rankings.fairness import RankedPools, Tops
@@ -82,7 +82,7 @@ def skew_figures(
         gone = np.zeros(pools.shape, dtype=bool)
         for code in watched:
             missing = (tops.counts[:, code] == 0) & (pools[tops.owner, code] > 0)
-            gone[:, code] = np.bincount(tops.owner, missing, tops.n_owners) > 0
+            gone[:, code] = sum_by(tops.owner, missing, tops.alike.size)[tops.alike] > 0
         gone[pools.sum(axis=1) < k] = False
         masks = {"absent": gone}
         if side is not None:

@@ -138,45 +138,48 @@ class RankedPools:
 class Tops:
     """Every possible content of the first k places, with its chance."""
 
-    owner: Integers  # the ranking (or pool) that each content belongs to, shape (T,), sorted
+    owner: Integers  # the first ranking that each content belongs to, shape (T,), sorted
     counts: Integers  # samples of each group, shape (T, G)
     weight: Floats  # chances, adding up to 1 for each owner, shape (T,)
-    n_owners: int  # R
+    alike: Integers  # the owner that has the contents of each ranking, shape (R,)
 
     def mean(self, values: npt.NDArray[np.number]) -> Floats:
         """Expected value of each owner, shape (R,); NaN where any possible content is undefined."""
         weighted = self.weight * values
-        if self.owner.size == self.n_owners:  # one content of each
+        if self.owner.size == self.alike.size:  # one content of each
             return np.asarray(weighted + 0.0, dtype=np.float64)  # no -0
-        return np.bincount(self.owner, weighted, self.n_owners).astype(np.float64)
+        return np.bincount(self.owner, weighted, self.alike.size).astype(np.float64)[self.alike]
 
 
 def tops(ranked: RankedPools, k: int, rng: Rng) -> Tops:
     """The contents of the first k places that each ranking's tie orders give.
 
     Rankings of fewer than k samples get one content without samples. The stream is used only where a block
-    has more than MOST_OUTCOMES outcomes.
+    has more than MOST_OUTCOMES outcomes. Contents of alike rankings, which a model that ties all has, stand
+    once.
     """
     rows = np.arange(len(ranked.codes))
     if ranked.untied:
         counts = ranked.first(k) * (ranked.sizes >= k)[:, None]
-        return Tops(rows, counts, np.ones(rows.size), rows.size)
+        return Tops(rows, counts, np.ones(rows.size), rows)
     before, block, n_taken = ranked.cuts(k)
     left_open = ranked.open_at(k)
     block_counts = np.where((n_taken == block.sum(axis=1))[:, None], block, np.sign(block) * n_taken[:, None])
     if not left_open.any():
-        return Tops(rows, before + block_counts, np.ones(rows.size), rows.size)
+        return Tops(rows, before + block_counts, np.ones(rows.size), rows)
     states, which = unique_rows(np.concatenate([block[left_open], n_taken[left_open, None]], axis=1))
     outcomes = [top_outcomes(tuple(state[:-1]), state[-1], rng) for state in states.tolist()]
-    pieces = [outcomes[state] for state in which.tolist()]
-    lengths = np.ones(rows.size, dtype=np.int64)
-    lengths[left_open] = [len(weight) for _, weight in pieces]
-    owner = np.repeat(rows, lengths)
-    counts, weight = (before + block_counts)[owner], np.ones(owner.size)
-    spread = left_open[owner]
-    counts[spread] = before[owner[spread]] + np.concatenate([piece[0] for piece in pieces])
-    weight[spread] = np.concatenate([piece[1] for piece in pieces])
-    return Tops(owner, counts, weight, rows.size)
+    kind = np.full(rows.size, -1)
+    kind[left_open] = which
+    same = unique_rows(np.column_stack([kind + 1, before, block_counts, ranked.pools]))[1]
+    firsts = np.unique(same, return_index=True)[1]
+    alike, firsts = firsts[same], np.sort(firsts)
+    certain = np.zeros((1, ranked.n_groups), dtype=np.int64), np.ones(1)
+    contents = [outcomes[state] if state >= 0 else certain for state in kind[firsts].tolist()]
+    counts, weight = (np.concatenate(column) for column in zip(*contents, strict=True))
+    owner = np.repeat(firsts, [len(chances) for _, chances in contents])
+    counts += np.where(left_open[:, None], before, before + block_counts)[owner]
+    return Tops(owner, counts, weight, alike)
 
 
 def target_shares(pools: Integers, target: str | Floats) -> Floats:
