@@ -11,8 +11,8 @@ from scipy import special
 from evenhand.core.cards import MetricCard, metric_id
 from evenhand.core.findings import Band, Dropped, Finding, GroupSize, Interval, Key, NewDetails, Null, Part
 from evenhand.core.significance import EDGE
-from evenhand.evidence.grouping import Grouped
 from evenhand.metrics.prepared import LEVEL, Z_LEVEL, Z_POWER, Fields
+from evenhand.metrics.tables.grouping import Grouped
 from evenhand.stats.arrays import Ends, Floats, Integers, Limits, Pair, Rng, central, crossing, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.paired.differences import Deviations

@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError, check_choice, check_known
 from evenhand.core.findings import Finding, Findings
 from evenhand.core.metric import Metric
-from evenhand.evidence.predictions.columns.bins import BinsLike
+from evenhand.evidence.predictions.bins import BinsLike
 from evenhand.evidence.predictions.count import ClusterWeights, said
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.label_rules import LabelRules, MapLike

@@ -13,9 +13,9 @@ from evenhand.core.cards import Source
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
-from evenhand.evidence.predictions.columns.order import Label
+from evenhand.evidence.predictions.columns.arrays import Codes
 from evenhand.evidence.predictions.columns.to_polars import to_polars
-from evenhand.evidence.predictions.levels import Codes, Encoder
+from evenhand.evidence.predictions.levels import Encoder, Label
 from evenhand.evidence.predictions.predictions import Predictions
 from evenhand.metrics.catalogue import SKEWNESS, SKEWSIZE
 from evenhand.metrics.classification.class_effects import plain_effects

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from evenhand.metrics.tables.count_tables import MOST_ROWS, CountTables
+from evenhand.metrics.tables.grouping import MOST_ROWS, Grouped
 from evenhand.stats.arrays import (
     Codes,
     Ends,
@@ -59,7 +59,7 @@ _Piece = tuple[Confusion, dict[str, ComparedRates]]
 
 
 @dataclass(frozen=True, eq=False)
-class Margins(CountTables):
+class Margins(Grouped):
     """The rates on which accuracy, parity and odds depend: ``hit``, ``predicted``, ``true``, ``false``.
 
     Rows are independent, or come in clusters, or have weights; the kinds are those of ``UnitRates``.
