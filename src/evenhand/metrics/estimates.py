@@ -142,9 +142,10 @@ def build(grouped: Grouped, name: str, params: Fields, value: float | None, **fi
     """
     if grouped.units is not None:
         fields["details"] = {**fields.get("details", {}), "units": grouped.units.count}
-    fields["dropped"] = losses(grouped.dropped) + fields.pop("dropped", [])
-    sizes = grouped.group_sizes.tolist() if grouped.by else []
-    groups = sizes_of(map(grouped.group_key, range(len(sizes))), sizes)
+    dropped = [Dropped(reason=reason, count=count) for reason, count in grouped.dropped]
+    fields["dropped"] = dropped + fields.pop("dropped", [])
+    sizes = enumerate(grouped.group_sizes.tolist() if grouped.by else ())
+    groups = [GroupSize(key=grouped.group_key(code), n=n) for code, n in sizes]
     return as_finding(name, grouped.by, params, value=value, n=grouped.n_rows, groups=groups, **fields)
 
 
@@ -291,10 +292,11 @@ def against_reference(
     ``draws`` are of the value with groups ``exchanged``, and ``side`` of them is unfair. The smallest
     detectable value passes their 95 % point with 80 % power, by the upper arm of the interval.
     """
-    limits = at_levels(ends, method, value=value)
+    tested = Fields()
     if reference is not None:
         p_value = p_of_both(p_value, reference, lambda level: pair_of(ends(level)))
-        limits = at_levels(ends, method, value=value, p_value=p_value, reference=reference)
+        tested = {"p_value": p_value, "reference": reference}
+    limits = at_levels(ends, method, value=value, **tested)
     interval = limits(LEVEL)
     fields: Fields = {"interval": interval, "limits": limits, "p_value": p_value}
     if draws is not None:

@@ -74,7 +74,12 @@ class BoundCounts(Margins):
                 raise ParameterError(f"evidence bound to {evidence.by} cannot be used by {names}")
             return evidence
         check_seed(seed)
-        counts = _counted(evidence, names)
+        counts = evidence.count(names) if isinstance(evidence, Predictions) else evidence
+        if not isinstance(counts, Counts):
+            raise InputError(
+                f"a metric takes Predictions or Counts, not {type(evidence).__name__}; make one with "
+                "Predictions.read, or give labels: metric(y_true, y_pred, groups=...)"
+            )
         return get_or_make(counts.memo, (names, seed), cls.bind, counts, names, seed=seed)
 
     @property
@@ -94,18 +99,6 @@ def check_seed(seed: int) -> None:
     """Refuse a seed below 0."""
     if seed < 0:
         raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
-
-
-def _counted(evidence: Any, names: tuple[str, ...]) -> Counts:
-    if isinstance(evidence, Predictions):
-        return evidence.count(names)
-    if isinstance(evidence, Counts):
-        return evidence
-    class_name = type(evidence).__name__
-    raise InputError(
-        f"a metric takes Predictions or Counts, not {class_name}; make one with Predictions.read, or give "
-        "labels: metric(y_true, y_pred, groups=...)"
-    )
 
 
 class ClassifierMetric(Metric[P]):

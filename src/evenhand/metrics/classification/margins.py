@@ -5,7 +5,7 @@ Value, interval, null band and p; how sure each is, is said here for accuracies,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -231,9 +231,10 @@ def together(method: str, groups: int) -> str:
     return f"{method}, at once over {groups} groups" if groups > MOST_PAIRED else f"{method}, at once"
 
 
-def deciding(margins: Margins, groups: Iterable[int]) -> dict[str, int]:
+def deciding(margins: Margins, groups: Sequence[int]) -> dict[str, int]:
     """Units of some groups by their names."""
-    return {margins.group_text(group): int(margins.unit_sizes[group]) for group in groups}
+    sizes = margins.unit_sizes[list(groups)].tolist()
+    return dict(zip(map(margins.group_text, groups), sizes, strict=True))
 
 
 def accuracy_parts(prepared: BoundCounts, inference: Inference) -> list[Part]:

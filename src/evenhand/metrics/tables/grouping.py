@@ -25,6 +25,7 @@ from evenhand.evidence.predictions.levels import (
     merged,
 )
 from evenhand.stats.arrays import Codes, Floats, Integers, Mask, Rng, keys_and_codes, sum_by
+from evenhand.stats.contingency.null_tables import MOST_ROWS
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
@@ -32,8 +33,6 @@ from evenhand.stats.rates.confusion import Confusion
 Some = slice | Mask
 """Cells that are used: a slice of all, or a mask."""
 _MOST_CELLS = 1_000_000
-MOST_ROWS = 100_000_000
-"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +121,7 @@ class Grouped(Remembering):
         labels, n_used, classes, truth_map, prediction_map = _label_space(counts, some)
         n, units = counts.n[some], None
         crossed = slice(1, 1 + len(by))  # the attributes stand after the truth
-        code, groups = crossed_codes(counts.axes[crossed], counts.codes[crossed, some], n.size)
+        code, groups = crossed_codes(counts.axes[crossed], list(counts.codes[crossed, some]), n.size)
         group = code.astype(np.int32, copy=False)
         truth = _renamed(counts.codes_of("truth")[some], truth_map)
         prediction = _renamed(counts.codes_of("prediction")[some], prediction_map)

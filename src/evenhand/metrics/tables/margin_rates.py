@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 
-from evenhand.metrics.tables.grouping import MOST_ROWS, Grouped
+from evenhand.metrics.tables.grouping import Grouped
 from evenhand.stats.arrays import (
     Codes,
     Ends,
@@ -27,6 +23,7 @@ from evenhand.stats.arrays import (
     sum_by,
 )
 from evenhand.stats.contingency import resampling
+from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.rates.confusion import SUMMARIES, Confusion
@@ -38,10 +35,6 @@ _WORK = 10_000_000  # groups x labels x replicates that are drawn
 _KEPT = 1_000_000  # of which so many are kept as noise
 _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 _MOST_FREEDOM = 1e6  # beyond it t is normal
-
-
-Sampler = Callable[[Integers, Integers, int, int, Rng], Integers]
-"""Rows, columns, their sum, replicates and a generator to tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +100,12 @@ class Margins(Grouped):
 
     def rates(self, kind: str) -> Rates:
         """Rates of a kind with effective sizes, shape (L, G); of ``hit`` (1, G)."""
-        if kind not in self._rates and self.tables is not None:
-            self._rates[kind] = self.tables.rates(kind)
-        elif kind not in self._rates:
-            self._rates[kind] = _rates_of([(hits.T, trials.T) for hits, trials in self._sums(kind)])
-        return self._rates[kind]
-
-    @cached_property
-    def _rates(self) -> dict[str, Rates]:
-        return {}
+        if ("rates", kind) not in self.memo:
+            tables = self.tables
+            rates = _rates_of(self._sums(kind)) if tables is None else tables.rates(kind)
+            self.memo["rates", kind] = rates
+        remembered: Rates = self.memo["rates", kind]
+        return remembered
 
     def _sums(self, kind: str) -> list[Ends]:
         """Hits and trials; of rows with weights also in numbers of rows, and in squared weights."""
@@ -211,10 +201,10 @@ class Margins(Grouped):
             compared = ComparedRates.joined([chunk["hit"] for chunk in chunks])
         else:
             replicates = int(np.clip(_WORK // groups**2, _USUAL if groups < 1_000 else _FEWEST, _MOST))
-            correct, size = (of_groups[:, 0] for of_groups in self.confusion.sums("hit"))
+            correct, size = self.confusion.sums("hit")
             margins = np.array([correct.sum(), size.sum() - correct.sum()])
-            hits = _draw(rng, size, margins, replicates)[..., :1]
-            compared = ComparedRates.of_rows(hits, size[:, None])
+            hits = draw_tables(rng, size[:, 0], margins, replicates)[..., :1].astype(np.float64)
+            compared = ComparedRates.of_rows(hits, size)
         return ExchangedRates(self.compared("hit"), compared)
 
     @cached_property
@@ -254,7 +244,8 @@ class Margins(Grouped):
             return
         size, totals = self.confusion.group_size, self.confusion.predicted.sum(axis=0)
         for together in piece_sizes(replicates, 4_000_000, groups * labels):
-            confusion = replace(self.confusion, predicted=_draw(rng, size, totals, together))
+            drawn_tables = draw_tables(rng, size, totals, together).astype(np.float64)
+            confusion = replace(self.confusion, predicted=drawn_tables)
             yield confusion, {"predicted": ComparedRates.of_rows(*confusion.sums("predicted"))}
 
     def _within(self) -> Iterator[_Piece]:
@@ -301,53 +292,10 @@ class Margins(Grouped):
 
 
 def _rates_of(sums: Sequence[Ends]) -> Rates:
-    """Rates of rows from hits and trials, and of rows with weights from those of ``_sums``."""
+    """Rates of rows from hits and trials by group, and of rows with weights from those of ``_sums``."""
     (hits, trials), *moments = sums
     if not moments:
-        return Rates.of_rows(hits, trials)
+        return Rates.of_rows(hits.T, trials.T)
     (_, rows), (hit_squares, squares) = moments
-    return Rates.of_survey(*np.broadcast_arrays(hits, trials, squares, hit_squares, rows))
-
-
-def _draw(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Floats:
-    """Tables with given margins, shape (replicates, rows, columns)."""
-    if rows.sum() <= MOST_ROWS:
-        return np.asarray(draw_tables(rng, rows, columns, replicates), dtype=np.float64)
-    sizes = np.repeat(rows[:, None], columns.size, axis=1)
-    return resampling.split_hypergeometric(rng, columns, sizes, replicates)
-
-
-@cache
-def samplers() -> tuple[Sampler, Sampler] | None:
-    """SciPy's two samplers of tables, from their own module; None where SciPy does not have it there.
-
-    By cells (Patefield 1981) and by counts (Boyett 1979). ``import scipy.stats`` takes longer than all other
-    work of a small audit.
-    """
-    spec = PathFinder.find_spec("rcont", [str(Path(folder, "stats", "_rcont")) for folder in scipy.__path__])
-    if spec is None or spec.loader is None:
-        return None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    try:
-        pair = module.rvs_rcont2, module.rvs_rcont1
-        for sampler in pair:  # it is no public module: another release may have others
-            sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
-    except (AttributeError, TypeError, ValueError):
-        return None
-    return pair
-
-
-def draw_tables(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Integers:
-    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
-    if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
-        only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
-        return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
-    margins, n, pair = (rows.astype(np.int64), columns.astype(np.int64)), int(rows.sum()), samplers()
-    if pair is not None:  # as random_table chooses
-        sampler = pair[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
-        return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
-    from scipy.stats import random_table
-
-    tables = np.asarray(random_table(*margins).rvs(size=replicates, random_state=rng), dtype=np.int64)
-    return tables.reshape(replicates, rows.size, columns.size)
+    numbers = np.broadcast_arrays(hits, trials, squares, hit_squares, rows)
+    return Rates.of_survey(*[number.T for number in numbers])

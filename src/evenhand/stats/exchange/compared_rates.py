@@ -90,8 +90,7 @@ class ComparedRates:
         ``expected`` are the rates that strata (truths) lead to expect of each group; None without strata.
         """
         pooled = _pooled(hits, trials)
-        with nan_without_warning():
-            variance = pooled * (1 - pooled) / trials
+        variance = ratio(pooled * (1 - pooled), trials)
         return cls(ratio(hits, trials), trials, variance, None, pooled if expected is None else expected)
 
     @classmethod
@@ -188,8 +187,7 @@ class ComparedRates:
             row = np.einsum("rghl,rhl->rgl", self.covariance, trials)
             among = (trials * row).sum(axis=-2, keepdims=True) - 2 * trials * row
             square = np.maximum(square + among / others**2 - 2 * row / others, LEAST_OF_OWN * square)
-        with nan_without_warning():
-            away = hits / trials - (all_hits - hits) / others
+        away = ratio(hits, trials) - (all_hits - hits) / others
         has_value = (square > 0) & np.isfinite(away)
         error = np.sqrt(square, where=has_value, out=np.ones_like(square))
         return np.asarray(np.divide(away, error, where=has_value, out=np.zeros_like(away)))
@@ -251,8 +249,8 @@ class ExchangedRates:
 
     def below_rest(self, sign: int = 1) -> MaxT:
         """How far the worst group is below all the others, in standard errors; -1: above."""
-        observed, draws = (-sign * part.from_rest[..., 0] for part in (self.observed, self.drawn))
-        return MaxT(float(observed.max()), draws.max(axis=1))
+        observed, draws = -sign * self.observed.from_rest, -sign * self.drawn.from_rest[..., 0]
+        return MaxT(float(observed[..., 0].max()), draws.max(axis=1))
 
     def p_each(self) -> Floats:
         """The two-sided p of each group against the others, shape (G,)."""

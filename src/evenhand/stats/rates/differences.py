@@ -237,7 +237,7 @@ def gap_limits(rates: Rates, share: Floats, level: float = 0.95) -> Ends:
     if groups < 2:
         return np.full(rates.value.shape[:-1], np.nan), np.full(rates.value.shape[:-1], np.nan)
     covariance = None if rates.covariance is None else rates.covariance[..., None, :, :]
-    value, size, freedom = (numbers[..., None, :] for numbers in (rates.value, rates.size, rates.freedom))
+    value, size, freedom = np.stack([rates.value, rates.size, rates.freedom])[..., None, :]
     both_rates = rates if rates.value.ndim == 1 else Rates(value, size, freedom, covariance)
     weight = np.broadcast_to(share[..., None, :], (*rates.value.shape, groups)) - np.eye(groups)
     low = _weighted_limits(both_rates, weight, float(-special.ndtri((1 - level) / groups)))[0].max(axis=-1)
