@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from evenhand.core.cards import MetricCard, metric_id
@@ -257,13 +258,13 @@ def joint_p(p_value: float | None, reference: float, limits: Limits) -> float | 
     if p_value is None:
         return None
 
-    def holds(p: float) -> bool:
-        low, high = limits(1 - p)
+    def holds(p: npt.ArrayLike) -> bool:
+        low, high = limits(1 - float(np.asarray(p)))
         return bool(low <= reference <= high)
 
     if p_value >= 1 or not holds(p_value):
         return p_value
-    return float(crossing(lambda p: holds(float(p)), p_value, 1.0, _HALVINGS)[1])
+    return float(crossing(holds, p_value, 1.0, _HALVINGS)[1])
 
 
 def p_of_both(p_value: float | None, reference: float, limits: Limits) -> float | None:
@@ -322,7 +323,7 @@ def turned_signs(
         low, high = pair_of(away.limits(level), -most, most)
         return scale * low, scale * high
 
-    low, high, mean = (scale * end for end in (*test.band(LEVEL), test.mean))
+    low, high, mean = (scale * np.array([*test.band(LEVEL), test.mean])).tolist()
     sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
     method = f"{who} exchanged by {unit}"
     error = max(test.sd, (ends[1] - ends[0]) / (2 * Z_LEVEL))

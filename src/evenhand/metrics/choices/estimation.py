@@ -12,7 +12,8 @@ import polars as pl
 
 from evenhand.core.findings import Finding, Part, key_of
 from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Choices, Where
+from evenhand.evidence.choices import Choices
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.metrics.choices.rows import GAP, BoundChoices, OutcomeRates, PermutedGenders, Weight
 from evenhand.metrics.estimates import (
     at_levels,

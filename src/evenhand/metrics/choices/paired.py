@@ -8,7 +8,8 @@ from evenhand.core.errors import InputError
 from evenhand.core.findings import Dropped, Finding
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Choices, Where
+from evenhand.evidence.choices import Choices
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.metrics.catalogue import BONETT_PRICE, card_of
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.metrics.choices.rows import BoundChoices, OutcomeRates

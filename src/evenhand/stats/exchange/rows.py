@@ -353,7 +353,7 @@ def _of_moments(
     middle: float,
 ) -> ComparedRates:  # fmt: skip
     """Rates and their variances from moments of groups, shape (R, G, 6)."""
-    s, w, a, b, q, e = (totals[..., moment] for moment in range(6))
+    s, w, a, b, q, e = np.moveaxis(totals, -1, 0)
     n = np.broadcast_to(units, s.shape).astype(np.float64)
     with nan_without_warning():
         rates, expected = s / w, e / w**2

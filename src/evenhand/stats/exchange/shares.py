@@ -160,8 +160,8 @@ class SpreadValues:
     def totals(self) -> list[Floats]:
         """Sums over units of s, w, s^2, s w and w^2, shape (R, G) each."""
         s, w = self.sums, self.weights
-        squares = [np.einsum("grc,grc->rg", *two) for two in ((s, s), (s, w), (w, w))]
-        return [s.sum(axis=2).T, w.sum(axis=2).T, *squares]
+        sums, weights, inner = s.sum(axis=2).T, w.sum(axis=2).T, "grc,grc->rg"
+        return [sums, weights, np.einsum(inner, s, s), np.einsum(inner, s, w), np.einsum(inner, w, w)]
 
     def covariance(self, rates: Floats, total: Floats) -> Floats:
         """Of the rates of each two groups, shape (R, G, G), without a correction for few units.

@@ -65,8 +65,7 @@ class ClusterMean:
         """How many independent rows would vary as much; 0 below two clusters, which say nothing of others."""
         if self.clusters < FEWEST:
             return 0.0
-        numbers = (np.array(number) for number in (self.value, self.variance, self.effective, self.rows))
-        return float(effective_size(*numbers))
+        return float(effective_size(*np.array([self.value, self.variance, self.effective, self.rows])))
 
 
 @dataclass(frozen=True, eq=False)

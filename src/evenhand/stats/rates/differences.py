@@ -325,4 +325,4 @@ def inverted_p(limits: Callable[[Floats], Ends], size: int = 1) -> Floats:
 
     clear = leaves(np.full(size, _USUAL))
     low, high = np.where(clear, _LEAST, _USUAL), np.where(clear, _USUAL, 1.0)
-    return crossing(lambda p: ~leaves(p), low, high, _HALVINGS, lambda low, high: np.sqrt(low * high))[1]
+    return crossing(lambda p: ~leaves(p), low, high, _HALVINGS, of_logarithms=True)[1]

@@ -14,7 +14,7 @@ from evenhand.core.errors import InputError
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric, of_family
 from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Where
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
 from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval

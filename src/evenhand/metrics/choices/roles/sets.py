@@ -12,11 +12,10 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.core.random_streams import stream
-from evenhand.evidence.choices import Where
+from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
-from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.choices.roles.pairs import PairedRows, SetMatrix
+from evenhand.metrics.choices.roles.bound import BoundRoles, PairedRows, SetMatrix, mean_interval
 from evenhand.metrics.estimates import described, no_value, null_band, resampled_p
 from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.metrics.prepared import By, Fields, Inference, check_common, names_of
