@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates, group_rates, reached, reached_rates
+from evenhand.stats.rates.rates import Rates, group_rates, normal_quantile
+from evenhand.stats.rates.thresholds import reached, reached_rates
 from tests.helpers import wilson
 
 CUTS = np.array([0.0, 0.1, 0.25, 0.5, 1.0])

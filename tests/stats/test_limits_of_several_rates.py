@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from evenhand.stats.rates import differences
-from evenhand.stats.rates.differences import (
+from evenhand.stats.rates.rates import (
+    Rates,
     gap_limits,
     mean_limits,
     normal_quantile,
@@ -18,7 +19,6 @@ from evenhand.stats.rates.differences import (
     range_limits,
     worst_limits,
 )
-from evenhand.stats.rates.rates import Rates
 from tests.helpers import wilson
 
 HITS, N = np.array([45.0, 9.0, 70.0]), np.array([50.0, 20.0, 100.0])

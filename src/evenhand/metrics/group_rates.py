@@ -32,15 +32,15 @@ from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in
 from evenhand.stats.exchange.rows import UnitRows, exchange
 from evenhand.stats.rankings.neighbour_labels import RelabelledGroups
-from evenhand.stats.rates.differences import (
+from evenhand.stats.rates.rates import (
     MOST_PAIRED,
+    Rates,
     normal_quantile,
     pair_limits,
     range_limits,
     rate_limits,
     worst_limits,
 )
-from evenhand.stats.rates.rates import Rates
 
 ONE_CLUSTER = "one_cluster"
 """Why there is no interval, null or p: nothing else of the kind was drawn."""

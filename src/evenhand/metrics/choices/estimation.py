@@ -37,7 +37,7 @@ from evenhand.metrics.prepared import (
     get_or_make,
 )
 from evenhand.stats.arrays import Pair, pair_of
-from evenhand.stats.rates.differences import mean_limits, pair_limits, rate_limits
+from evenhand.stats.rates.rates import mean_limits, pair_limits, rate_limits
 
 CONTEXT = "context"
 """Attribute over whose values paper mode takes the mean of accuracies."""

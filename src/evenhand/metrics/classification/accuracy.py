@@ -29,7 +29,7 @@ from evenhand.metrics.prepared import (
     check_common,
     classifier_metric,
 )
-from evenhand.stats.rates.differences import rate_limits
+from evenhand.stats.rates.rates import rate_limits
 
 
 @classifier_metric(

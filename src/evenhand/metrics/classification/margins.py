@@ -27,8 +27,9 @@ from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.exchange.compared_rates import MaxT, exceeded
 from evenhand.stats.rates.confusion import Confusion
-from evenhand.stats.rates.differences import (
+from evenhand.stats.rates.rates import (
     MOST_PAIRED,
+    Rates,
     gap_limits,
     mean_limits,
     normal_quantile,
@@ -36,7 +37,6 @@ from evenhand.stats.rates.differences import (
     rate_limits,
     worst_limits,
 )
-from evenhand.stats.rates.rates import Rates
 
 _MOST_GROUPS = 3_000
 _ROUNDING = 1e-12  # as far apart as equal means may come

@@ -40,8 +40,7 @@ from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column
 from evenhand.stats.exchange.compared_rates import MaxT
 from evenhand.stats.rates.confusion import mean_range, odds_of, over_classes, range_over_groups
-from evenhand.stats.rates.differences import range_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, range_limits
 
 _HELD = 4_000_000  # labels x groups x groups held at a time
 

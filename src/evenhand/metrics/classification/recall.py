@@ -27,8 +27,7 @@ from evenhand.metrics.prepared import (
 )
 from evenhand.stats.arrays import Floats, Limits, Mask, Pair, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
-from evenhand.stats.rates.differences import mean_limits, pair_limits
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, mean_limits, pair_limits
 
 _METHOD = "MOVER over classes and both groups"
 

@@ -36,7 +36,7 @@ from evenhand.stats.arrays import Codes, Pair, Rng, pair_of
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES
 from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.rates.differences import Figure, gap_limits, mover, worst_limits
+from evenhand.stats.rates.rates import Figure, gap_limits, mover, worst_limits
 
 WEIGHTS = "harmonic mean of the models' rows in each class and group"
 SIDE_BY_SIDE = "the skewness of two models is shown side by side, without interval and test"

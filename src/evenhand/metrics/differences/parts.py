@@ -19,7 +19,8 @@ from evenhand.stats.arrays import Codes, Ends, Floats, ratio
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.summary_intervals import Squares, class_ends
 from evenhand.stats.multiplicity import adjust, holm_levels
-from evenhand.stats.rates.differences import inverted_p, mover
+from evenhand.stats.rates.differences import inverted_p
+from evenhand.stats.rates.rates import mover
 
 PAIRED = "adjusted Wald, paired (Bonett and Price)"
 APART = "Newcombe, in one mix"

@@ -16,8 +16,8 @@ from evenhand.evidence.predictions.columns.annotated import Remembering, check_t
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.prepared import LEVEL, By, Unknown, get_or_make
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import reached, reached_rates
+from evenhand.stats.rates.rates import normal_quantile
+from evenhand.stats.rates.thresholds import reached, reached_rates
 
 THRESHOLDS = tuple(number / 100 for number in range(101))
 """Where a curve is drawn by default."""

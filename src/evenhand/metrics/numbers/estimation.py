@@ -21,13 +21,8 @@ from evenhand.stats.arrays import Floats, Integers, Pair, nan_without_warning, p
 from evenhand.stats.exchange.compared_rates import ComparedRates
 from evenhand.stats.exchange.cuts import Cuts
 from evenhand.stats.exchange.rows import UnitRows
-from evenhand.stats.rates.differences import (
-    gap_limits,
-    mover,
-    normal_quantile,
-    worst_limits,
-)
 from evenhand.stats.rates.means import GroupMeans, quantiles_of
+from evenhand.stats.rates.rates import gap_limits, mover, normal_quantile, worst_limits
 
 Better = Literal["high", "low"]
 """Which numbers are good: ``high`` of an overlap, ``low`` of an error."""

@@ -24,8 +24,7 @@ from evenhand.metrics.prepared import By, Fields, Inference, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, keys_and_codes, piece_sizes, pieces, ratio
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
-from evenhand.stats.rates.differences import rate_limits
-from evenhand.stats.rates.rates import group_rates
+from evenhand.stats.rates.rates import group_rates, rate_limits
 
 _HELD = 2_000_000  # numbers of one array of draws
 _DIFFERING = 6  # signs of five units all alike have p .0625, of six .031

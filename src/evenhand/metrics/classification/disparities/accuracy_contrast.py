@@ -28,10 +28,7 @@ from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
-from evenhand.stats.rates.differences import (
-    noticed_below,
-    noticed_by_exchange,
-)
+from evenhand.stats.rates.differences import noticed_below, noticed_by_exchange
 from evenhand.stats.rates.rates import Rates
 
 _TWO = 2  # groups, whose exchange has few different results

@@ -23,7 +23,7 @@ from evenhand.stats.arrays import Ends, sum_by
 from evenhand.stats.disparities.candidates import MISS
 from evenhand.stats.disparities.decomposition import Decomposition
 from evenhand.stats.disparities.lines import Lines
-from evenhand.stats.rates.differences import normal_quantile
+from evenhand.stats.rates.rates import normal_quantile
 
 _METHOD = "normal, delta method"
 _CLUSTERS = "rows come in clusters, so that parts have no interval"

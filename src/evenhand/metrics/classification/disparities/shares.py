@@ -17,8 +17,7 @@ from evenhand.stats.disparities.lines import Lines
 from evenhand.stats.disparities.mid_p import mid_p
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.hypergeometric import hypergeometric_limits
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile
 
 MOST_LINES = 3
 _MOST_GROUPS = 24  # of one mistake: that of the line, then those with the most rows

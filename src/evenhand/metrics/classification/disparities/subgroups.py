@@ -30,8 +30,7 @@ from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExch
 from evenhand.stats.disparities.subgroups import ALL, Cells, Regions, Subgroups
 from evenhand.stats.exchange.relabelling import several_in
 from evenhand.stats.multiplicity import selected_level
-from evenhand.stats.rates.differences import mover, normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, mover, normal_quantile
 
 DEEPEST = 3
 _JOINED = " · "

@@ -19,8 +19,7 @@ from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
-from evenhand.stats.rates.differences import normal_quantile
-from evenhand.stats.rates.rates import Rates
+from evenhand.stats.rates.rates import Rates, normal_quantile
 
 WEIGHTINGS = get_args(Weighting)
 _CONCEPT = "concept"
