@@ -108,7 +108,8 @@ class Numbers:
         attributes = [
             name for name in table.columns if name not in names and not table[name].dtype.is_nested()
         ]
-        rows = table.select(*attributes, *columns).filter(pl.Series(usable))
+        rows = table.select(*attributes, *columns)
+        rows = rows if not dropped else rows.filter(pl.Series(usable))  # texts are dear to copy
         _check_range(rows[VALUE], ends, value)
         return cls(rows, value, ends, unit, cluster, dropped)
 

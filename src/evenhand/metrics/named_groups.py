@@ -178,7 +178,9 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
         texts, numbers = numbered(column.filter(usable))
         values.append(texts)
         code = code * len(texts) + numbers
-    keys, code = keys_and_codes(code)
+    keys = np.arange(len(values[0]))
+    if len(values) > 1:  # of several attributes not every crossing may occur
+        keys, code = keys_and_codes(code)
     at = np.unravel_index(keys, tuple(map(len, values)))
     names = [texts.gather(places).to_list() for texts, places in zip(values, at, strict=True)]
     return list(zip(*names, strict=True)), code

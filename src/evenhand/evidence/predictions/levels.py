@@ -282,6 +282,8 @@ def ordered(labels: Iterable[Any]) -> list[Any]:
     Of texts that are not all numbers or ranges, such as ``class 10``, that of the alphabet.
     """
     distinct = sorted(set(labels))
+    if all(isinstance(label, str) and label.isdecimal() for label in distinct):
+        return sorted(distinct, key=float)
     places = dict[Any, tuple[float, int]]()
     for label in distinct:
         start = _place(label) if isinstance(label, str) else None
@@ -293,8 +295,6 @@ def ordered(labels: Iterable[Any]) -> list[Any]:
 
 def _place(label: str) -> tuple[float, int] | None:
     """Where a range begins, and whether it lies below (-1) or above (1) that; None of another text."""
-    if label.isdecimal():
-        return float(label), 0
     match = _RANGE.fullmatch(label.strip())
     if match is None:
         return None

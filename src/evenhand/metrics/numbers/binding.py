@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, overload
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from evenhand.core.errors import ParameterError
 from evenhand.core.findings import Dropped, Finding
@@ -54,7 +55,8 @@ class BoundNumbers(NamedGroups):
         counts, attributes = dict(evidence.dropped), named.texts(evidence.table, names)
         mask = np.ones(evidence.table.height, dtype=bool)
         mask = named.left_out(mask, named.missing(attributes), counts)
-        rows = evidence.table.filter(pl.Series(mask, dtype=pl.Boolean))
+        rows = evidence.table.select(cs.by_name(VALUE, CLUSTER, WEIGHT, require_all=False))
+        rows = rows.filter(pl.Series(mask, dtype=pl.Boolean))
         return cls(evidence, names, rows, *named.coded(attributes, mask), named.dropped_of(counts))
 
     @cached_property

@@ -142,31 +142,38 @@ class UnitValues:
     inside: Floats  # what groups of a unit differ by: their sums less their shares of its sum, shape (G, C)
 
     def spread(self, draws: DrawnShares) -> SpreadValues:
-        """What units add to groups that have such shares of them."""
+        """What groups get that have such shares of the units."""
         share = draws.of_units.T
-        sums = share * self.sums
+        groups, size, units = share.shape
+        added = np.empty((2, groups, size, units))
+        np.multiply(share, self.sums, out=added[0])
         if self.shares.mixed.any():
-            sums += draws.inside_units.T * self.inside[:, None]
-        return SpreadValues(sums, share * self.weights)
+            added[0] += draws.inside_units.T * self.inside[:, None]
+        np.multiply(share, self.weights, out=added[1])
+        flat = np.moveaxis(added.reshape(2 * groups, size, units), 1, 0)
+        both, products = flat.sum(axis=2), flat @ flat.swapaxes(1, 2)
+        return SpreadValues(both.reshape(size, 2, groups), products.reshape(size, 2, groups, 2, groups))
 
 
 @dataclass(frozen=True, eq=False)
 class SpreadValues:
-    """What each unit adds to the sum s and the weight w of each group, in R draws."""
+    """Sums s and weights w of groups in R draws, and products of what each unit adds to them."""
 
-    sums: Floats  # shape (G, R, C)
-    weights: Floats  # the same
+    both: Floats  # s and w, shape (R, 2, G)
+    products: Floats  # of s or w of one group and s or w of another, over units, shape (R, 2, G, 2, G)
 
     def totals(self) -> list[Floats]:
         """Sums over units of s, w, s^2, s w and w^2, shape (R, G) each."""
-        s, w = self.sums, self.weights
-        sums, weights, inner = s.sum(axis=2).T, w.sum(axis=2).T, "grc,grc->rg"
-        return [sums, weights, np.einsum(inner, s, s), np.einsum(inner, s, w), np.einsum(inner, w, w)]
+        same, both, p = np.arange(self.both.shape[2]), self.both, self.products
+        squares = [p[:, 0, same, 0, same], p[:, 0, same, 1, same], p[:, 1, same, 1, same]]
+        return [both[:, 0], both[:, 1], *squares]
 
     def covariance(self, rates: Floats, total: Floats) -> Floats:
         """Of the rates of each two groups, shape (R, G, G), without a correction for few units.
 
         Rates, which are NaN without weight, and the total weight have shape (R, G).
         """
-        away = np.swapaxes(self.sums - rates.T[..., None] * self.weights, 0, 1)
-        return np.asarray(away @ np.swapaxes(away, 1, 2) / (total[:, :, None] * total[:, None]))
+        first, second = rates[:, :, None], rates[:, None]
+        ss, sw, ws, ww = (self.products[:, a, :, b] for a in (0, 1) for b in (0, 1))
+        away = ss - second * sw - first * ws + first * second * ww
+        return np.asarray(away / (total[:, :, None] * total[:, None]))

@@ -6,8 +6,8 @@ units are clusters (Korn and Graubard 1998).
 
 Limits of what is made of several rates: of two MOVER (Newcombe 1998, method 10; Zou and Donner 2008). The
 largest of many differences lies above the largest lower limit of all pairs, if these hold at once (Tukey 1953
-and Kramer 1956), and below the largest upper limit, of which only that of the largest difference itself has to
-hold. The same, mirrored, for a smallest rate.
+and Kramer 1956), and below the largest upper limit, of which only that of the largest difference has to hold.
+The same, mirrored, for a smallest rate.
 """
 
 from __future__ import annotations
