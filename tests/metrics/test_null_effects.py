@@ -7,12 +7,11 @@ import pytest
 from scipy import special, stats
 
 from evenhand.metrics.classification.null_effects import _sharpened, null_chi2, null_of_units
+from evenhand.metrics.tables.margin_rates import draw_tables, samplers
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
-    draw_tables,
     gamma_null,
     permutation_moments,
-    samplers,
     tail_of_draws,
 )
 from evenhand.stats.contingency.tables import association

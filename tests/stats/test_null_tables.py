@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
-    draw_tables,
     every_table,
     gamma_null,
     log_listed,

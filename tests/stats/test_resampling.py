@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.contingency import resampling
-from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.contingency.resampling import ClassCells, bootstrap_cells, bootstrap_chi2
 from evenhand.stats.rates.confusion import SUMMARIES
 from tests.helpers import counts_of, predictions, random_rows

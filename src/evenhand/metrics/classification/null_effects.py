@@ -9,10 +9,10 @@ import numpy as np
 from scipy import special
 
 from evenhand.metrics.prepared import LEVEL, REPLICATES
+from evenhand.metrics.tables.margin_rates import draw_tables
 from evenhand.stats.arrays import Codes, Ends, Floats, Mask, Rng
 from evenhand.stats.contingency.null_tables import (
     chi2_of,
-    draw_tables,
     every_table,
     gamma_null,
     log_listed,

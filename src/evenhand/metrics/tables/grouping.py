@@ -25,7 +25,6 @@ from evenhand.evidence.predictions.levels import (
     merged,
 )
 from evenhand.stats.arrays import Codes, Floats, Integers, Mask, Rng, keys_and_codes, sum_by
-from evenhand.stats.contingency.null_tables import MOST_ROWS
 from evenhand.stats.contingency.resampling import CELL_BUDGET, ClassCells, runs
 from evenhand.stats.contingency.tables import TableBatch
 from evenhand.stats.rates.confusion import Confusion
@@ -33,6 +32,8 @@ from evenhand.stats.rates.confusion import Confusion
 Some = slice | Mask
 """Cells that are used: a slice of all, or a mask."""
 _MOST_CELLS = 1_000_000
+MOST_ROWS = 100_000_000
+"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
-from evenhand.metrics.tables.grouping import Grouped
+from evenhand.metrics.tables.grouping import MOST_ROWS, Grouped
 from evenhand.stats.arrays import (
     Codes,
     Ends,
@@ -23,7 +27,6 @@ from evenhand.stats.arrays import (
     sum_by,
 )
 from evenhand.stats.contingency import resampling
-from evenhand.stats.contingency.null_tables import draw_tables
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates, UnitMoments, widened
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.rates.confusion import SUMMARIES, Confusion
@@ -35,6 +38,10 @@ _WORK = 10_000_000  # groups x labels x replicates that are drawn
 _KEPT = 1_000_000  # of which so many are kept as noise
 _FEWEST, _USUAL, _MOST = 199, 999, 9_999
 _MOST_FREEDOM = 1e6  # beyond it t is normal
+
+
+Sampler = Callable[[Integers, Integers, int, int, Rng], Integers]
+"""Rows, columns, their sum, replicates and a generator to tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,3 +306,43 @@ def _rates_of(sums: Sequence[Ends]) -> Rates:
     (_, rows), (hit_squares, squares) = moments
     numbers = np.broadcast_arrays(hits, trials, squares, hit_squares, rows)
     return Rates.of_survey(*[number.T for number in numbers])
+
+
+@cache
+def samplers() -> tuple[Sampler, Sampler] | None:
+    """SciPy's two samplers of tables, from their own module; None where SciPy does not have it there.
+
+    By cells (Patefield 1981) and by counts (Boyett 1979). ``import scipy.stats`` takes longer than all other
+    work of a small audit.
+    """
+    spec = PathFinder.find_spec("rcont", [str(Path(folder, "stats", "_rcont")) for folder in scipy.__path__])
+    if spec is None or spec.loader is None:
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        pair = module.rvs_rcont2, module.rvs_rcont1
+        for sampler in pair:  # it is no public module: another release may have others
+            sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return pair
+
+
+def draw_tables(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Integers:
+    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
+    n = int(rows.sum())
+    if n > MOST_ROWS:
+        sizes = np.repeat(rows[:, None], columns.size, axis=1)
+        return resampling.split_hypergeometric(rng, columns, sizes, replicates).astype(np.int64)
+    if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
+        only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
+        return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
+    margins, pair = (rows.astype(np.int64), columns.astype(np.int64)), samplers()
+    if pair is not None:  # as random_table chooses
+        sampler = pair[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
+        return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
+    from scipy.stats import random_table
+
+    tables = np.asarray(random_table(*margins).rvs(size=replicates, random_state=rng), dtype=np.int64)
+    return tables.reshape(replicates, rows.size, columns.size)

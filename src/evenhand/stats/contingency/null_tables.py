@@ -1,26 +1,14 @@
-"""What chance alone gives: tables with fixed margins and rows that are exchangeable; chi-squared of them."""
+"""What chance alone gives: chi-squared of a table whose margins are fixed and whose rows are exchangeable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
-from pathlib import Path
-
 import numpy as np
-import scipy
 from scipy import special
 
-from evenhand.stats.arrays import Ends, Floats, Integers, Rng, pieces
-from evenhand.stats.contingency.resampling import split_hypergeometric
+from evenhand.stats.arrays import Ends, Floats, Integers, pieces
 from evenhand.stats.contingency.tables import Association, TableBatch
 from evenhand.stats.hypergeometric import log_choose, splits
 
-Sampler = Callable[[Integers, Integers, int, int, Rng], Integers]
-"""Rows, columns, their sum, replicates and a generator to tables."""
-MOST_ROWS = 100_000_000
-"""Rows of a table up to which it is drawn: scipy's sampler fails on far larger ones."""
 _IN_CACHE = 20_000  # cells worked on at a time: several times faster than all at once
 
 
@@ -113,43 +101,3 @@ def chi2_of(tables: Integers, rows: Floats, columns: Floats) -> Floats:
         apart = flat[some] - expected
         chi2[some] = np.square(apart, out=apart) @ (1 / expected)
     return chi2
-
-
-@cache
-def samplers() -> tuple[Sampler, Sampler] | None:
-    """SciPy's two samplers of tables, from their own module; None where SciPy does not have it there.
-
-    By cells (Patefield 1981) and by counts (Boyett 1979). ``import scipy.stats`` takes longer than all other
-    work of a small audit.
-    """
-    spec = PathFinder.find_spec("rcont", [str(Path(folder, "stats", "_rcont")) for folder in scipy.__path__])
-    if spec is None or spec.loader is None:
-        return None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    try:
-        pair = module.rvs_rcont2, module.rvs_rcont1
-        for sampler in pair:  # it is no public module: another release may have others
-            sampler(np.array([1, 1]), np.array([1, 1]), 2, 1, np.random.default_rng(0))
-    except (AttributeError, TypeError, ValueError):
-        return None
-    return pair
-
-
-def draw_tables(rng: Rng, rows: Floats, columns: Floats, replicates: int) -> Integers:
-    """Random tables with the given margins, shape (replicates, r, c), uniformly over assignments."""
-    n = int(rows.sum())
-    if n > MOST_ROWS:
-        sizes = np.repeat(rows[:, None], columns.size, axis=1)
-        return split_hypergeometric(rng, columns, sizes, replicates).astype(np.int64)
-    if rows.size == 1 or columns.size == 1:  # determined by its margins; scipy's sampler is wrong here
-        only = np.broadcast_to(columns, (rows.size, columns.size)) if rows.size == 1 else rows[:, None]
-        return np.broadcast_to(only.astype(np.int64), (replicates, rows.size, columns.size)).copy()
-    margins, pair = (rows.astype(np.int64), columns.astype(np.int64)), samplers()
-    if pair is not None:  # as random_table chooses
-        sampler = pair[0 if n > np.log(n + 1) * rows.size * columns.size else 1]
-        return sampler(*margins, n, replicates, rng).reshape(replicates, rows.size, columns.size)
-    from scipy.stats import random_table
-
-    tables = np.asarray(random_table(*margins).rvs(size=replicates, random_state=rng), dtype=np.int64)
-    return tables.reshape(replicates, rows.size, columns.size)
