@@ -11,7 +11,7 @@ from evenhand.stats.exchange.compared_rates import (
     exceeded,
     widened,
 )
-from evenhand.stats.exchange.shares import UnitShares
+from evenhand.stats.exchange.relabelling import UnitShares
 from evenhand.stats.exchange.unit_rates import UnitRates
 from evenhand.stats.inverted_families import Inverted
 from evenhand.stats.rates.clustered import GroupCells

@@ -43,7 +43,7 @@ class NamedGroups:
     @cached_property
     def known(self) -> Mask:
         """Groups whose annotators could tell every attribute, shape (groups,)."""
-        return np.array([not any(value.lower() in UNKNOWN for value in key) for key in self.groups], bool)
+        return np.array([UNKNOWN.isdisjoint(map(str.lower, key)) for key in self.groups], dtype=bool)
 
     @property
     def cluster(self) -> Integers | None:
@@ -188,7 +188,7 @@ def coded(columns: Mapping[str, pl.Series], mask: Mask) -> tuple[Groups, Integer
 
 def numbered(column: pl.Series) -> tuple[pl.Series, Integers]:
     """The values that occur, sorted, and the number of each row's."""
-    values = column.unique().sort()
+    values = column.unique().sort().cast(pl.String)
     return values, column.cast(pl.Enum(values)).to_physical().cast(pl.Int64).to_numpy()
 
 

@@ -44,8 +44,9 @@ def pieces(total: int, most: int, width: int = 1) -> Iterator[slice]:
 
 def piece_sizes(total: int, most: int, width: int = 1) -> Iterator[int]:
     """How many things each of these has."""
-    for piece in pieces(total, most, width):
-        yield piece.stop - piece.start
+    step = max(1, most // max(width, 1))
+    for start in range(0, total, step):
+        yield min(step, total - start)
 
 
 def draw_blocks(draws: int, width: int) -> Iterator[int]:

@@ -15,7 +15,7 @@ from evenhand.evidence.predictions.columns.annotated import check_threshold
 from evenhand.metrics.estimates import wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.labels.tables import BoundMatches
-from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common, get_or_make
+from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.rates import Rates, group_rates
@@ -86,17 +86,16 @@ class LabelRates(RowRates):
     @cached_property
     def compared(self) -> ComparedRows:
         """The known groups; a rate and its gap are of the same draws."""
-        bound = self.bound
-        purpose = ("+".join(bound.by), self.association, self.threshold, self.unknown, "exchange")
-
-        def make() -> ComparedRows:
-            rng = stream(self.seed, "label_association", *purpose)
+        bound, key = self.bound, (self.association, self.threshold, self.seed)
+        if key not in bound.memo:
+            purpose = ("+".join(bound.by), self.association, self.threshold, self.unknown, "exchange")
             inside = bound.known[bound.group]
             codes = (np.cumsum(bound.known) - 1)[bound.group[inside]]
             cluster = None if bound.cluster is None else bound.cluster[inside]
-            return ComparedRows(UnitRows(self.hit[inside], codes, int(bound.known.sum()), cluster), None, rng)
-
-        return get_or_make(bound.memo, (self.association, self.threshold, self.seed), make)
+            rows = UnitRows(self.hit[inside], codes, int(bound.known.sum()), cluster)
+            bound.memo[key] = ComparedRows(rows, None, stream(self.seed, "label_association", *purpose))
+        remembered: ComparedRows = bound.memo[key]
+        return remembered
 
     @property
     def exchanged_how(self) -> str:

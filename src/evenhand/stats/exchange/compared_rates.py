@@ -148,13 +148,15 @@ class ComparedRates:
         high, low = z.max(axis=-2), z.min(axis=-2)
         # the differences of two groups are at most the root of the sum of their squares away from the middle
         bound = np.sqrt(np.maximum(high, 0) ** 2 + np.minimum(low, 0) ** 2)
-        pair = [np.expand_dims(group, -2) for group in (z.argmax(axis=-2), z.argmin(axis=-2))]
-        best = _apart(*(np.take_along_axis(array, at, -2) for at in pair for array in (z, error)))[..., 0, :]
-        best = best.max(axis=-1)
+        top, bottom = z.argmax(axis=-2, keepdims=True), z.argmin(axis=-2, keepdims=True)
+        best = _apart(
+            np.take_along_axis(z, top, -2), np.take_along_axis(error, top, -2),
+            np.take_along_axis(z, bottom, -2), np.take_along_axis(error, bottom, -2),
+        )[..., 0, :].max(axis=-1)  # fmt: skip
         draw, label = np.nonzero(bound > best[:, None])
         for some in pieces(draw.size, _HELD, z.shape[-2]):
             row = draw[some]
-            values, errors = (array[row, :, label[some]] for array in (z, error))
+            values, errors = z[row, :, label[some]], error[row, :, label[some]]
             for of, a, b in _pairs_above(values, best[row]):
                 pairs = _apart(values[of, a], errors[of, a], values[of, b], errors[of, b])
                 np.maximum.at(best, row[of], pairs)

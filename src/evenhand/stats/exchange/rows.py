@@ -17,11 +17,13 @@ import numpy.typing as npt
 from evenhand.stats.arrays import Floats, Integers, Mask, Pair, codes_of, draw_blocks, nan_without_warning
 from evenhand.stats.exchange.compared_rates import ComparedRates, ExchangedRates
 from evenhand.stats.exchange.relabelling import (
+    DrawnShares,
     Levels,
     Relabelling,
+    UnitShares,
+    UnitValues,
     levels_of,
 )
-from evenhand.stats.exchange.shares import DrawnShares, UnitShares, UnitValues
 from evenhand.stats.rates.clustered import blended, ratio_variance
 
 _WORK = 20_000_000  # units and rows x replicates that are drawn in all

@@ -20,8 +20,7 @@ from evenhand.stats.arrays import (
     sum_by,
 )
 from evenhand.stats.exchange.compared_rates import ComparedRates, UnitMoments
-from evenhand.stats.exchange.relabelling import Relabelling
-from evenhand.stats.exchange.shares import DrawnShares, UnitShares, UnitValues
+from evenhand.stats.exchange.relabelling import DrawnShares, Relabelling, UnitShares, UnitValues
 from evenhand.stats.rates.clustered import Jackknife, likeness_of
 from evenhand.stats.rates.rates import Rates
 

@@ -274,8 +274,8 @@ def range_limits(
     high = difference_limits(rates, normal_quantile(level))[1]
     missing = np.eye(low.shape[-1], dtype=bool) | np.isnan(low) | np.isnan(high)
     has_value = ~missing.all(axis=(-2, -1))
-    ends = (np.where(missing, -np.inf, limit).max(axis=(-2, -1), initial=-np.inf) for limit in (low, high))
-    lowest, highest = (np.where(has_value, np.clip(end, 0, rates.span), np.nan) for end in ends)
+    ends = np.where(missing, -np.inf, np.stack([low, high])).max(axis=(-2, -1), initial=-np.inf)
+    lowest, highest = np.where(has_value, np.clip(ends, 0, rates.span), np.nan)
     return lowest, highest
 
 

@@ -15,12 +15,13 @@ import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_known
 from evenhand.core.findings import Dropped
+from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import OUTCOMES, UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
 from evenhand.metrics.estimates import interval_and_p, no_value, turned_signs, wilson_method
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, names_of
+from evenhand.metrics.prepared import By, Fields, Inference, check_common, names_of
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, keys_and_codes, piece_sizes, pieces, ratio
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
@@ -36,29 +37,34 @@ class BoundRoles(named.ChosenRows):
 
     choices: RoleChoices
     where: Where
+    infers: bool  # whether intervals, null bands and p are wanted
+    seed: int  # of the exchanges
 
     @classmethod
-    def of(cls, evidence: Any, by: By = (), where: Where | None = None) -> BoundRoles:
+    def of(
+        cls, evidence: Any, by: By, where: Where | None, inference: Inference = "auto", seed: int = 0
+    ) -> BoundRoles:
         """Bind choices to a grouping and a selection.
 
         Raises:
             InputError: The evidence is not RoleChoices.
             UnknownName: An attribute or value that does not exist.
+            ParameterError: No such inference, or a seed below 0.
         """
+        check_common("default", inference, seed)
         names = named.bound_names(evidence, RoleChoices, "RoleChoices.join", by)
         counts = {"not annotated": evidence.unannotated, "no answer": evidence.unanswered}
         fields = named.bound(evidence.annotated, names, counts, evidence.selected(where or {}))
-        return cls(**fields, choices=evidence, where=where or {})
+        return cls(**fields, choices=evidence, where=where or {}, infers=inference == "auto", seed=seed)
 
     @property
     def params(self) -> Fields:
         """The selection, which tells a finding from others of its name and grouping."""
         return {name: named.listed(value) for name, value in sorted(self.where.items())}
 
-    @property
-    def purpose(self) -> tuple[str, ...]:
-        """What a random stream is for."""
-        return str(self.params), "+".join(self.by)
+    def stream(self, name: str, *purpose: object) -> Rng:
+        """The random stream of a metric under this grouping and selection."""
+        return stream(self.seed, name, str(self.params), "+".join(self.by), *purpose)
 
     def codes_of(self, names: Sequence[str]) -> Integers:
         """One code for each chosen row for the crossed columns; a missing value is a value of its own."""
@@ -96,18 +102,16 @@ class BoundRoles(named.ChosenRows):
         again = np.zeros(0) if self.choices.again is None else self.choices.again[self.chosen]
         return {"noise_reencoded": float(np.nanmean(again))} if np.isfinite(again).any() else {}
 
-    def signed(
-        self, away: Deviations, inference: Inference, seed: int, rng: Rng, scale: float = 1.0
-    ) -> Fields:
+    def signed(self, away: Deviations, rng: Rng, scale: float = 1.0) -> Fields:
         """Fields of the mean of numbers whose sign would turn if the two compared changed places."""
         if not away.difference.size:
             return no_value("single_group")
         fields: Fields = {"value": scale * away.value}
-        if inference == "none":
+        if not self.infers:
             return fields
         if np.unique(away.units).size < FEWEST:
             return fields | {"reason": ONE_CLUSTER}
-        return fields | turned_signs(away, rng, seed, "the two", self.unit_name, scale=scale)
+        return fields | turned_signs(away, rng, self.seed, "the two", self.unit_name, scale=scale)
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ class HitRates(RowRates):
         """The known groups, whose households change places; the same for every metric of this grouping."""
         bound = self.bound
         key = ("exchanged", bound.by, bound.weighting, self.mode, self.seed)
-        return get_or_make(bound.hits.memo, key, lambda: bound.compared(self.known, self.stream("exchange")))
+        return get_or_make(bound.hits.memo, key, bound.compared, self.known, self.stream("exchange"))
 
     @cached_property
     def grouped(self) -> Rates:

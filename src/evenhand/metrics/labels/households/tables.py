@@ -196,18 +196,12 @@ class BoundHits(NamedGroups):
             images = rows.group_by("_household", "image").agg(pl.col("hit", "covered").max())
             pooled = images.sort("_household", "image")
         texts = {name: pl.Series(list(map(str, rows[name])), dtype=pl.String) for name in names}
-        keys, code = coded(texts, np.ones(rows.height, dtype=bool))
-        # income buckets from low to high, everything else by name
-        income = {("income_bucket", bucket) for bucket in BUCKETS}
-        groups = sorted(
-            keys,
-            key=lambda key: [
-                (BUCKETS.index(value), "") if (name, value) in income else (len(BUCKETS), value)
-                for name, value in zip(names, key, strict=True)
-            ],
-        )
-        order = np.array([groups.index(key) for key in keys], dtype=np.int64)
-        return cls(evidence, names, weighting, rows, pooled, groups, order[code], dropped_of(counts))
+        if "income_bucket" in texts:  # from low to high, everything else by name
+            bucket = texts["income_bucket"]
+            levels = dict.fromkeys([*BUCKETS, *bucket.unique().sort()])
+            texts["income_bucket"] = bucket.cast(pl.Enum(list(levels)))
+        groups, code = coded(texts, np.ones(rows.height, dtype=bool))
+        return cls(evidence, names, weighting, rows, pooled, groups, code, dropped_of(counts))
 
     @property
     def n(self) -> int:
