@@ -17,6 +17,11 @@ import numpy as np
 from evenhand.core.findings import Finding, Interval, NewDetails, Null, Part
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.estimates import (
+    LEVEL,
+    Z_POWER,
+    Fields,
+    Mode,
+    Unknown,
     agreeing,
     at_levels,
     described,
@@ -26,7 +31,6 @@ from evenhand.metrics.estimates import (
     p_of_both,
 )
 from evenhand.metrics.named_groups import NamedGroups
-from evenhand.metrics.prepared import LEVEL, Z_POWER, Fields, Mode, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Pair, Rng, pair_of
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in

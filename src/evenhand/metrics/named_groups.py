@@ -13,8 +13,7 @@ import polars as pl
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Dropped, GroupSize, Key, Part, key_of
 from evenhand.evidence.label_matches import UNKNOWN
-from evenhand.metrics.estimates import part
-from evenhand.metrics.prepared import By, Fields, names_of
+from evenhand.metrics.estimates import By, Fields, names_of, part
 from evenhand.stats.arrays import Integers, Mask, keys_and_codes
 from evenhand.stats.multiplicity import adjust
 

@@ -6,59 +6,22 @@ And how they are declared: for predictions, counts, or labels in arrays as sciki
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, Self, TypeAlias, TypeVar, get_args, overload
+from typing import Any, ParamSpec, Self, TypeAlias, overload
 
-from evenhand.core.errors import InputError, ParameterError, check_choice
+from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding
 from evenhand.core.metric import Metric, metric
 from evenhand.evidence.predictions.arrays import named_groups
 from evenhand.evidence.predictions.counts import Counts
 from evenhand.evidence.predictions.predictions import Predictions
+from evenhand.metrics.estimates import By, check_seed, get_or_make, names_of
 from evenhand.metrics.tables.margin_rates import Margins
 
 P = ParamSpec("P")
-T = TypeVar("T")
-
-Mode = Literal["default", "paper"]
-"""``paper`` gives the published values, rounding and ties included; docstrings say where the two differ."""
-Inference = Literal["auto", "none"]
-"""``none``: values without intervals and tests, faster."""
-Unknown = Literal["keep", "exclude"]
-"""What becomes of people whom annotators could not place."""
-Weighting = Literal["household", "image"]
-"""What counts once."""
-Aggregate = Literal["max", "mean"]
-"""How values of labels become one."""
-EqualizedOdds = Literal["max", "avg", "full"]
-Alternative = Literal["two_sided", "greater", "less"]
 
 Evidence: TypeAlias = "Predictions | Counts | BoundCounts"
-By: TypeAlias = str | Sequence[str]
-Fields: TypeAlias = dict[str, Any]
-"""Fields of a finding or a part, by name."""
-
-REPLICATES = 999
-LEVEL = 0.95
-Z_LEVEL, Z_POWER = 1.959963984540054, 0.8416212335729143
-"""The .975 quantile of the normal distribution, and its .8 quantile for a power of .8."""
-
-
-def get_or_make(memo: dict[Any, Any], key: Any, make: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-    """What evidence remembers under a key; it is made once, of these arguments."""
-    if key not in memo:
-        memo[key] = make(*args, **more)
-    remembered: T = memo[key]
-    return remembered
-
-
-def names_of(by: By) -> tuple[str, ...]:
-    """A grouping as a tuple of attribute names; a text is one name."""
-    names = (by,) if isinstance(by, str) else tuple(by)
-    if len(set(names)) != len(names):
-        raise ParameterError(f"by={list(names)!r} names an attribute twice; name each once")
-    return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +49,6 @@ class BoundCounts(Margins):
     def grouped(self) -> Self:
         """The usable rows, as earlier versions name them."""
         return self
-
-
-def check_common(mode: Mode, inference: Inference, seed: int = 0) -> None:
-    """Refuse an unknown mode or inference, and a seed below 0."""
-    check_choice("mode", mode, get_args(Mode))
-    check_choice("inference", inference, get_args(Inference))
-    check_seed(seed)
-
-
-def check_seed(seed: int) -> None:
-    """Refuse a seed below 0."""
-    if seed < 0:
-        raise ParameterError(f"seed={seed} is not possible; choose 0 or more")
 
 
 class ClassifierMetric(Metric[P]):

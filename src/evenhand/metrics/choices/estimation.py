@@ -16,16 +16,6 @@ from evenhand.evidence.choices import Choices
 from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.metrics.choices.rows import GAP, BoundChoices, OutcomeRates, PermutedGenders, Weight
 from evenhand.metrics.estimates import (
-    at_levels,
-    few_decide,
-    interval_and_p,
-    null_band,
-    number,
-    part,
-    wilson_method,
-)
-from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import (
     LEVEL,
     Z_LEVEL,
     Z_POWER,
@@ -33,9 +23,17 @@ from evenhand.metrics.prepared import (
     Fields,
     Inference,
     Mode,
+    at_levels,
     check_common,
+    few_decide,
     get_or_make,
+    interval_and_p,
+    null_band,
+    number,
+    part,
+    wilson_method,
 )
+from evenhand.metrics.group_rates import ONE_CLUSTER
 from evenhand.stats.arrays import Pair, pair_of
 from evenhand.stats.rates.rates import mean_limits, pair_limits, rate_limits
 

@@ -14,8 +14,7 @@ from evenhand.core.findings import Finding, GroupSize
 from evenhand.evidence.choices import OUTCOMES, Choices
 from evenhand.evidence.predictions.columns.annotated import Remembering, Where
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import described, number
-from evenhand.metrics.prepared import By, Fields, Mode, get_or_make
+from evenhand.metrics.estimates import By, Fields, Mode, described, get_or_make, number
 from evenhand.stats.arrays import Floats, Integers, Mask, Rng, ratio
 from evenhand.stats.exchange.compared_rates import ExchangedRates
 from evenhand.stats.exchange.relabelling import units_in

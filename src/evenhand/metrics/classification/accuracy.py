@@ -19,16 +19,8 @@ from evenhand.metrics.classification.margins import (
     worst_cell_inference,
     worst_inference,
 )
-from evenhand.metrics.estimates import at_levels, build, number, part
-from evenhand.metrics.prepared import (
-    BoundCounts,
-    By,
-    Evidence,
-    Inference,
-    Mode,
-    check_common,
-    classifier_metric,
-)
+from evenhand.metrics.estimates import By, Inference, Mode, at_levels, build, check_common, number, part
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 from evenhand.stats.rates.rates import rate_limits
 
 

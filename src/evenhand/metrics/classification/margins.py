@@ -15,14 +15,19 @@ from scipy import special
 from evenhand.core.findings import Details, Finding, Interval, Part
 from evenhand.display.text.reasons import explain
 from evenhand.metrics.estimates import (
+    LEVEL,
+    Fields,
+    Inference,
+    Mode,
     against_reference,
     build,
+    check_common,
     few_decide,
     null_band,
     number,
     part,
 )
-from evenhand.metrics.prepared import LEVEL, BoundCounts, Fields, Inference, Mode, check_common
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Ends, Floats, Pair
 from evenhand.stats.exchange.compared_rates import MaxT, exceeded

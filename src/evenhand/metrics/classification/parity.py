@@ -23,18 +23,18 @@ from evenhand.metrics.classification.margins import (
     of_weights,
     together,
 )
-from evenhand.metrics.estimates import build, number, part
-from evenhand.metrics.prepared import (
+from evenhand.metrics.estimates import (
     Aggregate,
-    BoundCounts,
     By,
     EqualizedOdds,
-    Evidence,
     Inference,
     Mode,
+    build,
     check_common,
-    classifier_metric,
+    number,
+    part,
 )
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 from evenhand.metrics.tables.margin_rates import ExchangedMargins, Margins
 from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column

@@ -22,7 +22,8 @@ from evenhand.metrics.classification.class_effects import plain_effects
 from evenhand.metrics.classification.effect_options import EffectOptions
 from evenhand.metrics.classification.null_effects import NullEffects
 from evenhand.metrics.classification.summaries import skewness_finding
-from evenhand.metrics.prepared import LEVEL, BoundCounts, By, Inference, check_common
+from evenhand.metrics.estimates import LEVEL, By, Inference, check_common
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.stats.arrays import Floats, Integers, keys_and_codes
 from evenhand.stats.contingency.tables import TableBatch, association
 from evenhand.stats.exchange.compared_rates import each_exceeded

@@ -30,8 +30,7 @@ from evenhand.metrics.differences.parts import (
     effects_of,
 )
 from evenhand.metrics.differences.units import UnitAnswers, UnitChanges
-from evenhand.metrics.estimates import agreeing, as_finding
-from evenhand.metrics.prepared import LEVEL, By, Fields
+from evenhand.metrics.estimates import LEVEL, By, Fields, agreeing, as_finding
 from evenhand.stats.arrays import Codes, Pair, Rng, pair_of
 from evenhand.stats.contingency.model_changes import Flips, Shares
 from evenhand.stats.contingency.model_summaries import SUMMARIES

@@ -7,8 +7,8 @@ from evenhand.core.findings import Finding
 from evenhand.core.metric import metric
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.metrics.catalogue import GAP, INDICATORS, SHARE
+from evenhand.metrics.estimates import By, Inference, Mode, Unknown
 from evenhand.metrics.labels.estimation import HARMFUL, LabelRates, gap_finding, rate_finding
-from evenhand.metrics.prepared import By, Inference, Mode, Unknown
 
 
 @metric(

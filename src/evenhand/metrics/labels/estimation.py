@@ -12,10 +12,9 @@ from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE, LabelMatches
 from evenhand.evidence.predictions.columns.annotated import check_threshold
-from evenhand.metrics.estimates import wilson_method
+from evenhand.metrics.estimates import By, Fields, Inference, Mode, Unknown, check_common, wilson_method
 from evenhand.metrics.group_rates import ComparedRows, RowRates
 from evenhand.metrics.labels.tables import BoundMatches
-from evenhand.metrics.prepared import By, Fields, Inference, Mode, Unknown, check_common
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.rates import Rates, group_rates

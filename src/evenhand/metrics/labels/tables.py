@@ -14,7 +14,7 @@ from evenhand.core.errors import ParameterError, check_choice
 from evenhand.evidence.label_matches import LabelMatches
 from evenhand.evidence.predictions.columns.annotated import Remembering, check_threshold
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.prepared import LEVEL, By, Unknown
+from evenhand.metrics.estimates import LEVEL, By, Unknown
 from evenhand.stats.arrays import Ends, Floats, Integers, Mask, keys_and_codes, ratio
 from evenhand.stats.rates.rates import normal_quantile
 from evenhand.stats.rates.thresholds import reached, reached_rates

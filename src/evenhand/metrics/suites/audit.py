@@ -17,7 +17,8 @@ from evenhand.metrics.classification.disparities.accuracy_contrast import accura
 from evenhand.metrics.classification.disparities.decomposition import accuracy_decomposition
 from evenhand.metrics.classification.disparities.finding import disparities
 from evenhand.metrics.classification.effect_options import EffectKeywords
-from evenhand.metrics.prepared import BoundCounts, Fields, Mode
+from evenhand.metrics.estimates import Fields, Mode
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.tables.grouping import Grouped
 
 MOST_GROUPS, MOST_CLASSES, MOST_PREDICTIONS = 3_000, 30_000, 100_000

@@ -17,8 +17,7 @@ from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import OTHER, OUTCOMES, TARGET, UNKNOWN, UNUSABLE, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
 from evenhand.metrics.choices.roles.bound import BoundRoles, mean_interval
-from evenhand.metrics.estimates import described, no_value
-from evenhand.metrics.prepared import By, Fields, Inference
+from evenhand.metrics.estimates import By, Fields, Inference, described, no_value
 from evenhand.stats.arrays import Floats
 from evenhand.stats.paired.differences import Deviations
 

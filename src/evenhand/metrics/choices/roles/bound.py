@@ -14,15 +14,38 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import InputError, UnknownName, check_known
-from evenhand.core.findings import Dropped
+from evenhand.core.findings import Dropped, Null
 from evenhand.core.random_streams import stream
 from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import OUTCOMES, UNUSABLE, RoleChoices
 from evenhand.metrics import named_groups as named
-from evenhand.metrics.estimates import interval_and_p, no_value, turned_signs, wilson_method
+from evenhand.metrics.estimates import (
+    LEVEL,
+    Z_LEVEL,
+    Z_POWER,
+    By,
+    Fields,
+    Inference,
+    check_common,
+    interval_and_p,
+    names_of,
+    no_value,
+    number,
+    wilson_method,
+)
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, check_common, names_of
-from evenhand.stats.arrays import Floats, Integers, Mask, Rng, keys_and_codes, piece_sizes, pieces, ratio
+from evenhand.stats.arrays import (
+    Floats,
+    Integers,
+    Mask,
+    Pair,
+    Rng,
+    keys_and_codes,
+    pair_of,
+    piece_sizes,
+    pieces,
+    ratio,
+)
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 from evenhand.stats.rates.rates import group_rates, rate_limits
@@ -301,3 +324,28 @@ def mean_interval(
     rates = group_rates(values, np.zeros(values.size, dtype=np.int64), 1, clusters)
     limits = partial(rate_limits, rates)
     return interval_and_p(limits, p_value, reference, wilson_method(unit, "units"))
+
+
+def turned_signs(
+    away: Deviations, rng: Rng, seed: int, who: str, unit: str, *, most: float = 1.0,
+    scale: float = 1.0,
+) -> Fields:  # fmt: skip
+    """Interval, null band, p and smallest detectable value of a mean of differences, times a scale.
+
+    ``who`` are exchanged in each unit, which turns the sign of its differences. Differences are at most
+    ``most``.
+    """
+    test, ends = away.exchanged(rng), away.limits(LEVEL)
+
+    def limits(level: float) -> Pair:
+        low, high = pair_of(away.limits(level), -most, most)
+        return scale * low, scale * high
+
+    low, high, mean = (scale * np.array([*test.band(LEVEL), test.mean])).tolist()
+    sampling = {"replicates": test.replicates, "seed": seed} if test.replicates else {}
+    method = f"{who} exchanged by {unit}"
+    error = max(test.sd, (ends[1] - ends[0]) / (2 * Z_LEVEL))
+    return interval_and_p(limits, test.p_value, 0.0, f"Bonett-Price, paired, by {unit}") | {
+        "null": Null(mean=mean, low=low, high=high, level=LEVEL, method=method, **sampling),
+        "mde": number(scale * (Z_LEVEL + Z_POWER) * error),
+    }

@@ -15,9 +15,17 @@ from evenhand.evidence.predictions.columns.annotated import Where
 from evenhand.evidence.role_choices import TARGET, RoleChoices
 from evenhand.metrics.catalogue import SHARE, SIGNED
 from evenhand.metrics.choices.roles.bound import BoundRoles, PairedRows, SetMatrix, mean_interval
-from evenhand.metrics.estimates import described, no_value, null_band, resampled_p
+from evenhand.metrics.estimates import (
+    By,
+    Fields,
+    Inference,
+    described,
+    names_of,
+    no_value,
+    null_band,
+    resampled_p,
+)
 from evenhand.metrics.group_rates import ONE_CLUSTER
-from evenhand.metrics.prepared import By, Fields, Inference, names_of
 from evenhand.stats.paired.differences import Deviations
 from evenhand.stats.rates.clustered import FEWEST
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from evenhand.core.findings import Interval, Null, Part
 from evenhand.metrics.classification.disparities.comparison import GroupMistakes
-from evenhand.metrics.estimates import agreeing_band, null_band, part
-from evenhand.metrics.prepared import LEVEL, REPLICATES, BoundCounts
+from evenhand.metrics.estimates import LEVEL, REPLICATES, agreeing_band, null_band, part
+from evenhand.metrics.prepared import BoundCounts
 from evenhand.metrics.tables.grouping import UnitCells
 from evenhand.stats.arrays import Floats, Integers, Pair, codes_of, keys_and_codes
 from evenhand.stats.disparities.candidates import MISS

@@ -13,17 +13,8 @@ import numpy as np
 from evenhand.core.errors import InputError, ParameterError
 from evenhand.core.findings import Finding, NewDetails, Part, key_of
 from evenhand.metrics.classification.disparities.comparison import Options
-from evenhand.metrics.estimates import build, part
-from evenhand.metrics.prepared import (
-    LEVEL,
-    BoundCounts,
-    By,
-    Evidence,
-    Inference,
-    Mode,
-    check_common,
-    classifier_metric,
-)
+from evenhand.metrics.estimates import LEVEL, By, Inference, Mode, build, check_common, part
+from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
 from evenhand.stats.arrays import Floats, Integers, codes_of, keys_and_codes, sum_by
 from evenhand.stats.disparities.redundancy import not_redundant
 from evenhand.stats.disparities.search import ClusterExchange, Clusters, RowExchange, step_down

@@ -14,9 +14,7 @@ from evenhand.core.findings import Finding, NewDetails
 from evenhand.core.random_streams import stream
 from evenhand.evidence.household_hits import UNNAMEABLE
 from evenhand.evidence.label_matches import NOT_EXPRESSIBLE
-from evenhand.metrics.group_rates import ComparedRows, RowRates
-from evenhand.metrics.labels.households.tables import BoundHits
-from evenhand.metrics.prepared import (
+from evenhand.metrics.estimates import (
     Z_LEVEL,
     Z_POWER,
     By,
@@ -27,6 +25,8 @@ from evenhand.metrics.prepared import (
     check_common,
     get_or_make,
 )
+from evenhand.metrics.group_rates import ComparedRows, RowRates
+from evenhand.metrics.labels.households.tables import BoundHits
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.rates.clustered import difference_error
 from evenhand.stats.rates.rates import Rates

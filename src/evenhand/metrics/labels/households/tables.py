@@ -13,9 +13,9 @@ import polars as pl
 from evenhand.core.errors import check_choice
 from evenhand.core.findings import Dropped
 from evenhand.evidence.household_hits import BUCKETS, OUTSIDE, HouseholdHits
+from evenhand.metrics.estimates import LEVEL, By, Mode, Weighting, get_or_make
 from evenhand.metrics.group_rates import ComparedRows
 from evenhand.metrics.named_groups import Groups, NamedGroups, bound_names, check_kind, coded, dropped_of
-from evenhand.metrics.prepared import LEVEL, By, Mode, Weighting, get_or_make
 from evenhand.stats.arrays import Floats, Integers, Rng
 from evenhand.stats.exchange.rows import UnitRows
 from evenhand.stats.rates.clustered import FEWEST, ClusterMean, GroupCells
