@@ -176,7 +176,7 @@ def _parts(total: OutcomePart) -> list[Part]:
         tested = piece.infers and bound.mode == "default" and piece.rows.reason is None
         return more | (piece.inference() if tested else {})
 
-    return [*total.genders(), *bound.parts(fields), *chain(*(piece.genders() for piece in pieces))]
+    return [*total.genders(), *bound.parts(fields), *chain.from_iterable(map(OutcomePart.genders, pieces))]
 
 
 def _paper_value(total: OutcomePart) -> tuple[float | None, list[str]]:

@@ -14,15 +14,6 @@ from evenhand.core.errors import check_choice
 from evenhand.core.findings import Finding, Part
 from evenhand.display.text.reasons import explain
 from evenhand.metrics.catalogue import GAP, SKEWSIZE
-from evenhand.metrics.classification.margins import (
-    TOO_MANY,
-    MarginInference,
-    deciding,
-    margin_finding,
-    observed,
-    of_weights,
-    together,
-)
 from evenhand.metrics.estimates import (
     Aggregate,
     By,
@@ -34,7 +25,18 @@ from evenhand.metrics.estimates import (
     number,
     part,
 )
-from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
+from evenhand.metrics.prepared import (
+    TOO_MANY,
+    BoundCounts,
+    Evidence,
+    MarginInference,
+    classifier_metric,
+    deciding,
+    margin_finding,
+    observed,
+    of_weights,
+    together,
+)
 from evenhand.metrics.tables.margin_rates import ExchangedMargins, Margins
 from evenhand.stats.arrays import Ends, Floats, Pair, pieces
 from evenhand.stats.contingency.tables import range_by_column

@@ -12,7 +12,6 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.errors import check_known
 from evenhand.core.findings import Finding, NewDetails, Part
 from evenhand.metrics.catalogue import SIGNED
-from evenhand.metrics.classification.margins import TOO_MANY
 from evenhand.metrics.estimates import (
     By,
     Fields,
@@ -25,7 +24,7 @@ from evenhand.metrics.estimates import (
     part,
 )
 from evenhand.metrics.named_groups import check_pair, corrected
-from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
+from evenhand.metrics.prepared import TOO_MANY, BoundCounts, Evidence, classifier_metric
 from evenhand.stats.arrays import Floats, Limits, Mask, Pair, pair_of
 from evenhand.stats.exchange.compared_rates import exceeded
 from evenhand.stats.rates.rates import Rates, mean_limits, pair_limits

@@ -20,7 +20,6 @@ from evenhand.metrics.classification.class_effects import (
     pooled_squares,
     summary_limits,
 )
-from evenhand.metrics.classification.margins import deciding
 from evenhand.metrics.estimates import (
     LEVEL,
     REPLICATES,
@@ -34,7 +33,7 @@ from evenhand.metrics.estimates import (
     percentile_interval,
     resampled_p,
 )
-from evenhand.metrics.prepared import BoundCounts
+from evenhand.metrics.prepared import BoundCounts, deciding
 from evenhand.stats.arrays import Floats, ratio
 from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.summary_intervals import SUMMARIES, combined_p

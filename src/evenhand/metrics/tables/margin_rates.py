@@ -114,6 +114,11 @@ class Margins(Grouped):
         remembered: Rates = self.memo["rates", kind]
         return remembered
 
+    @property
+    def accuracies(self) -> Rates:
+        """Rates of right answers of the groups, shape (G,)."""
+        return self.rates("hit").at(0)
+
     def _sums(self, kind: str) -> list[Ends]:
         """Hits and trials; of rows with weights also in numbers of rows, and in squared weights."""
         moments = self.moments

@@ -160,6 +160,7 @@ class _Design:
     # moments of the units, shape (C, 6): sum, weight, their squares and product, and the variance that is
     # expected of the sum
     moments: Floats
+    share: Floats  # weight of each group, shape (G,)
     added: UnitValues | None  # what units add to groups, where some are of several
     middle: float  # what real numbers are less here, so that no digit is lost; of rates 0
 
@@ -174,7 +175,8 @@ class _Design:
         if labels.mixed.any():
             shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
             added = shares.added(rows.value)
-        return cls(rows, labels, moments, added, middle)
+        share = np.bincount(rows.group, rows.weights, rows.groups)
+        return cls(rows, labels, moments, share, added, middle)
 
     @property
     def work(self) -> int:
@@ -240,10 +242,6 @@ class _Design:
         )
 
     @cached_property
-    def _share(self) -> Floats:
-        return np.asarray(np.bincount(self.rows.group, self.rows.weights, self.rows.groups), np.float64)
-
-    @cached_property
     def _alike(self) -> float:
         return likeness(self.rows)
 
@@ -270,7 +268,7 @@ class _Design:
     ) -> ComparedRates:
         if units is None:
             units = np.bincount(self.labels.label_of, minlength=self.rows.groups)
-        return _of_moments(totals, units, self._share, covariance, binary=self.binary, middle=self.middle)
+        return _of_moments(totals, units, self.share, covariance, binary=self.binary, middle=self.middle)
 
 
 def _centred(rows: UnitRows) -> tuple[UnitRows, float]:

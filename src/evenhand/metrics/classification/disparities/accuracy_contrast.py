@@ -12,9 +12,15 @@ from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Details, Finding, NewDetails, Part
 from evenhand.core.significance import EDGE
 from evenhand.metrics.catalogue import GAP
-from evenhand.metrics.classification.margins import MarginInference, deciding, margin_finding
 from evenhand.metrics.estimates import Z_POWER, By, Inference, Mode, get_or_make, number, part
-from evenhand.metrics.prepared import BoundCounts, Evidence, classifier_metric
+from evenhand.metrics.prepared import (
+    BoundCounts,
+    Evidence,
+    MarginInference,
+    classifier_metric,
+    deciding,
+    margin_finding,
+)
 from evenhand.metrics.tables.margin_rates import Margins
 from evenhand.stats.arrays import Floats, Mask
 from evenhand.stats.exchange.compared_rates import ComparedRates, MaxT, least_exceeding
