@@ -175,7 +175,7 @@ class _Design:
         if labels.mixed.any():
             shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
             added = shares.added(rows.value)
-        share = np.bincount(rows.group, rows.weights, rows.groups)
+        share = np.bincount(rows.group, rows.weights, rows.groups).astype(np.float64)
         return cls(rows, labels, moments, share, added, middle)
 
     @property
