@@ -247,6 +247,11 @@ def test_clusters_of_which_one_has_far_more_rows_than_most_may_count_once(larges
         assert warning.option == "--cluster-weights equal"
         assert "21 rows" in warning.message
     assert "uneven_clusters" not in rows_checked(table, cluster="person", cluster_weights="equal")
+    declared = pl.Enum([str(code) for code in range(100)])  # of which most have no row
+    again = rows_checked(
+        table.with_columns(pl.col("person").cast(pl.String).cast(declared)), cluster="person"
+    )
+    assert ("uneven_clusters" in again) == (warning is not None)
 
 
 def test_the_first_hundred_ids_of_different_truths_are_listed():

@@ -211,6 +211,10 @@ def test_refusals_in_which_a_label_occurs_stand_first_in_the_review():
     table = review_table(run([*texts, texts[0]], vocabulary=vocabulary), vocabulary.names, vocabulary.forms)
     assert table["raw"].to_list() == [texts[0], texts[4], "wizard", "chef", "sorry"]
     assert table["n"].to_list() == [2, 1, 1, 1, 1]
+    decided = pl.when(raw=texts[4]).then(pl.lit("decision")).otherwise("matched")
+    answers = run(texts, vocabulary=vocabulary).with_columns(matched=decided)
+    again = review_table(answers, vocabulary.names, vocabulary.forms)["raw"].to_list()
+    assert again.index(texts[0]) < again.index("wizard") < again.index(texts[4])
 
 
 @settings(max_examples=300, deadline=None)

@@ -173,3 +173,15 @@ def test_words_that_tie_by_their_sums_tie_in_spite_of_rounding(reading):
         assert {part.key: part.details["rank"] for part in found.parts} == {
             name: rank for name, rank in ranks.items() if chances[int(name[1:])]
         }
+
+
+def test_limits_are_quantiles_of_images_drawn_again():
+    given = material(4, sizes=(40, 5, 7, 8))
+    finding = metrics.pleasant_at_k(given.similarities(), **SETS, k=5)
+    rng, shares = np.random.default_rng(0), []
+    for _ in range(2_000):
+        means = given.values[:40][rng.integers(0, 40, 40)].mean(axis=0)
+        shares.append((np.argsort(-means)[:5] >= 7).mean())
+    low, high = np.quantile(shares, [0.025, 0.975])
+    assert low < high
+    assert (finding.interval.low, finding.interval.high) == pytest.approx((low, high))

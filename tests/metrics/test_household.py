@@ -210,7 +210,7 @@ def test_improvement_over_a_reference():
     assert finding.value == pytest.approx((here - there) / there)
     assert finding.interval.low < 0.25 < finding.interval.high
     assert finding.p_value < 0.001
-    assert finding.null.low < 0 < finding.null.high < finding.value
+    assert finding.null.low < finding.null.mean == 0 < finding.null.high < finding.value
     assert [part.key for part in finding.parts] == ["low", "medium", "high"]
     assert finding.part("low").details["rate"] > finding.part("low").details["reference_rate"]
     same = metrics.household_hit_improvement(PLANTED, reference=PLANTED)

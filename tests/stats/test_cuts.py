@@ -1,12 +1,13 @@
 """The two sets of groups that stand furthest apart: against plain Python, and what it finds."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import special
 
-from evenhand.stats.exchange.compared_rates import ComparedRates
+from evenhand.stats.exchange.compared_rates import LEAST_OF_OWN, ComparedRates
 from evenhand.stats.exchange.cuts import Cuts, reached_by_chance
 
 
@@ -84,3 +85,23 @@ def test_a_value_at_its_critical_point_has_its_own_statistic():
     assert cuts.critical(cuts.largest)[0] == pytest.approx(cuts.apart[0, cuts.widest - 1])
     values = cuts.critical(np.linspace(-1, 4, 6))
     assert all(low <= high for low, high in pairwise(values))
+
+
+def test_groups_that_share_units_vary_together():
+    """The variance of each cut is that of a sum with weights, at least a tenth of what groups have alone."""
+    rng = np.random.default_rng(5)
+    trials, hits = np.array([30.0, 60, 45, 20]), np.array([20.0, 30, 40, 12])
+    half = rng.normal(size=(4, 6)) / 40
+    whole = half @ half.T
+    rates, own = hits / trials, np.diag(whole)
+    compared = SimpleNamespace(
+        rates=rates[None, :, None], variance=own[None, :, None], trials=trials[None, :, None],
+        hits=hits[None, :, None], covariance=whole[None, ..., None],
+    )  # fmt: skip
+    cuts = Cuts.of(compared)
+    for k in range(1, 4):
+        low, high = cuts.order[0, :k], cuts.order[0, k:]
+        weights = np.zeros(4)
+        weights[high], weights[low] = trials[high] / trials[high].sum(), -trials[low] / trials[low].sum()
+        expected = max(weights @ whole @ weights, LEAST_OF_OWN * (weights**2 @ own))
+        assert cuts.error[0, k - 1] ** 2 == pytest.approx(expected)

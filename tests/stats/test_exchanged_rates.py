@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -278,3 +280,31 @@ def test_a_small_weighted_group_that_looks_sure_of_itself_varies_as_all_rows_do(
     assert 0.85 * of_all / 20 < varying(1, 20) < of_all / 20
     assert varying(1, 200_000) * 200_000 < 0.01 * of_all
     assert varying(1000, 20) == pytest.approx(varying(1, 20))
+
+
+@pytest.mark.parametrize("kind", ["predicted", "true", "false"])
+def test_products_over_units_of_several_groups_are_those_of_a_loop(kind: str) -> None:
+    tables = units(mixed=True, persons=30)
+    tables = replace(tables, weight=np.random.default_rng(3).uniform(0.2, 1, tables.unit.size))
+    shares = UnitShares(tables.group, tables.unit, tables.weight, 3)
+    drawn = shares.drawn(np.random.default_rng(4), 5)
+    share, sign = drawn.of_units, drawn.inside_units
+    first, second = np.array([0, 1, 2, 0, 0, 1]), np.array([0, 1, 2, 1, 2, 2])
+    columns = tables._columns(kind, False, by_unit=True)
+    ss, sw, ws, ww = columns.products(share, sign, first, second)
+    there = columns.units(share)
+    for label in range(3):
+        hit, trial = masks(tables, kind, label)
+        s, w = (np.bincount(tables.unit[rows], tables.weight[rows], 30) for rows in (hit, trial))
+        inside = np.zeros((30, 3))
+        np.add.at(inside, (tables.unit[hit], tables.group[hit]), tables.weight[hit])
+        inside -= shares.of_units * s[:, None]
+        hits = share * s[:, None, None] + sign[..., None] * inside[:, None]
+        trials = share * w[:, None, None]
+        for k, (g, h) in enumerate(zip(first, second, strict=True)):
+            np.testing.assert_allclose(ss[:, k, label], (hits[..., g] * hits[..., h]).sum(axis=0))
+            np.testing.assert_allclose(sw[:, k, label], (hits[..., g] * trials[..., h]).sum(axis=0))
+            np.testing.assert_allclose(ws[:, k, label], (trials[..., g] * hits[..., h]).sum(axis=0))
+            np.testing.assert_allclose(ww[:, k, label], (trials[..., g] * trials[..., h]).sum(axis=0))
+        some = (share > 0) & (w > 0)[:, None, None]
+        np.testing.assert_allclose(there[..., label], some.sum(axis=0))

@@ -35,6 +35,7 @@ _MOST_ROWS = 10_000_000  # a table with more rows is not resampled
 _ENUMERABLE = 100_000  # a 2x2 table with a margin up to this is enumerated
 _MOST_RESAMPLED = 5_000  # tables that are resampled at most; more would take minutes
 _SECOND_STAGE = 400_000  # tables drawn in all to sharpen small p
+_MOST_DRAWN = 100_000  # of them with the margins of one table
 _LISTED = 5_000_000  # cells in all to list the tables of small p; beyond, they are drawn
 _ENOUGH = 10  # exceedances after which sharpening stops (Besag and Clifford 1991)
 _RARE = (1 + _ENOUGH) / (1 + REPLICATES)  # p below which fewer than these exceed
@@ -201,7 +202,7 @@ def _resample(
     for table, rng, margins in promising:
         observed = _reached(tables.chi2[table])
         if log_listed(*margins) > np.log(most):
-            p[table] = _sharpened(rng, margins, chi2[:, table], observed, budget)
+            p[table] = _sharpened(rng, margins, chi2[:, table], observed, min(budget, _MOST_DRAWN))
         else:
             values, weight = every_table(*margins)
             p[table] = min(1.0, weight[values >= observed].sum())
