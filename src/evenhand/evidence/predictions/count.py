@@ -140,9 +140,9 @@ def check_one_header(counts: Counts, columns: Mapping[str, str], names: Collecti
     rows = np.ones(counts.n.size, dtype=bool)
     level_texts: list[list[str]] = []
     for axis in counts.axes:
-        codes = [index for index, level in enumerate(axis.levels) if level in names]
-        if not codes:
+        if names.isdisjoint(axis.levels):
             return
+        codes = [index for index, level in enumerate(axis.levels) if level in names]
         rows &= np.isin(counts.codes_of(axis.name), codes)
         level_texts.append([str(level) for level in axis.levels])
     for cell in np.flatnonzero(rows).tolist():
