@@ -387,7 +387,6 @@ class SpreadValues:
 
         Rates, which are NaN without weight, and the total weight have shape (R, G).
         """
-        first, second = rates[:, :, None], rates[:, None]
-        ss, sw, ws, ww = (self.products[:, a, :, b] for a in (0, 1) for b in (0, 1))
-        away = ss - second * sw - first * ws + first * second * ww
+        first, second, p = rates[:, :, None], rates[:, None], self.products
+        away = p[:, 0, :, 0] - second * p[:, 0, :, 1] - first * p[:, 1, :, 0] + first * second * p[:, 1, :, 1]
         return np.asarray(away / (total[:, :, None] * total[:, None]))
