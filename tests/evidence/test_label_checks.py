@@ -237,12 +237,14 @@ def test_persons_with_several_rows_are_named_beside_the_ids_of_the_rows_too():
         assert "unused_cluster" not in rows_checked(table, **columns)
 
 
-@pytest.mark.parametrize("largest", [20, 21])
-def test_clusters_of_which_one_has_far_more_rows_than_most_may_count_once(largest):
-    person = [code for code in range(12) for _ in range(2)] + [12] * largest
+@pytest.mark.parametrize(
+    ("clusters", "largest", "is_uneven"), [(13, 20, False), (13, 21, True), (10, 21, True), (9, 21, False)]
+)
+def test_clusters_of_which_one_has_far_more_rows_than_most_may_count_once(clusters, largest, is_uneven):
+    person = [code for code in range(1, clusters) for _ in range(2)] + [0] * largest
     table = pl.DataFrame({"truth": "a", "prediction": "a", "group": "x", "person": person})
     warning = rows_checked(table, cluster="person").get("uneven_clusters")
-    assert (warning is not None) == (largest > 10 * 2)
+    assert (warning is not None) == is_uneven
     if warning is not None:
         assert warning.option == "--cluster-weights equal"
         assert "21 rows" in warning.message

@@ -34,3 +34,13 @@ def test_more_than_can_be_tested_is_refused_before_it_begins(frame, by, said):
         eh.audit(frame, by=by, **ROLES)
     accuracy = eh.audit(frame, by=by, metrics="accuracy", inference="none", **ROLES).finding("accuracy")
     assert accuracy.n == frame.height
+
+
+@pytest.mark.parametrize("rows", [119, 120])
+def test_a_column_of_many_groups_that_hardly_repeat_is_refused(rows):
+    frame = table(rows, group=pl.int_range(rows) % 60)
+    if rows < 2 * 60:
+        with pytest.raises(InputError, match="60 groups among 119 usable rows, most of them a single row"):
+            eh.audit(frame, by="group", inference="none", **ROLES)
+    else:
+        assert eh.audit(frame, by="group", inference="none", **ROLES).finding("accuracy").n == rows

@@ -229,3 +229,21 @@ def test_range_of_skewed_numbers_is_beyond_chance_only_where_its_interval_is_abo
         assert (found.p_value <= 0.05) == (found.interval.low > 0)
         small += found.p_value <= 0.05
     assert small > 20
+
+
+@pytest.mark.parametrize("better", ["low", "high"])
+def test_of_two_groups_the_worse_is_named(better):
+    values, group = [1.0, 2, 3, 7, 8, 9] * 5, ["a", "a", "a", "b", "b", "b"] * 5
+    finding = eh.metrics.mean_contrast(values, groups=group, better=better)
+    assert [part.key for part in finding.parts] == ["b" if better == "low" else "a"]
+    assert finding.details["side"] == "worse"
+
+
+def test_ids_that_several_rows_share_are_refused():
+    frame = pl.DataFrame(
+        {"iou": [0.1, 0.2, 0.3], "photo": ["x", "y", "y"], "person": ["p", "q", "r"], "times": [1, 2, 3]}
+    )
+    columns = {"value": "iou", "cluster": "person", "weight": "times"}
+    with pytest.raises(InputError, match="2 rows share their id in column 'photo'"):
+        Numbers.from_frame(frame, id="photo", **columns)
+    assert Numbers.from_frame(frame.head(2), id="photo", **columns).table.height == 2

@@ -1,6 +1,7 @@
 """Sets whose members differ in who is shown: naive oracles, blind models, and what is planted."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -157,6 +158,8 @@ def test_an_incomplete_set_is_listed_and_counts_with_the_pairs_it_has():
     choices = evidence(lambda s, q, race, gender, o: "target" if gender == "man" else "other",
                        scenes=3, without=["00/0/black_man", "01/0/black_man", "01/0/white_man"])  # fmt: skip
     assert choices.incomplete().rows() == [("00/0", 3, 4), ("01/0", 2, 4)]
+    assert replace(choices, treatments=()).incomplete().is_empty()
+    assert replace(choices, set_=None).incomplete().is_empty()
     finding = set_difference(choices, **GENDER)
     assert (finding.value, finding.details["pairs"]) == (1, 3)
     assert "1 sets have only one of the two and give no pair" in finding.notes

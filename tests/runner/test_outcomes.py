@@ -8,6 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.workflows.outputs import audit_run
+from evenhand.workflows.outputs.outcomes import outcomes_of
 
 N = 400
 
@@ -132,3 +133,17 @@ def test_what_cannot_be_kept_row_by_row_hinders_no_audit(table, tmp_path, said):
     assert line == f"{NOT_KEPT}groups of a column 'sample' would be taken for names of samples; rename it"
     assert run.tables["outcomes"]["weight"].to_list() == [1.0] * N
     assert set(run.tables["outcomes"]["attribute:weight"]) == {"0", "1", "2"}
+
+
+def test_each_grouping_of_a_ranking_has_outcomes_of_its_own():
+    rows = [(query, f"{query}{n}", "xy"[n % 2], "uv"[n // 3]) for query in "abc" for n in range(6)]
+    table = pl.DataFrame(rows, schema=["query", "sample", "race", "sex"], orient="row").with_columns(
+        score=-pl.int_range(pl.len())
+    )
+    rankings = eh.Rankings.from_frame(table, query="query", kind="caption")
+    groups = {"race": ("x", "y"), "sex": ("u", "v")}
+    findings = [eh.metrics.bias_at_k(rankings, by=by, k=3, groups=two) for by, two in groups.items()]
+    outcomes = outcomes_of(eh.Run(eh.Findings(findings=findings, manifest_id="0"), {}))
+    means = dict(outcomes.group_by("outcome").agg(pl.col("value").mean()).iter_rows())
+    assert means == pytest.approx({finding.metric: finding.value for finding in findings})
+    assert set(outcomes["unit_name"]) == {"ranking of one caption"}

@@ -44,6 +44,11 @@ def test_models_that_agree_on_all_samples_are_not_quite_correlated():
     draws = np.random.default_rng(0).normal(size=(2, 500))
     assert paired_correlation(draws[0], draws[0], 20) == pytest.approx(20 / 22)
     assert paired_correlation(draws[0], np.full(500, 0.3), 20) == 0
+    lacking = draws.copy()
+    lacking[0, :100], lacking[1, 50:150] = np.nan, np.inf
+    some = draws[:, 150:]
+    expected = np.corrcoef(some)[0, 1] * 20 / 22
+    assert paired_correlation(*lacking, 20) == pytest.approx(expected)
     holes = np.where(np.arange(500) < 20, np.nan, draws[0])
     assert paired_correlation(holes, draws[0], 1e9) == pytest.approx(1)
 

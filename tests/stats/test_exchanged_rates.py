@@ -98,6 +98,31 @@ def test_what_groups_of_a_unit_differ_by_gets_one_number() -> None:
     assert (drawn.inside_units**2).mean() == pytest.approx(1, abs=0.1)
 
 
+def test_covariances_of_rates_by_label_are_those_of_a_loop() -> None:
+    """In each draw what units add to the rates of two groups, as the shares and numbers of the draw say."""
+    tables = units(mixed=True, persons=60)
+    shares = UnitShares(tables.group, tables.unit, tables.weight, 3)
+    drawn = shares.drawn(np.random.default_rng(1), 4)
+    for kind in ("predicted", "false"):
+        tally = next(tables.draws(np.random.default_rng(1), (kind,), 4, within=False))[kind]
+        for label in range(3):
+            hit, trial = masks(tables, kind, label)
+            s, w = (np.bincount(tables.unit[rows], minlength=60) for rows in (hit, trial))
+            inside = np.zeros((60, 3))
+            np.add.at(inside, (tables.unit[hit], tables.group[hit]), 1)
+            inside -= shares.of_units * s[:, None]
+            hits = drawn.of_units * s[:, None, None] + drawn.inside_units[..., None] * inside[:, None]
+            trials = drawn.of_units * w[:, None, None]
+            rate = hits.sum(axis=0) / trials.sum(axis=0)
+            away = (hits - rate * trials) / trials.sum(axis=0)
+            together = np.einsum("crg,crh->rgh", away, away)
+            ratio = tally.covariance[..., label] / together
+            for g, h in [(0, 1), (0, 2), (1, 2)]:  # as far as the units of both tell of it
+                assert (ratio[:, g, h] > 0.5).all()
+                assert (ratio[:, g, h] < 1).all()
+                np.testing.assert_allclose(ratio[:, g, h], ratio[:, h, g])
+
+
 def test_the_covariance_of_groups_that_share_units_is_that_of_a_loop() -> None:
     tables = units(mixed=True, persons=60)
     right = (tables.truth == tables.prediction).astype(float)

@@ -140,3 +140,10 @@ def test_two_dimensions_that_are_all_of_an_item_can_go_singly_only(vectors):
     assert np.isfinite(state.without_each()).all()
     state.remove(4)
     assert np.flatnonzero(np.isnan(state.without_each()[0])).tolist() == [9]
+
+
+def test_sets_without_freedom_have_no_effect_size(vectors):
+    few = (np.arange(1), np.arange(1, 2), np.arange(5), np.arange(5, 12))
+    for ddof, is_defined in ((1, True), (2, False)):
+        found = RemainingDimensions(*vectors, [few, TEST], ddof=ddof).effect_sizes()
+        assert np.isfinite(found).tolist() == [is_defined, True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evenhand.stats.contingency.effect_intervals import phi_squared
 from evenhand.stats.contingency.tables import TableBatch, association
@@ -99,3 +100,19 @@ def test_rows_of_one_weight_say_of_phi_squared_what_they_say_without(groups):
     found = rows.phi_squared(association(weighted), np.empty((0, 1)))
     for name, values in vars(phi_squared(plain, association(plain))).items():
         assert getattr(found, name) == pytest.approx(values), name
+
+
+def test_bias_and_variance_of_phi_squared_are_those_of_leaving_out_each_unit():
+    batch, cell, unit, size = pieces(15, 2, mixed=True)
+    made = UnitTables.of_clusters(batch, cell, unit, size)
+    tables = association(batch)
+    variance, bias = made._leave_one_out(tables, np.zeros(1))
+
+    def without(one):
+        dense = np.zeros((2, 4))
+        np.add.at(dense, (batch.row[cell], batch.column[cell]), np.where(unit == one, 0, size))
+        return stats.chi2_contingency(dense, correction=False).statistic / dense.sum()
+
+    left, value = np.array([without(one) for one in range(15)]), without(-1)
+    assert variance[0] == pytest.approx(14 / 15 * ((left - left.mean()) ** 2).sum())
+    assert bias[0] == pytest.approx(14 * (left.mean() - value))

@@ -7,9 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import evenhand as eh
+from tests.runner.edits import as_before_outcomes
 from tests.third_party.fresh import environment
 
 HERE = Path(__file__).parent
@@ -99,6 +101,18 @@ def test_a_comparison_leaves_nothing_out(said):
     assert difference.interval.low < difference.value < difference.interval.high
     page = text_of((said["folder"] / "compared" / "report.html").read_text())
     assert [word for word in WRONG if word in page.lower()] == []
+
+
+def test_outcomes_of_the_package_are_kept_and_runs_from_before_are_compared_alike(said, tmp_path):
+    folders = [said["folder"] / name for name in ("run", "other")]
+    run = eh.Run.read(folders[0])
+    rows = run.tables["outcomes"].filter(outcome="first_place_gap(by=race)")
+    means = rows.group_by("attribute:part").agg(pl.col("value").mean())["value"]
+    assert means.max() - means.min() == pytest.approx(run["first_place_gap", "race"].value)
+    before = [as_before_outcomes(shutil.copytree(folder, tmp_path / folder.name)) for folder in folders]
+    earlier, now = (eh.compare(pair) for pair in (before, folders))
+    assert earlier.findings.findings == now.findings.findings
+    assert now.findings.findings
 
 
 def test_exports_name_the_metric(said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import AfterValidator, Field, FiniteFloat, PrivateAttr
@@ -98,19 +99,17 @@ N_WRONG = "n_wrong"
 """The detail that counts the mistakes of the less accurate side, where others share some."""
 
 
+@dataclass(eq=False)
 class _Beside:
     """What a finding knows and does not say: what its metric means, and what it is at another level.
 
     It is saved beside findings, or not at all, so all are equal; between processes the card alone travels.
     """
 
-    def __init__(
-        self,
-        card: MetricCard | None = None,
-        make: Callable[[float], Interval | None] | None = None,
-        noticed: Callable[[float], Details] | None = None,
-    ) -> None:
-        self.card, self.make, self.noticed = card, make, noticed
+    card: MetricCard | None = None
+    make: Callable[[float], Interval | None] | None = None
+    noticed: Callable[[float], Details] | None = None
+    outcomes: Callable[[], polars.DataFrame] | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Beside)
@@ -218,7 +217,7 @@ class Finding(Shown):
 
     def with_levels(self, make: Callable[[float], Interval | None]) -> Finding:
         """The same finding, which can make its interval at other levels, such as .99."""
-        return self._with(self._beside.card, make, self._beside.noticed)
+        return self._with(make=make)
 
     def with_power(self, noticed: Callable[[float], Details]) -> Finding:
         """The same finding, which can say what a test of another level would usually have shown.
@@ -226,15 +225,23 @@ class Finding(Shown):
         Args:
             noticed: From the level of a test, such as .01, to the details that say it.
         """
-        return self._with(self._beside.card, self._beside.make, noticed)
+        return self._with(noticed=noticed)
+
+    def with_outcomes(self, outcomes: Callable[[], polars.DataFrame]) -> Finding:
+        """The same finding, which can say what each sample counts as; a run keeps it as its outcomes.
+
+        Args:
+            outcomes: Makes sample, value, unit (null: the sample), unit_name and the columns of ``by``.
+        """
+        return self._with(outcomes=outcomes)
 
     def with_card(self, card: MetricCard | None, **update: Any) -> Finding:
         """The same finding, which knows what its metric means."""
-        return self._with(card, self._beside.make, self._beside.noticed, **update)
+        return self.model_copy(update=update)._with(card=card)
 
-    def _with(self, *beside: Any, **update: Any) -> Finding:
-        copy = self.model_copy(update=update)
-        copy._beside = _Beside(*beside)
+    def _with(self, **beside: Any) -> Finding:
+        copy = self.model_copy()
+        copy._beside = replace(self._beside, **beside)
         return copy
 
     def declared_by(self, card: MetricCard) -> Finding:
@@ -272,6 +279,11 @@ class Finding(Shown):
         if self.interval is not None and self.interval.level == level:
             return self.interval
         return None if self._beside.make is None else self._beside.make(level)
+
+    @property
+    def outcomes(self) -> polars.DataFrame | None:
+        """What each sample counts as; None where the finding cannot say it (any more)."""
+        return None if self._beside.outcomes is None else self._beside.outcomes()
 
     @property
     def grouping(self) -> str:
@@ -320,12 +332,11 @@ class TableWarning(Model):
     option: str | None = None
 
 
+@dataclass(eq=False)
 class _Cards(_Beside):
     """Cards of metrics that no finding carries, by name."""
 
-    def __init__(self, by_name: Mapping[str, MetricCard] | None = None) -> None:
-        super().__init__()
-        self.by_name = dict(by_name or {})
+    by_name: dict[str, MetricCard] = field(default_factory=dict)
 
 
 class Findings(Shown):
@@ -341,7 +352,7 @@ class Findings(Shown):
     def with_cards(self, cards: Mapping[str, MetricCard]) -> Findings:
         """The same findings, which know what further metrics mean: those that tables beside them name."""
         copy = self.model_copy()
-        copy._cards = _Cards({**self._cards.by_name, **cards})
+        copy._cards = _Cards(by_name={**self._cards.by_name, **cards})
         return copy
 
     @property

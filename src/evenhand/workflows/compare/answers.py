@@ -184,7 +184,7 @@ def _checked(cells: Contributions | str, finding: Finding) -> Contributions | st
     if lacking:
         return "its answers do not give its value"
     alone = cells.table.with_columns(second="value").rename({"value": "first"})
-    value = float(_pairs(alone, [cells.combination], cells, cells.fixed)[0].observed()[0, 0])
+    value = float(_pairs(alone, [cells.combination], cells)[0].observed()[0, 0])
     near = finding.value is not None and abs(value - finding.value) <= _SAME
     return cells if near else "its answers do not give its value"
 
@@ -210,10 +210,10 @@ def _joined(
     if set(combination.columns) - there:
         return "a group has no sample in both"
     parts = [part for part in a.parts if set(part.combination.columns) <= there]
-    pairs, unit = _pairs(paired_rows, [combination], a, a.fixed)
+    pairs, unit = _pairs(paired_rows, [combination], a)
     inner, inner_unit = (None, "")
     if parts:
-        inner, inner_unit = _pairs(paired_rows, [part.combination for part in parts], a, a.fixed)
+        inner, inner_unit = _pairs(paired_rows, [part.combination for part in parts], a)
     sizes = [_samples(paired_rows, part.combination.columns) for part in parts]
     return combination, AnsweredBoth(
         finding,
@@ -264,7 +264,7 @@ def _dropped(a: Contributions, b: Contributions, names: tuple[str, str]) -> list
 
 
 def _pairs(
-    paired_rows: pl.DataFrame, combinations: Sequence[Combination], cells: Contributions, fixed: bool
+    paired_rows: pl.DataFrame, combinations: Sequence[Combination], cells: Contributions
 ) -> tuple[Pairs, str]:
     """The kernel of some numbers, and what it exchanges.
 
@@ -280,7 +280,7 @@ def _pairs(
             rows["unit"].rank("dense").cast(pl.Int64).to_numpy(),
         ), cells.unit  # fmt: skip
     unit = pl.coalesce(pl.col("unit"), pl.concat_str(pl.lit("\x1f"), "sample"))
-    by_unit = fixed or rows["unit"].null_count() < rows.height
+    by_unit = rows["unit"].null_count() < rows.height
     rows = rows.with_columns(_unit=(unit if by_unit else pl.col("sample")).rank("dense").cast(pl.Int64) - 1)
     at = {column: index for index, column in enumerate(used)}
     column = rows["column"].replace_strict(at, return_dtype=pl.Int64).to_numpy()

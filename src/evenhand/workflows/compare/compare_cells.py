@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from evenhand.core.findings import Finding, Key
-from evenhand.evidence.choices import GENDERS
 from evenhand.evidence.label_matches import UNKNOWN
 from evenhand.metrics.choices.resolution import rule_of
 from evenhand.workflows.compare.runs import ComparedRun
-from evenhand.workflows.outputs.outcomes import CONCEPT, GENDER, SET, outcome_rows
-
-ALL = "all"
-"""The column of every sample."""
+from evenhand.workflows.outputs.outcomes import CONCEPT, GENDER, SET, UNIT_NAME, outcome_rows
 
 _MARK = "\x1f"  # between what a column's name is made of
-HOUSEHOLD, CLUSTER = "household", "occupation"  # what is drawn as a whole
+ALL = "\x1e"
+"""The column of every sample; no group is called so."""
+
 _SCHEMA = {"sample": pl.String, "unit": pl.String, "column": pl.String, "value": pl.Float64}
 
 
@@ -57,18 +55,16 @@ class Contributions:
     Attributes:
         table: A row for each sample and column that it counts in: sample, unit, column, value.
         combination: What the finding's value is made of.
-        unit: What belongs together, such as ``occupation`` or ``sample``.
         parts: The finding's parts, where differences of them are wanted.
         once: Whether each unit counts once in a column, with the mean of its samples.
-        fixed: Whether units stay whole however few they are.
+        unit: What belongs together, such as ``occupation`` or ``sample``.
     """
 
     table: pl.DataFrame
     combination: Combination
-    unit: str = "sample"
     parts: tuple[ContributionSpec, ...] = ()
     once: bool = False
-    fixed: bool = False
+    unit: str = ""
 
 
 def cells_of(compared_run: ComparedRun, finding: Finding) -> Contributions | str:
@@ -79,7 +75,11 @@ def cells_of(compared_run: ComparedRun, finding: Finding) -> Contributions | str
         finding: One of its findings.
     """
     rows = outcome_rows(compared_run.run, finding, compared_run.memo)
-    return rows if isinstance(rows, str) else _COMBINED.get(finding.card.family, _parts)(rows, finding)
+    if isinstance(rows, str):
+        return rows
+    others = _parts if "part" in rows.columns and rows["part"].count() else _of_people
+    combined = _COMBINED.get(finding.card.family, others)(rows, finding)
+    return replace(combined, unit=str(rows[UNIT_NAME].first()))
 
 
 def _groups(finding: Finding) -> list[Key]:
@@ -110,18 +110,19 @@ def _rates(finding: Finding) -> tuple[ContributionSpec, ...]:
 def _choices(rows: pl.DataFrame, finding: Finding) -> Contributions:
     """Pronouns by the gender of the truth."""
     weights, rows, kind = rule_of(finding.name)[1], rows.drop_nulls(list(finding.by)), "*".join(finding.by)
-    combination = Combination("weights", GENDERS, weights)
+    genders = tuple(str(part.key) for part in finding.parts if part.kind == GENDER)
+    combination = Combination("weights", genders, weights)
     if not finding.by:
-        each = [ContributionSpec(GENDER, name, Combination("weights", (name,), (1.0,))) for name in GENDERS]
-        return Contributions(_in_columns(rows, [GENDER]), combination, CLUSTER, tuple(each))
+        each = [ContributionSpec(GENDER, name, Combination("weights", (name,), (1.0,))) for name in genders]
+        return Contributions(_in_columns(rows, [GENDER]), combination, tuple(each))
     parts = [
         ContributionSpec(
-            kind, key, Combination("weights", tuple(column_of(key, name) for name in GENDERS), weights)
+            kind, key, Combination("weights", tuple(column_of(key, name) for name in genders), weights)
         )
         for key in _groups(finding)
     ]
     table = pl.concat([_in_columns(rows, [GENDER]), _in_columns(rows, [*finding.by, GENDER])])
-    return Contributions(table, combination, CLUSTER, tuple(parts))
+    return Contributions(table, combination, tuple(parts))
 
 
 def _of_people(rows: pl.DataFrame, finding: Finding) -> Contributions:
@@ -131,9 +132,8 @@ def _of_people(rows: pl.DataFrame, finding: Finding) -> Contributions:
         rows = rows.filter(
             ~pl.any_horizontal(*(pl.col(name).str.to_lowercase().is_in(list(UNKNOWN)) for name in finding.by))
         )
-    unit = "person" if rows["unit"].null_count() < rows.height else "sample"
     if not finding.by:
-        return Contributions(_of_all(rows), _WHOLE, unit)
+        return Contributions(_of_all(rows), _WHOLE)
     grouped = _in_columns(rows, finding.by)
     if finding.name.endswith("_gap"):
         apart = {column_of(str(name).split("*")) for name in _not_compared(finding)}
@@ -143,10 +143,8 @@ def _of_people(rows: pl.DataFrame, finding: Finding) -> Contributions:
             if (column := column_of(key)) not in apart
             and not any(value.lower() in UNKNOWN for value in column.split(_MARK))
         )
-        return Contributions(
-            grouped.filter(pl.col("column").is_in(columns)), Combination("range", columns), unit
-        )
-    return Contributions(pl.concat([_of_all(rows), grouped]), _WHOLE, unit, _rates(finding))
+        return Contributions(grouped.filter(pl.col("column").is_in(columns)), Combination("range", columns))
+    return Contributions(pl.concat([_of_all(rows), grouped]), _WHOLE, _rates(finding))
 
 
 def _not_compared(finding: Finding) -> list[str]:
@@ -161,7 +159,7 @@ def _households(rows: pl.DataFrame, finding: Finding) -> Contributions:
     shown = ["sample", "unit", *(name for name in finding.by if name != CONCEPT)]
     images = rows.group_by(shown).agg(pl.col("value").max()).sort("sample")  # any of its concepts is enough
     grouped = _in_columns(rows if CONCEPT in finding.by else images, finding.by) if finding.by else None
-    once = finding.params.get("weighting", HOUSEHOLD) == HOUSEHOLD
+    once = finding.params.get("weighting") != "image"
     keys, groups = [column_of(key) for key in _groups(finding)], finding.params.get("groups")
     combination = _WHOLE
     if finding.card.sentences.more:
@@ -172,24 +170,25 @@ def _households(rows: pl.DataFrame, finding: Finding) -> Contributions:
     elif "worst group" in finding.card.tags:
         combination = Combination("least", tuple(keys))
     if grouped is not None and combination is not _WHOLE:
-        return Contributions(grouped, combination, HOUSEHOLD, once=once, fixed=True)
+        return Contributions(grouped, combination, once=once)
     table = _of_all(images) if grouped is None else pl.concat([_of_all(images), grouped])
-    return Contributions(table, combination, HOUSEHOLD, _rates(finding), once, True)
+    return Contributions(table, combination, _rates(finding), once)
 
 
 def _queries(rows: pl.DataFrame, finding: Finding) -> Contributions:
     """The figure of each ranking."""
-    return Contributions(_of_all(rows), _WHOLE, f"ranking of one {finding.parts[0].kind}", fixed=True)
+    del finding
+    return Contributions(_of_all(rows), _WHOLE)
 
 
 def _two_sets(rows: pl.DataFrame, finding: Finding) -> Contributions:
     """Items or images of two sets, and how far these are apart."""
     params: Mapping[str, Any] = finding.params
-    sets, matched = tuple(params["targets"]), "reading" in params
+    sets = tuple(params["targets"])
     combination = Combination("weights", sets, (1.0, -1.0))
-    if not matched or params.get("standardised"):
+    if "reading" not in params or params.get("standardised"):
         combination = Combination("effect_size", sets, (float(params.get("ddof", 1)),))
-    return Contributions(_in_columns(rows, [SET]), combination, "image" if matched else "item", fixed=True)
+    return Contributions(_in_columns(rows, [SET]), combination)
 
 
 def _parts(rows: pl.DataFrame, finding: Finding) -> Contributions:
@@ -216,4 +215,4 @@ _COMBINED: dict[str, Callable[[pl.DataFrame, Finding], Contributions]] = {
     "rankings": _queries,
     "associations": _two_sets,
 }
-"""What findings make of the outcomes of samples, by family."""
+"""What findings make of the outcomes of samples, by family; others by their parts, or as rates of groups."""

@@ -1,8 +1,9 @@
 """The number of each sample that findings are made of: right or wrong, harmful or not, nearer to some words.
 
 A table of outcomes has a row for each sample and outcome: ``sample``, ``outcome`` (what is counted, and with
-which parameters), ``value``, ``attribute:NAME``, ``unit`` (what was sampled as a whole; null: the sample) and
-``stratum`` (within which samples are alike but for what is tested; null: all are).
+which parameters), ``value``, ``attribute:NAME``, ``unit`` (what was sampled as a whole; null: the sample),
+``unit_name`` (what units are: ``occupation``, ``person``) and ``stratum`` (within which samples are alike but
+for what is tested; null: all are).
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ MATCHES = "matches"
 GENDER, SET, CONCEPT = "gender", "set", "concept"
 """Attributes that readers of answers add."""
 STRATUM = "stratum"
+UNIT_NAME = "unit_name"
 
+_FIRST, _LAST = ("sample", "outcome", "value"), ("unit", UNIT_NAME, STRATUM)
 _PAPER = "paper mode rounds values; run in default mode to have differences tested"
+_TEXT, _NUMBER = pl.String(), pl.Float64()
+_SHARES = pl.Schema({"sample": _TEXT, "unit": _TEXT, "part": _TEXT, "value": _NUMBER, "weight": _NUMBER})
 _Made = pl.DataFrame | str
 _Memo = dict[Any, Any]
 
@@ -48,22 +53,18 @@ def outcomes_of(run: RunFolder) -> pl.DataFrame | None:
     tables: dict[str, pl.DataFrame] = {}
     memo: _Memo = {}
     for finding in run.findings.findings:
-        if finding.card.family not in _READERS or (name := _outcome(finding)) in tables:
+        if (name := _outcome(finding)) in tables:
             continue
         rows = outcome_rows(run, finding, memo)
         if not isinstance(rows, str):
-            attributes = [
-                column for column in rows.columns if column not in ("sample", "unit", "value", STRATUM)
-            ]
-            tables[name] = rows.with_columns(outcome=pl.lit(name)).rename(
-                {column: f"{ATTRIBUTE}{column}" for column in attributes}
-            )
+            attributes = set(rows.columns).difference(_FIRST, _LAST)
+            rows = rows.rename({column: f"{ATTRIBUTE}{column}" for column in attributes})
+            tables[name] = rows.with_columns(outcome=pl.lit(name))
     if not tables or sum(table.height for table in tables.values()) > MOST_SAMPLES:
         return None
-    first, last = ("sample", "outcome", "value"), ("unit", STRATUM)
     lacking = pl.DataFrame(schema={STRATUM: pl.String})
-    outcomes = pl.concat([*tables.values(), lacking], how="diagonal")
-    return outcomes.select(*first, pl.exclude(*first, *last), *last)
+    outcomes = pl.concat([*tables.values(), lacking], how="diagonal_relaxed")
+    return outcomes.select(*_FIRST, pl.exclude(*_FIRST, *_LAST), *_LAST)
 
 
 def outcome_rows(run: RunFolder, finding: Finding, memo: _Memo) -> pl.DataFrame | str:
@@ -81,24 +82,22 @@ def outcome_rows(run: RunFolder, finding: Finding, memo: _Memo) -> pl.DataFrame 
         return _PAPER
     if finding.value is None:
         return f"there is no value ({finding.reason})"
-    if saved is not None and (rows := saved.filter(outcome=_outcome(finding))).height:
-        names = {name: name.removeprefix(ATTRIBUTE) for name in rows.columns if name.startswith(ATTRIBUTE)}
-        return rows.rename(names).select("sample", "unit", "value", *names.values())
-    return _READERS.get(family, _per_sample)(run, finding, memo)
+    if reserved := {"part", *_FIRST, *_LAST}.intersection(finding.by):
+        return f"its groups are called {min(reserved)!r}, as a column of outcomes is; rename them"
+    rows = pl.DataFrame() if saved is None else saved.filter(outcome=_outcome(finding))
+    if UNIT_NAME in rows.columns and rows.height:
+        return rows.rename(lambda name: name.removeprefix(ATTRIBUTE))
+    outcomes = finding.outcomes
+    return _READERS.get(family, _per_sample)(run, finding, memo) if outcomes is None else outcomes
 
 
 def _outcome(finding: Finding) -> str:
-    """What is counted for a finding, with the parameters that decide it."""
-    params, what = dict(finding.params), finding.name
-    if finding.card.family in _COUNTED:
-        count, names = _COUNTED[finding.card.family]
-        what = count(finding)
-        params = {name: params[name] for name in names if params.get(name) is not None}
-    texts = [
-        f"{name}={'/'.join(map(str, entry)) if isinstance(entry, list | tuple) else entry}"
-        for name, entry in params.items()
-    ]
-    return ", ".join([what, *texts])
+    """What is counted for a finding, with the parameters that decide it; else what it is called itself."""
+    if finding.card.family not in _COUNTED:
+        return finding.metric
+    count, names = _COUNTED[finding.card.family]
+    texts = [f"{name}={param}" for name in names if (param := finding.params.get(name)) is not None]
+    return ", ".join([count(finding), *texts])
 
 
 def _choices(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
@@ -129,6 +128,7 @@ def _choices(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
         ),
         gender.alias(GENDER),
         *_attributes(run, finding, choices.attributes),
+        unit_name=pl.lit(choices.cluster),
     )
 
 
@@ -150,7 +150,8 @@ def _labels(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
 def _of_persons(rows: pl.DataFrame, run: RunFolder, finding: Finding) -> pl.DataFrame:
     """Samples of one person together; a person nobody names is one sample."""
     unit = pl.col("subject") if "subject" in rows.columns else pl.lit(None, pl.String)
-    return rows.select("sample", unit.alias("unit"), "value", *_attributes(run, finding, rows.columns))
+    attributes = _attributes(run, finding, rows.columns)
+    return rows.select("sample", unit.alias("unit"), "value", *attributes, unit_name=pl.lit("person"))
 
 
 def _neighbours(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
@@ -189,6 +190,7 @@ def _households(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
         pl.col(CONCEPT).drop_nulls().unique().sort().str.join("/").over("household", "image").alias(STRATUM),
         CONCEPT,
         *_attributes(run, finding, hits.table.columns),
+        unit_name=pl.lit("household"),
     )
 
 
@@ -199,7 +201,8 @@ def _queries(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
     if not rows:
         return "it keeps no figure of single queries"
     table = pl.DataFrame(rows, schema={"sample": pl.String, "value": pl.Float64}, orient="row")
-    return table.select("sample", pl.col("sample").alias("unit"), "value")
+    unit = pl.lit(f"ranking of one {finding.parts[0].kind}")
+    return table.select("sample", pl.col("sample").alias("unit"), "value", unit_name=unit)
 
 
 def _associations(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
@@ -223,6 +226,7 @@ def _associations(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
         unit.alias("unit"),
         pl.col("association").alias("value"),
         side.alias(SET),
+        unit_name=pl.lit("item"),
     )
 
 
@@ -253,10 +257,11 @@ def _matches(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
         reading=params["reading"],
     )
     x, y = params["targets"]
-    return pl.DataFrame(
+    rows = pl.DataFrame(
         {"sample": ids, "unit": ids, "value": phi, SET: [x] * first + [y] * (len(ids) - first)},
         schema={"sample": pl.String, "unit": pl.String, "value": pl.Float64, SET: pl.String},
     )
+    return rows.with_columns(unit_name=pl.lit("image"))
 
 
 def _compared_sets(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
@@ -269,16 +274,16 @@ def _per_sample(run: RunFolder, finding: Finding, memo: _Memo) -> _Made:
     del memo
     table = run.tables.get(PER_SAMPLE)
     if table is None:
-        return f"it keeps no table {PER_SAMPLE!r}"
-    lacking = {"metric", "by", "sample", "unit", "part", "weight", "value"} - set(table.columns)
+        return f"it keeps no outcomes of its samples, and no table {PER_SAMPLE!r}"
+    lacking = {"metric", "by", *_SHARES} - set(table.columns)
     if lacking:
         return f"its table {PER_SAMPLE!r} has no column {', '.join(sorted(lacking))}"
-    rows = table.filter(metric=finding.name, by=finding.grouping)
+    rows = table.filter(metric=finding.name, by=finding.grouping).select(*_SHARES).cast(_SHARES, strict=False)
     if not rows["value"].is_between(0, 1).all():
         return f"its table {PER_SAMPLE!r} has values that are not between 0 and 1"
     if not rows.height:
         return f"its table {PER_SAMPLE!r} has no row of it"
-    return rows.select("sample", "unit", "value", "part", "weight")
+    return rows.with_columns(unit_name=pl.lit("sample"))
 
 
 def _attributes(run: RunFolder, finding: Finding, columns: Sequence[str]) -> list[pl.Expr]:
@@ -298,7 +303,7 @@ _READERS: dict[str, Callable[[RunFolder, Finding, _Memo], _Made]] = {
     "rankings": _queries,
     "associations": _compared_sets,
 }
-"""How families of metrics are taken apart again; others by the table ``per_sample``."""
+"""How families are taken apart again whose findings say no outcomes; others by the table ``per_sample``."""
 _COUNTED: dict[str, tuple[Callable[[Finding], str], tuple[str, ...]]] = {
     "pronouns": (lambda finding: rule_of(finding.name)[0], ("template", "candidates", "setting")),
     "labels": (lambda finding: str(finding.params.get("association", HARMFUL)), ("threshold",)),

@@ -113,6 +113,16 @@ class BoundRoles(named.ChosenRows):
         """The share of each chosen row's orders with an outcome."""
         return self.choices.share(outcome)[self.chosen]
 
+    def outcomes(self, row: Integers, value: Floats, **of_sets: Any) -> pl.DataFrame:
+        """What some chosen rows count as; or their sets, which are drawn whole, with columns of their own."""
+        unit = self.choices.cluster or (self.choices.set_ if of_sets else None)
+        names = {
+            "unit": pl.lit(None) if unit is None else pl.col(unit),
+            "unit_name": pl.lit(unit or "sample"),
+        }
+        rows = self.choices.annotated.filter(self.chosen)[row].with_columns(**names)
+        return rows.select("sample", *names, *self.by).cast(pl.String).with_columns(value=value, **of_sets)
+
     @cached_property
     def unusable(self) -> float:
         """The share of answers that choose no option."""
@@ -143,6 +153,8 @@ class PairedRows:
 
     attribute: tuple[str, ...]
     left: Integers  # rows of the first persons, among the chosen ones, shape (pairs,)
+    right: Integers  # rows of the second persons
+    share: Floats  # of each chosen row the outcome's
     away: Deviations  # outcome of the first minus that of the second
     unpaired: int  # sets that have one of the two only
     others: tuple[str, ...]  # the other treatments
@@ -171,11 +183,17 @@ class PairedRows:
         left, right = [pairs[name].to_numpy().astype(np.int64) for name in ("row", "row_second")]
         share = bound.share(outcome)
         away = Deviations.of(share[left] - share[right], bound.set_units[left])
-        return cls(names, left, away, alone, tuple(same[1:]))
+        return cls(names, left, right, share, away, alone, tuple(same[1:]))
 
     def take(self, mask: Mask) -> Deviations:
         """Some of the pairs."""
         return Deviations.of(self.away.difference[mask], self.away.units[mask])
+
+    def outcomes(self, bound: BoundRoles, *ends: str) -> pl.DataFrame:
+        """What the first and the second persons count as, who are called so."""
+        row = np.concatenate([self.left, self.right])
+        part, weight = (np.repeat(two, self.left.size) for two in (ends, [1.0, -1.0]))
+        return bound.outcomes(row, self.share[row], part=part, weight=weight)
 
     def facts(self) -> Fields:
         """Details of a finding, and notes: sets that give no pair, too few units that differ for a test."""
@@ -197,6 +215,8 @@ class SetMatrix:
     treatments: tuple[str, ...]
     codes: Integers  # shape (sets, cells, orders); -1 where there is no answer
     scores: Floats  # shape (sets, cells); NaN where there is no answer
+    sets: pl.Series  # what the sets are called
+    member: Integers  # a row of each set, among the chosen ones, shape (sets,)
     unit: Integers  # shape (sets,)
     wordings: Integers  # shape (orders,)
     dropped: list[Dropped]
@@ -219,16 +239,20 @@ class SetMatrix:
         at = np.flatnonzero(bound.chosen)[table["row"].to_numpy()]
         orders = bound.choices.codes.shape[1]
         codes = np.full((len(names), len(cells), orders), -1, dtype=np.int64)
-        scores, unit = np.full(codes.shape[:2], np.nan), np.zeros(len(names), dtype=np.int64)
+        scores, member = np.full(codes.shape[:2], np.nan), np.zeros(len(names), dtype=np.int64)
         codes[row, column] = bound.choices.codes[at]
         scores[row, column] = bound.choices.scores[at]
-        unit[row] = bound.set_units[table["row"].to_numpy()]
+        member[row] = table["row"].to_numpy()
         keep = np.ones(len(names), dtype=bool)
         if complete:
             answered = np.min(codes, axis=1, initial=len(OUTCOMES)) >= 0
             codes, keep = np.where(answered[:, None], codes, -1), answered.any(axis=1)
         lost = named.dropped_of({"incomplete set": int((~keep).sum())})
-        return cls(cells, treatments, codes[keep], scores[keep], unit[keep], bound.choices.wordings, lost)
+        sets, member = names.filter(keep), member[keep]
+        return cls(
+            cells, treatments, codes[keep], scores[keep], sets, member, bound.set_units[member],
+            bound.choices.wordings, lost,
+        )  # fmt: skip
 
     @cached_property
     def _valid(self) -> Mask:
@@ -270,12 +294,18 @@ class SetMatrix:
         alone = (unlike == np.isin(self.treatments, names)).all(axis=1)
         return first[alone], second[alone]
 
-    def distances(self, attribute: By) -> tuple[Floats, Integers]:
-        """|difference| of each matched pair and its unit, shape (pairs,)."""
+    def distances(self, attribute: By) -> tuple[Floats, Integers, Integers]:
+        """|difference| of each matched pair, and the numbers of its set and its two cells, shape (pairs,)."""
         first, second = self._pairs(attribute)
         apart = np.abs(self.scores[:, first] - self.scores[:, second])
-        there = ~np.isnan(apart)
-        return apart[there], np.repeat(self.unit[:, None], first.size, axis=1)[there]
+        of_set, pair = np.nonzero(~np.isnan(apart))
+        return apart[of_set, pair], of_set, pair
+
+    def called(self, attribute: By, of_set: Integers, pair: Integers) -> pl.Series:
+        """What matched pairs are called."""
+        cells = pl.Series(["-".join(cell) for cell in self.cells], dtype=pl.String)
+        first, second = (cells[which[pair]] for which in self._pairs(attribute))
+        return self.sets[of_set] + "/" + first + "/" + second
 
     def exchanged_distances(self, attribute: By, rng: Rng, draws: int) -> Floats:
         """The mean of ``distances`` with the members of each unit's sets exchanged, all sets alike."""

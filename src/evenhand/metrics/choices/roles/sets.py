@@ -7,6 +7,7 @@ set, the sets of a unit together, since they share images.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from evenhand.core.cards import Sentences, Source
 from evenhand.core.findings import Finding
@@ -47,6 +48,7 @@ _DRAWS = 999
     order=900, family="sets", tags=("group gap",), first_line="value",
     sentences=Sentences(row="{first} - {second}, {outcome}", topic="The answer",
         value="The answer for the first minus that for the second persons of a set"),
+    compared="contributions",
 )  # fmt: skip
 def set_difference(
     evidence: RoleChoices,
@@ -104,7 +106,8 @@ def set_difference(
         return piece(within.take(inner.group[within.left] == code), *inner.groups[code])
 
     fields = piece(pairs.away) | {"parts": inner.parts(part), **pairs.facts()}
-    return described(bound, "set_difference", params | bound.params, **fields)
+    finding = described(bound, "set_difference", params | bound.params, **fields)
+    return finding.with_outcomes(lambda: pairs.outcomes(bound, first, second))
 
 
 @metric(
@@ -115,6 +118,7 @@ def set_difference(
     order=910, family="sets", first_line="value",
     sentences=Sentences(row="sets that differ", topic="The share of sets whose answers differ",
         value="Not all members get the same answer in a share of sets of"),
+    compared="contributions",
 )  # fmt: skip
 def flip_rate(
     evidence: RoleChoices,
@@ -159,7 +163,8 @@ def flip_rate(
     flips, noise = details["pair_flips"], bound.reencoded.get("noise_reencoded")
     fields["notes"] = [UNCHANGED.format(noise)] if noise and flips is not None and flips <= noise else []
     fields |= {"details": details, "dropped": [*bound.dropped, *sets.dropped]}
-    return described(bound, "flip_rate", bound.params, **fields)
+    finding = described(bound, "flip_rate", bound.params, **fields)
+    return finding.with_outcomes(lambda: bound.outcomes(sets.member, sets.flips, sample=sets.sets))
 
 
 @metric(
@@ -171,6 +176,7 @@ def flip_rate(
     unit="share difference", order=920, family="sets", first_line="value",
     sentences=Sentences(row="distance by {attribute}", topic="The distance within sets",
         value="Answers of members of a set lie apart by"),
+    compared="contributions",
 )  # fmt: skip
 def set_distance(
     evidence: RoleChoices,
@@ -196,9 +202,10 @@ def set_distance(
 
     def piece(some: BoundRoles, *group: str) -> Fields:
         sets = SetMatrix.of(some)
-        pairs, unit = sets.distances(attribute)
+        pairs, of_set, _ = sets.distances(attribute)
         if not pairs.size:
             return no_value("single_group")
+        unit = sets.unit[of_set]
         fields: Fields = {"value": float(pairs.mean())}
         if not bound.infers:
             return fields
@@ -213,4 +220,11 @@ def set_distance(
         return fields | tested | {"null": band, "chance_at": at}
 
     params = {"attribute": "+".join(names_of(attribute)), **bound.params}
-    return described(bound, "set_distance", params, **bound.with_parts(piece))
+    finding = described(bound, "set_distance", params, **bound.with_parts(piece))
+
+    def outcomes() -> pl.DataFrame:
+        sets = SetMatrix.of(bound)
+        value, of_set, pair = sets.distances(attribute)
+        return bound.outcomes(sets.member[of_set], value, sample=sets.called(attribute, of_set, pair))
+
+    return finding.with_outcomes(outcomes)
