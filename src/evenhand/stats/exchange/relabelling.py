@@ -20,7 +20,7 @@ Nothing is supposed of how rows of a unit, or of its groups, are alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -255,33 +255,19 @@ class DrawnShares:
 
 
 @dataclass(frozen=True, eq=False)
-class UnitShares:
-    """How the rows of each unit are spread over the groups.
+class UnitShares(Relabelling):
+    """How the rows of each unit are spread over the groups, which are the labels.
 
-    An atom is a unit or, of a unit of several groups, its rows of one stratum.
+    An atom is a unit or, of a unit of several groups, its rows of one stratum. A unit of several strata takes
+    its share in each of them or, where the unit it changes places with has none, its share of all rows.
     """
 
-    group: Integers  # of each row, codes below `groups`, shape (N,)
-    unit: Integers  # of each row, from 0, all of which occur, shape (N,)
-    weight: Floats  # of each row, shape (N,)
-    groups: int  # how many groups there are
-    # codes from 0 within which units change places, shape (N,); a unit of several changes places with any
-    # other such, and takes its share in each of them, or, where that has none, its share of all rows
-    stratum: Integers | None = None
-
-    @cached_property
-    def labels(self) -> Relabelling:
-        """Which units lie in several groups, and what changes places with what."""
-        return Relabelling(self.group, self.unit, self.stratum)
-
-    @property
-    def mixed(self) -> Mask:
-        """Which units lie in several groups, shape (C,)."""
-        return self.labels.mixed
+    weight: Floats = field(kw_only=True)  # of each row, shape (N,)
+    groups: int = field(kw_only=True)  # how many groups there are
 
     @cached_property
     def _keys(self) -> tuple[Integers, Integers]:
-        return keys_and_codes(self.labels.inside_block)
+        return keys_and_codes(self.inside_block)
 
     @property
     def atom(self) -> Integers:
@@ -302,7 +288,7 @@ class UnitShares:
 
     def _shares(self, code: Integers, count: int) -> Floats:
         # by group in memory, in which units are many and groups few
-        inside = np.bincount(self.group * count + code, self.weight, self.groups * count)
+        inside = np.bincount(self.label * count + code, self.weight, self.groups * count)
         inside = inside.reshape(self.groups, count)
         return ratio(inside, inside.sum(axis=0), 1 / self.groups).T
 
@@ -320,15 +306,15 @@ class UnitShares:
     def added(self, values: Floats) -> UnitValues:
         """A number of each row, added up."""
         shape = self.groups, self.mixed.size
-        cell = self.group * shape[1] + self.unit
+        cell = self.label * shape[1] + self.unit
         of_cells = sum_by(cell, self.weight * values, shape[0] * shape[1]).reshape(shape)
         sums = of_cells.sum(axis=0)
         inside = of_cells - self.of_units.T * sums
         return UnitValues(self, sums, sum_by(self.unit, self.weight), inside)
 
-    def drawn(self, rng: np.random.Generator, size: int) -> DrawnShares:
+    def exchanged(self, rng: np.random.Generator, size: int) -> DrawnShares:
         """Shares and numbers of so many draws."""
-        donor = shuffled(rng, np.arange(self.mixed.size), self.labels.unit_block, size)
+        donor = shuffled(rng, np.arange(self.mixed.size), self.unit_block, size)
         signs = np.ones(donor.T.shape)
         if self.mixed.any():
             signs = np.array([-1.0, 1.0])[rng.integers(0, 2, signs.shape)]
@@ -337,9 +323,9 @@ class UnitShares:
         keys = self._keys[0]
         if keys.size == self.mixed.size:
             return DrawnShares(units, units, signs, signs)
-        of, stratum = np.divmod(keys, self.labels.strata)
+        of, stratum = np.divmod(keys, self.strata)
         other = donor[of]
-        donor_key = self.labels.key_of(other, stratum[:, None])
+        donor_key = self.key_of(other, stratum[:, None])
         position = np.minimum(np.searchsorted(keys, donor_key), keys.size - 1)
         choices = np.concatenate([self.share, self.of_units])
         index = np.where((keys[position] == donor_key) & self.mixed[of, None], position, keys.size + other)

@@ -173,7 +173,9 @@ class _Design:
         moments = np.stack([sums, weights, sums**2, sums * weights, weights**2, expected], axis=1)
         added = None
         if labels.mixed.any():
-            shares = UnitShares(rows.group, rows.units, rows.weights, rows.groups, labels.stratum)
+            shares = UnitShares(
+                rows.group, rows.units, labels.stratum, weight=rows.weights, groups=rows.groups
+            )
             added = shares.added(rows.value)
         share = np.bincount(rows.group, rows.weights, rows.groups).astype(np.float64)
         return cls(rows, labels, moments, share, added, middle)
@@ -212,7 +214,7 @@ class _Design:
         wide = len(self.moments) * (1 if self.added is None else self.rows.groups)
         for size in draw_blocks(replicates, wide):
             if self.added is not None:
-                yield self._of_shares(self.added, self.added.shares.drawn(rng, size))
+                yield self._of_shares(self.added, self.added.shares.exchanged(rng, size))
             else:
                 yield self._compared(self._totals(rng, size))
 
