@@ -93,7 +93,8 @@ def test_parts_of_the_gap_are_those_of_the_vectors(cases):
                 part, half = parts[kind], 1.959963984540054 * expected[f"{kind}_se"]
                 assert part.value == pytest.approx(expected[kind], abs=1e-9)
                 assert part.interval.high - part.value == pytest.approx(half, abs=1e-9)
-                compared += 2
+                assert part.value - part.interval.low == pytest.approx(half, abs=1e-9)
+                compared += 3
             assert parts["gap"].details == pytest.approx({k: expected[k] for k in ("accuracy", "rest")})
             mistakes = {(m["truth"], expected["group"], m["prediction"]): m for m in expected["mistakes"]}
             named = [

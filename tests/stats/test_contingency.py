@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.stats.contingency import association as scipy_association
 
 from evenhand.stats.arrays import sum_by
+from evenhand.stats.contingency.standing_apart import standing_apart
 from evenhand.stats.contingency.tables import TableBatch, association, filter_by_expected, range_by_column
 from tests.helpers import one_table
 
@@ -194,3 +195,18 @@ def test_a_column_whose_expected_count_is_the_minimum_stays(rule, least):
 def test_sums_are_as_many_as_the_largest_index_asks_for():
     assert sum_by(np.array([], dtype=np.int64), np.array([])).shape == (0,)
     assert sum_by(np.array([2, 0, 2]), np.array([1.0, 2.0, 3.0]), 4).tolist() == [2, 0, 4, 0]
+
+
+def test_the_row_that_stands_apart_and_how_much_of_it_lies_elsewhere():
+    """Of two tables, the second without the last row; row 1 answers otherwise than the others."""
+    dense = np.array([[[30.0, 10, 5], [10, 25, 5], [31, 9, 6]], [[20, 5, 0], [8, 15, 2], [0, 0, 0]]])
+    apart = standing_apart(TableBatch.from_dense(dense))
+    moved = chance = 0.0
+    for table in dense:
+        o, others = table[1], table.sum(axis=0) - table[1]
+        n, m = o.sum(), others.sum()
+        moved += np.maximum(o - n * others / m, 0).sum()
+        p = table.sum(axis=0) / table.sum()
+        chance += (n * np.sqrt(p * (1 - p) * (1 / n + 1 / m))).sum() / np.sqrt(2 * np.pi)
+    assert (apart.row, apart.n) == (1, 65)
+    assert (apart.moved, apart.by_chance) == pytest.approx((moved, chance))
